@@ -1,0 +1,137 @@
+"""A cluster as scenarios, nemesis and workloads see it; they cannot tell which runtime it is.
+
+Everything is async: in containers the calls wait for an engine, in the simulator for virtual time.
+What only some clusters can do is a Protocol of its own, asked for with isinstance; a scenario that
+needs a power that the cluster lacks is refused with the reason, never run as something weaker.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import NewType, Protocol, runtime_checkable
+
+NodeId = NewType("NodeId", int)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Link:
+    """The directed path of bytes from one node to another: `cut` means none of them arrives."""
+
+    source: NodeId
+    target: NodeId
+
+    def __str__(self) -> str:
+        return f"{self.source}->{self.target}"
+
+
+class PowerCutMode(StrEnum):
+    """What a disk forgets. All are states that a real disk may leave."""
+
+    LOSE_ALL = "lose-all"  # only what was fsynced survives
+    LOSE_DATA = "lose-data"  # the journal is written: sizes survive, contents are NULs
+    TORN = "torn"  # random pages survive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Whether a fault bit, and how one knows. Without it, the run is void.
+
+    `facts` holds what was measured (swallowed bytes per link, canary found, exit code ...).
+    """
+
+    bit: bool
+    what: str
+    facts: Mapping[str, int | str | bool] = field(default_factory=dict)
+
+
+class NodeStatus(StrEnum):
+    RUNNING = "running"
+    PAUSED = "paused"
+    OFF = "off"  # killed, powered off or stopped
+
+
+class Cluster(Protocol):
+    """Nodes that can be started, reached and looked at. Ids are 1..n."""
+
+    @property
+    def nodes(self) -> Sequence[NodeId]: ...
+
+    @property
+    def bootstrap(self) -> Mapping[NodeId, Address]:
+        """Where clients enter, through the proxy. The same for the whole life of the cluster."""
+
+    @property
+    def version(self) -> str:
+        """What runs: name and version of the target, for the run's record."""
+
+    async def create(self) -> None:
+        """Bring everything up and format the disks; returns when every process answers."""
+
+    async def status(self, node: NodeId) -> NodeStatus: ...
+
+    async def start(self, node: NodeId) -> None:
+        """Start a node that is off, with the disk it has; returns when the process answers."""
+
+    async def stop(self, node: NodeId) -> None:
+        """Stop in good order (SIGTERM), at most a bounded time."""
+
+    async def collect(self, into: Path) -> None:
+        """Copy every node's logs (`logs/node-N.log`) and log directory (`disks/node-N/...`)."""
+
+    async def destroy(self) -> None:
+        """Remove every trace of the cluster from the machine. Idempotent."""
+
+
+@runtime_checkable
+class Killable(Protocol):
+    async def kill(self, node: NodeId) -> Evidence:
+        """SIGKILL: the process is gone, the page cache survives."""
+
+
+@runtime_checkable
+class Pausable(Protocol):
+    async def pause(self, node: NodeId) -> Evidence: ...
+
+    async def resume(self, node: NodeId) -> None: ...
+
+
+@runtime_checkable
+class Cuttable(Protocol):
+    async def cut(self, links: Sequence[Link]) -> None:
+        """Let no byte pass along these links. Cutting a cut link changes nothing."""
+
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        """Let bytes pass again, and say for each link what was swallowed while it was cut.
+
+        A link on which nobody sent anything is probed before it is healed: the evidence then
+        tells of the marked probe. It includes that the opposite direction, unless it was cut as
+        well, swallowed nothing.
+        """
+
+
+@runtime_checkable
+class PowerCuttable(Protocol):
+    async def power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    ) -> Mapping[NodeId, Evidence]:
+        """Cut the power of several nodes at one moment; what was not fsynced is gone.
+
+        The evidence is complete only once the node is on again (the canary is looked at after the
+        remount): `start` must be called before the run is judged, and `power_evidence` read then.
+        """
+
+    async def power_evidence(self, node: NodeId) -> Evidence:
+        """The canary of the last power cut of this node, read after it was started again."""
+
+
+@runtime_checkable
+class Wipeable(Protocol):
+    async def wipe(self, node: NodeId) -> Evidence:
+        """Give a node that is off a new, empty, formatted disk (new directory id)."""

@@ -1,0 +1,55 @@
+"""A run, as found in its directory: `run.json` and the sealed tables."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """`run.json`: written when the run starts, and again when it ends.
+
+    `started_mono_ns` is the zero of all times of the run; node traces carry the same machine's
+    monotonic clock and are shifted by it. `finished` is false in a run that broke off.
+    """
+
+    run_id: str
+    scenario: str
+    seed: int
+    target: str  # node 0.1.0, kafka 4.3.1
+    runtime: str  # docker, sim
+    nodes: int
+    duration_s: float
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    started_utc: str
+    started_mono_ns: int
+    duration_ns: int = 0
+    finished: bool = False
+    expects_faults: bool = True
+    command: str = ""  # the one line that runs it again
+
+
+def write_run_info(directory: Path, info: RunInfo) -> None:
+    (directory / "run.json").write_text(json.dumps(asdict(info), indent=2) + "\n")
+
+
+def read_run_info(directory: Path) -> RunInfo:
+    """Raises FileNotFoundError, or ValueError naming what is wrong with the file."""
+    path = directory / "run.json"
+    try:
+        return RunInfo(**json.loads(path.read_text()))
+    except (TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path}: not a run's description: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A sealed run in memory: one Arrow table for each schema in `tables.TABLES`."""
+
+    directory: Path
+    info: RunInfo
+    tables: Mapping[str, pa.Table]
+    truncated: tuple[str, ...] = ()  # files that were cut, with what was dropped

@@ -1,0 +1,140 @@
+"""The sealed tables of a run: what is recorded, and nothing that no check or page reads.
+
+Times are int64 ns since the run's start on the runner's monotonic clock. `index` is the order in
+which the runner recorded things, one dense counter for invocations and completions alike: it, not
+a clock, is the order of real time in the linearizability check. A run directory:
+
+    run.json                 scenario, seed, target, nodes, versions, clocks (see `run.py`)
+    schedule.json            what the nemesis did and when
+    events-*.jsonl.zst       as recorded: ops, faults, probes
+    logs/node-N.log          stdout of each node (trace lines and prose)
+    disks/node-N/...         its log directory, read after the run
+    *.parquet, _manifest.json   sealed; the manifest is renamed into place last
+    verdict.json, report.html
+"""
+
+import pyarrow as pa
+
+# One row an operation, invocation and completion paired. An operation that never completed is an
+# `info` without complete_index and t1. `value` is what was written, or what a read returned (null:
+# nothing was ever written, or the read did not succeed). phase: main | final.
+OPS = pa.schema(
+    [
+        ("op_id", pa.int64()),
+        ("process", pa.int32()),
+        ("f", pa.string()),  # read | write
+        ("key", pa.string()),
+        ("value", pa.int64()),
+        ("outcome", pa.string()),  # ok | fail | info
+        ("error", pa.string()),
+        ("node", pa.int16()),  # the node it was sent to; -1 if none could be found
+        ("phase", pa.string()),
+        ("invoke_index", pa.int64()),
+        ("complete_index", pa.int64()),
+        ("t0", pa.int64()),
+        ("t1", pa.int64()),
+    ]
+)
+
+# One row a fault. bit: evidence that it had its effect; null = never asked (the run broke off).
+FAULTS = pa.schema(
+    [
+        ("fault_id", pa.int32()),
+        ("kind", pa.string()),  # partition, partition-one-way, kill, pause, power-off
+        ("targets", pa.list_(pa.int16())),
+        ("links", pa.list_(pa.string())),  # "1->2", for partitions
+        ("params", pa.string()),  # JSON
+        ("t_start", pa.int64()),  # injection began
+        ("t_bit", pa.int64()),  # injection done
+        ("t_heal", pa.int64()),  # cure began
+        ("t_healed", pa.int64()),  # cure done
+        ("bit", pa.bool_()),
+        ("evidence", pa.string()),  # one sentence
+        ("facts", pa.string()),  # JSON: measured numbers
+    ]
+)
+
+# One row a trace line. Fields of `traces.TRACE_FIELDS`, renamed where two events share a column.
+NODE_EVENTS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        ("incarnation", pa.string()),
+        ("seq", pa.int64()),
+        ("t", pa.int64()),
+        ("event", pa.string()),
+        ("state", pa.string()),  # q.state state; role of q.append, q.truncate, q.hwm
+        ("epoch", pa.int32()),
+        ("leader", pa.int32()),
+        ("voted", pa.int32()),
+        ("voted_directory", pa.string()),
+        ("log_end", pa.int64()),  # also end of q.fsync and q.truncate
+        ("log_epoch", pa.int32()),
+        ("base", pa.int64()),
+        ("last", pa.int64()),
+        ("crc", pa.int64()),
+        ("hwm", pa.int64()),
+        ("replica", pa.int32()),  # q.fetch; candidate of q.vote
+        ("replica_directory", pa.string()),
+        ("offset", pa.int64()),  # q.fetch, c.active
+        ("outcome", pa.string()),  # q.fetch; granted | refused of q.vote
+        ("detail", pa.string()),  # JSON of what has no column (voters, version, reason ...)
+    ]
+)
+
+# One row a record batch found on a node's disk after the run, in log order.
+LOG_BATCHES = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        ("base_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("epoch", pa.int32()),
+        ("crc", pa.int64()),
+        ("crc_ok", pa.bool_()),
+        ("control", pa.bool_()),
+        ("records", pa.int32()),
+        ("size", pa.int32()),
+        ("segment", pa.string()),
+        ("position", pa.int64()),
+    ]
+)
+
+# One row a record in those batches. For a ConfigRecord: resource_type, resource, name, value.
+LOG_RECORDS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("offset", pa.int64()),
+        ("epoch", pa.int32()),
+        ("type", pa.string()),  # LeaderChange, Config, FeatureLevel, NoOp, ... or unknown-<number>
+        ("resource_type", pa.int16()),
+        ("resource", pa.string()),
+        ("name", pa.string()),
+        ("value", pa.string()),
+        ("leader", pa.int32()),  # of a LeaderChange
+    ]
+)
+
+# One row a node: its election state and identity as read off the disk.
+DISKS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        ("cluster_id", pa.string()),
+        ("epoch", pa.int32()),
+        ("leader", pa.int32()),
+        ("voted", pa.int32()),
+        ("voted_directory", pa.string()),
+        ("log_end", pa.int64()),
+        ("problem", pa.string()),  # what could not be read, and where; null when all was well
+    ]
+)
+
+TABLES: dict[str, pa.Schema] = {
+    "ops": OPS,
+    "faults": FAULTS,
+    "node_events": NODE_EVENTS,
+    "log_batches": LOG_BATCHES,
+    "log_records": LOG_RECORDS,
+    "disks": DISKS,
+}

@@ -1,0 +1,70 @@
+"""Verdicts, and what a check hands back.
+
+Ordered, the worst wins: invalid > error > void > unknown > valid. A proved violation is never hidden
+by a crashed checker, and nothing that could not be decided is ever green.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+WITNESS_LIMIT = 20
+
+EventValue = int | str | bool | None
+
+
+class Verdict(Enum):
+    """Severity rises with the value."""
+
+    VALID = 0
+    UNKNOWN = 1
+    VOID = 2
+    ERROR = 3
+    INVALID = 4
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT_CODES[self]
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+_EXIT_CODES = {
+    Verdict.VALID: 0,
+    Verdict.INVALID: 1,
+    Verdict.UNKNOWN: 2,
+    Verdict.VOID: 3,
+    Verdict.ERROR: 255,
+}
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of a whole: nothing judged is unknown, not valid."""
+    return max(verdicts, key=lambda verdict: verdict.value, default=Verdict.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One row of a judgement.
+
+    `check` is its name (`linearizable`, `Q2-one-leader-per-epoch`), `looked_at` how many things it
+    judged: a check that looked at nothing is unknown. `count` is the number of violations,
+    `witness` at most 20 events that show the first one, each with at least `what` and, where they
+    are known, `t_ns`, `node`, `process`, `key`.
+    """
+
+    check: str
+    verdict: Verdict
+    message: str
+    looked_at: int = 0
+    count: int = 0
+    witness: Sequence[Mapping[str, EventValue]] = ()
+    algorithm: str = ""
+    seconds: float = 0.0
+    facts: Mapping[str, EventValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert len(self.witness) <= WITNESS_LIMIT, self.check
+        assert (self.count > 0) == (self.verdict is Verdict.INVALID), self.check

@@ -1,0 +1,37 @@
+"""The node's settings, by Kafka's names, with Kafka's defaults (QuorumConfig, MetadataLogConfig)."""
+
+from dataclasses import dataclass
+
+from node.ids import NodeId
+from node.messages import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumTimeouts:
+    """All in milliseconds."""
+
+    election_ms: int = 1000  # controller.quorum.election.timeout.ms
+    fetch_ms: int = 2000  # controller.quorum.fetch.timeout.ms
+    election_backoff_max_ms: int = 1000  # controller.quorum.election.backoff.max.ms
+    append_linger_ms: int = 25  # controller.quorum.append.linger.ms
+    request_ms: int = 2000  # controller.quorum.request.timeout.ms
+    retry_backoff_ms: int = 20  # controller.quorum.retry.backoff.ms
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 1024 * 1024
+    idle_interval_ms: int = 500  # metadata.max.idle.interval.ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeConfig:
+    """One controller: who it is, where it listens, and how others reach it.
+
+    `advertised` is by listener name; the first one is the controllers' own (inner) listener, by
+    which other voters reach this node.
+    """
+
+    node_id: NodeId
+    log_dir: str
+    listeners: tuple[Endpoint, ...]
+    advertised: tuple[Endpoint, ...]
+    timeouts: QuorumTimeouts = QuorumTimeouts()
+    segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

@@ -1,0 +1,111 @@
+"""What a node wants done. The shell performs effects in the order they are listed.
+
+Durable before visible, by construction:
+
+* `PersistElectionState` returns only when the file is durable, so whatever follows it in the list
+  (an answer that tells of the vote) cannot be seen before.
+* `AppendBatches` and `TruncateLog` are written through at once, so a read of the log in the next
+  step sees them, but they are durable only after the `LogFlushed` event that answers a `FlushLog`.
+  The core emits whatever depends on durable bytes only in the step of that event. So one flush may
+  serve all appends of many steps (group commit), and no shell can get the order wrong.
+* `Trace` lines leave before any frame that follows them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from node.ids import NO_NODE, ConnectionId, Epoch, NodeId, Offset, ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionState:
+    """What quorum-state holds: who led, and whom we voted for, in the newest epoch we know of."""
+
+    epoch: Epoch = Epoch(0)
+    leader: NodeId = NO_NODE
+    voted: ReplicaKey | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistElectionState:
+    state: ElectionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendBatches:
+    """Whole batches, base offsets and leader epochs already set, contiguous with the log's end."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateLog:
+    """Cut the log so that it ends at `end` (batch aligned)."""
+
+    end: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlushLog:
+    """Make all appended bytes durable, then feed `LogFlushed`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendReply:
+    connection: ConnectionId
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseConnection:
+    """Hang up on whoever sent what cannot be answered, as Kafka does."""
+
+    connection: ConnectionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendToPeer:
+    """Send a request to a voter, over the one connection kept to it (opened if need be)."""
+
+    peer: NodeId
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisconnectPeer:
+    """Drop the connection to `peer` with what is outstanding; no `PeerDisconnected` follows."""
+
+    peer: NodeId
+
+
+TraceValue = int | str | bool | None | list[dict[str, int | str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One line of the node's own account (`node.trace` says which, and with which fields)."""
+
+    event: str
+    fields: Mapping[str, TraceValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The process is done: exit with `code`."""
+
+    code: int
+    reason: str
+
+
+Effect = (
+    PersistElectionState
+    | AppendBatches
+    | TruncateLog
+    | FlushLog
+    | SendReply
+    | CloseConnection
+    | SendToPeer
+    | DisconnectPeer
+    | Trace
+    | Stop
+)

@@ -1,0 +1,71 @@
+"""What can happen to a node. The shell (or the simulator) feeds these to `Node.step`, one at a time.
+
+Frames are a request or a response without its 4-byte size: cutting the stream into frames is the
+shell's work, as is refusing one whose size is absurd.
+"""
+
+from dataclasses import dataclass
+
+from node.ids import ConnectionId, NodeId, Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameReceived:
+    """A request arrived on a connection that somebody opened to us.
+
+    `listener` is the name of the listener it came in by: addresses in answers depend on it.
+    """
+
+    connection: ConnectionId
+    listener: str
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionClosed:
+    """An incoming connection is gone; requests parked on it will never be answered."""
+
+    connection: ConnectionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerFrameReceived:
+    """A response arrived on the connection that we opened to `peer`."""
+
+    peer: NodeId
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerDisconnected:
+    """The connection to `peer` failed or could not be made: its outstanding requests are lost."""
+
+    peer: NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFlushed:
+    """Everything below `end` is durable. The answer to `FlushLog`; one flush may serve many."""
+
+    end: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeoutElapsed:
+    """`now` has reached `Node.next_deadline_ns()`. Fed only after all input that was ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownRequested:
+    """Stop in good order: a leader resigns and tells its voters first (EndQuorumEpoch)."""
+
+
+Event = (
+    FrameReceived
+    | ConnectionClosed
+    | PeerFrameReceived
+    | PeerDisconnected
+    | LogFlushed
+    | TimeoutElapsed
+    | ShutdownRequested
+)

@@ -1,0 +1,55 @@
+"""The small identities everything else is keyed by.
+
+Ids are `NewType`s so that an offset is never taken for an epoch; a replica is the pair of its node
+id and the id of its disk (KIP-856: a node that comes back with another disk is another replica).
+"""
+
+import base64
+from dataclasses import dataclass
+from typing import NewType
+from uuid import UUID
+
+NodeId = NewType("NodeId", int)
+Epoch = NewType("Epoch", int)
+Offset = NewType("Offset", int)
+ConnectionId = NewType("ConnectionId", int)
+
+NO_NODE = NodeId(-1)
+ZERO_UUID = UUID(int=0)
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = UUID(int=1)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogPosition:
+    """Where a log ends, as elections and fetches compare it: epoch first, then offset.
+
+    `epoch` is that of the last record (0 for an empty log), `offset` the next one to be written.
+    """
+
+    epoch: Epoch
+    offset: Offset
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ReplicaKey:
+    """A node id together with the directory id of its metadata disk (KIP-856, KIP-853)."""
+
+    id: NodeId
+    directory: UUID = ZERO_UUID
+
+
+def uuid_text(value: UUID) -> str:
+    """Kafka's text form of a uuid: 22 characters of URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+
+
+def parse_uuid(text: str) -> UUID:
+    """The inverse of `uuid_text`. Raises ValueError on anything that is not 16 bytes."""
+    try:
+        raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+    except ValueError as error:
+        raise ValueError(f"not a Kafka uuid: {text!r}") from error
+    if len(raw) != 16:
+        raise ValueError(f"not a Kafka uuid: {text!r} holds {len(raw)} bytes, not 16")
+    return UUID(bytes=raw)

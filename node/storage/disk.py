@@ -1,0 +1,47 @@
+"""The disk as the node's storage sees it: the one seam under which a power cut can happen.
+
+The server implements it over a real file system, the simulator over a page cache that forgets.
+Paths are relative to the log directory, with `/` between parts. Every method may raise OSError;
+nobody in `node` catches it: a node whose disk fails stops.
+"""
+
+from typing import Protocol
+
+
+class File(Protocol):
+    """An open file that is appended to, cut and read at any position."""
+
+    def size(self) -> int: ...
+
+    def append(self, data: bytes) -> None:
+        """Write at the end; in the page cache only, until `flush`."""
+
+    def read(self, position: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer at the end of the file."""
+
+    def truncate(self, size: int) -> None: ...
+
+    def flush(self) -> None:
+        """Make the content and size durable (fdatasync)."""
+
+    def close(self) -> None: ...
+
+
+class Disk(Protocol):
+    def open(self, path: str) -> File:
+        """Open for append and read; created when absent."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def names(self, directory: str) -> list[str]:
+        """The sorted names in a directory; empty when it does not exist."""
+
+    def make_directory(self, path: str) -> None:
+        """With parents; no error when it exists; durable when it returns."""
+
+    def read_all(self, path: str) -> bytes: ...
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Whole new content, atomic and durable: temporary file, fsync, rename, directory fsync."""
+
+    def remove(self, path: str) -> None: ...

@@ -1,0 +1,28 @@
+"""The node's account of itself: one JSON line an event, written before the effect is visible.
+
+Every line has, in this order: `ev` (below), `node`, `dir` (directory id), `inc` (process
+incarnation), `seq` (from 0, without gaps in one incarnation), `mono` and `wall` (ns), then the
+fields of the event. The reader's side of this contract is `checkers.history.traces`, which shares
+no code with it; a test holds the two equal. Meanings: `facts/invariants`, first table.
+"""
+
+TRACE_FIELDS: dict[str, tuple[str, ...]] = {
+    # The process runs: what it found on its disk.
+    "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch", "cut_bytes"),
+    "n.stop": ("code", "reason"),
+    # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
+    "q.state": ("state", "epoch", "leader", "voted", "voted_dir", "log_end", "log_epoch"),
+    # The voter set in force: [{id, dir}].
+    "q.voters": ("offset", "epoch", "voters"),
+    # A batch was written (not yet durable); role is leader or follower.
+    "q.append": ("base", "last", "epoch", "crc", "role"),
+    "q.truncate": ("end", "hwm", "role"),
+    "q.fsync": ("end",),
+    "q.hwm": ("hwm", "epoch", "role"),
+    # The leader took a Fetch into account; only when offset or outcome differ from the last one.
+    "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),
+    # A real vote was answered (after it was made durable).
+    "q.vote": ("candidate", "candidate_dir", "epoch", "granted"),
+    "c.active": ("epoch", "offset"),
+    "c.resign": ("epoch",),
+}
