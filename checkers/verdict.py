@@ -1,7 +1,7 @@
 """Verdicts, and what a check hands back.
 
-Ordered, the worst wins: invalid > error > void > unknown > valid. A proved violation is never hidden
-by a crashed checker, and nothing that could not be decided is ever green.
+Ordered, the worst wins: invalid > error > void > unknown > valid. A proved violation is never
+hidden by a crashed checker, and nothing that could not be decided is ever green.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,3 +68,18 @@ class CheckResult:
     def __post_init__(self) -> None:
         assert len(self.witness) <= WITNESS_LIMIT, self.check
         assert (self.count > 0) == (self.verdict is Verdict.INVALID), self.check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What `verdict.json` holds: the verdict of a run, said in one sentence, and all its rows.
+
+    `statistics` are the numbers a reader wants beside it (operations by outcome, operations per
+    second, longest time without a success, elections); names end in their unit.
+    """
+
+    run_id: str
+    verdict: Verdict
+    sentence: str
+    results: tuple[CheckResult, ...]
+    statistics: Mapping[str, EventValue | float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The node's settings, by Kafka's names, with Kafka's defaults (QuorumConfig, MetadataLogConfig)."""
+"""The node's settings, with Kafka's names and defaults (QuorumConfig, MetadataLogConfig)."""
 
 from dataclasses import dataclass
 

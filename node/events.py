@@ -1,4 +1,4 @@
-"""What can happen to a node. The shell (or the simulator) feeds these to `Node.step`, one at a time.
+"""What can happen to a node. The shell (or the simulator) feeds these to `Node.step` one by one.
 
 Frames are a request or a response without its 4-byte size: cutting the stream into frames is the
 shell's work, as is refusing one whose size is absurd.
