@@ -20,6 +20,14 @@ METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = UUID(int=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The time of a step: monotonic ns for timers, wall-clock ns for what others will read."""
+
+    mono_ns: int
+    wall_ns: int
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class LogPosition:
     """Where a log ends, as elections and fetches compare it: epoch first, then offset.

@@ -1,4 +1,4 @@
-"""The reader's side of the nodes' trace lines; `node.trace` is the writer's, and a test compares."""
+"""The reader's side of the nodes' trace lines (`node.trace` writes them; a test compares)."""
 
 COMMON_FIELDS = ("ev", "node", "dir", "inc", "seq", "mono", "wall")
 
