@@ -29,6 +29,7 @@ class RunInfo:
     duration_ns: int = 0
     finished: bool = False
     expects_faults: bool = True
+    timings_s: Mapping[str, float] = field(default_factory=dict)  # how long each phase took
     command: str = ""  # the one line that runs it again
 
 
