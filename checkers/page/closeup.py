@@ -51,7 +51,7 @@ def witness_drawing(result: CheckResult, scene: Scene) -> Markup | None:
         bands(scene.faults, scale, scene.end_ns, 8, bottom),
         *(lane_mark(lane, scale, 14 + n * LANE_HEIGHT) for n, lane in enumerate(scene.lanes)),
         *(text(LEFT - 10, y + 12, f"process {p}", "soft", "end") for p, y in rows.items()),
-        *(_op_mark(op, scale, rows[op.process], result) for op in ops),
+        *(_op_mark(op, scale, rows[op.process], result) for op in reversed(ops)),
         _numbers(marks, scale, bottom),
         text(LEFT, bottom + 14, units.moment(scale.start_ns), "soft"),
         text(scale.x(scale.end_ns), bottom + 14, units.moment(scale.end_ns), "soft", "end"),
@@ -117,6 +117,8 @@ def _op_mark(op: _Operation, scale: TimeScale, y: float, result: CheckResult) ->
     seen = " seen" if _is_seen(op, result) else ""
     words = f"{op.f} {value}"
     fits = 6.2 * len(words) + 6 <= x2 - x1
+    if op.t1 is None:  # nobody knows when, or whether, it took effect
+        return rectangle(x1, x2, y + 6, 3, f"{op.outcome}{seen}", about)
     return joined(
         rectangle(x1, x2, y, _ROW - 5, f"{op.outcome}{seen}", about),
         text(x1 + 3, y + 11.5, words, "on") if fits else None,

@@ -44,6 +44,11 @@ class FaultWindow:
         return self.kind in _STOPPING_KINDS
 
     @property
+    def name(self) -> str:
+        """Kind and nodes, in short."""
+        return f"{self.kind} {','.join(map(str, self.targets))}".rstrip()
+
+    @property
     def where(self) -> str:
         """Whom it hit: node 1 (1→2, 1→3)."""
         nodes = ", ".join(map(str, self.targets))

@@ -85,7 +85,7 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         ("lasted", units.duration(end_ns)),
         ("operations", f"{run.tables['ops'].num_rows:,}"),
         ("faults", f"{run.tables['faults'].num_rows:,}"),
-        ("started", info.started_utc),
+        ("started", info.started_utc.replace("T", " ")),
     ]
     if parameters:
         facts.append(("parameters", ", ".join(parameters)))

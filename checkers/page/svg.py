@@ -84,7 +84,7 @@ def polyline(xs: Sequence[float], ys: NDArray[np.float64], class_: str) -> Marku
         points = [f"{xs[i]:.1f},{ys[i]:.1f}" for i in run]
         alone = "h2" if len(points) == 1 else ""
         path.append("M" + "L".join(points) + alone)
-    return tag("path", d="".join(path), class_=f"line {class_}")
+    return tag("path", d=Markup("".join(path)), class_=f"line {class_}")
 
 
 def _runs_of_values(ys: NDArray[np.float64]) -> Iterable[NDArray[np.int64]]:
@@ -100,7 +100,7 @@ def step_area(
     """The area between two step curves; `edges` are the n + 1 edges of n bins."""
     over = _steps(edges, high)
     back = _steps(edges, low)[::-1]
-    return tag("path", d="M" + "L".join([*over, *back]) + "Z", class_=class_)
+    return tag("path", d=Markup("M" + "L".join([*over, *back]) + "Z"), class_=class_)
 
 
 def _steps(edges: Sequence[float], heights: NDArray[np.float64]) -> list[str]:

@@ -153,7 +153,7 @@ def _fault_row_marks(
 def _fault_name(fault: FaultWindow, x: float, y: float, room: float) -> Markup:
     """Kind and target as far as they have room; else the tooltip has to do."""
     nodes = ",".join(map(str, fault.targets))
-    for words in (f"{fault.kind} {nodes}".strip(), fault.kind, nodes):
+    for words in (fault.name, fault.kind, nodes):
         if words and 6.0 * len(words) + 8 <= room:
             return text(x + 4, y, words)
     return Markup("")
@@ -238,7 +238,7 @@ def _latency_panel(ops: pa.Table, bins: Bins, scale: TimeScale, top: float) -> M
     parts = [_panel_head("latency of ok", top, names, "line")]
     for power in range(low, high + 1):
         y = top + _PANEL * (1 - (power - low) / (high - low))
-        parts.append(_level(y, units.duration(10.0**power).replace(".00", "")))
+        parts.append(_level(y, units.power_of_ten(power)))
     edges = _edges(bins, scale)
     middles = [(left + right) / 2 for left, right in pairwise(edges)]
     for class_, values in (("max", found.max), ("p99", found.p99), ("p50", found.p50)):

@@ -17,6 +17,12 @@ def duration(ns: float | None) -> str:
     return "0 s"
 
 
+def power_of_ten(power: int) -> str:
+    """A decade of time in ns, for an axis: 6 is 1 ms."""
+    size, unit = next(step for step in _STEPS if 10**power >= step[0])
+    return f"{10**power // size:,} {unit}"
+
+
 def moment(ns: int | None) -> str:
     """A point of the run's time, to the millisecond: 12.345 s."""
     return NOTHING if ns is None else f"{ns / 1e9:.3f} s"
@@ -35,6 +41,8 @@ def named(name: str, value: int | str | bool | float | None) -> tuple[str, str]:
         return _words(name), "yes" if value else "no"
     if isinstance(value, str):
         return _words(name), value
+    if name.endswith("_per_s"):
+        return _words(name.removesuffix("_s")) + " second", quantity(value)
     for ending, render in _UNITS.items():
         if name.endswith(ending):
             return _words(name.removesuffix(ending)), render(value)
@@ -44,7 +52,6 @@ def named(name: str, value: int | str | bool | float | None) -> tuple[str, str]:
 _UNITS: dict[str, Callable[[float], str]] = {
     "_ns": duration,
     "_ms": lambda ms: duration(ms * 1e6),
-    "_per_s": lambda rate: f"{quantity(round(rate, 1))} /s",
     "_s": lambda seconds: duration(seconds * 1e9),
     "_bytes": lambda size: f"{quantity(size)} bytes",
 }

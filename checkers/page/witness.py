@@ -73,7 +73,7 @@ def _cells(number: int, event: Mapping[str, EventValue], scene: Scene) -> Sequen
 def _under(at_ns: int | None, scene: Scene) -> str:
     if at_ns is None:
         return units.NOTHING
-    over = [f"{f.kind} {f.where}" for f in scene.faults if f.covers(at_ns, scene.end_ns)]
+    over = [f.name for f in scene.faults if f.covers(at_ns, scene.end_ns)]
     return "; ".join(over) or "none"
 
 
