@@ -3,7 +3,6 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,14 @@ from typing import TYPE_CHECKING
 from spark_reports.java import find_java
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 _LOGGING = """
 rootLogger.level = error
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr
@@ -69,7 +72,6 @@ def _configuration(settings: SessionSettings, scratch: Path) -> dict[str, str]:
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": options,
         "spark.driver.host": "127.0.0.1",
