@@ -324,6 +324,7 @@ class FakeCluster:
         return {node: Evidence(bit=False, what="not on again yet") for node in nodes}
 
     async def power_evidence(self, node: NodeId) -> Evidence:
+        self._called(f"power_evidence {node}")
         what = "the canary is old" if self.bites else "the canary is new"
         return Evidence(bit=self.bites, what=what)
 
@@ -357,5 +358,3 @@ class FakeCluster:
         if len(running) * 2 > len(self.fakes):
             self.registers.epoch += 1
             self.registers.leader = running[0]
-
-
