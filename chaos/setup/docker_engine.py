@@ -22,7 +22,7 @@ READY_WITHIN_S = 40.0
 WITHOUT = "checking and reporting runs that are already there (check, report)"
 
 
-def connect(timeout_s: float = 60) -> docker.DockerClient:
+def connect(timeout_s: int = 60) -> docker.DockerClient:
     """The engine's client, DOCKER_HOST respected; DockerException when none answers."""
     client = docker.from_env(timeout=timeout_s)
     try:
