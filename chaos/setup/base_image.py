@@ -44,15 +44,17 @@ def python_version(client: docker.DockerClient, base: str) -> str:
     known = cache_dir() / f"python-of-{base.removeprefix('sha256:')[:16]}"
     if known.exists():
         return known.read_text()
-    code = "import sys; print('%d.%d' % sys.version_info[:2], end='')"
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    what = f"the base image {BASE} has no working python3"
+    mend = f"docker rmi {BASE}; {MEND}"
+    command = ["python3", "-c", code]
     try:
-        output = client.containers.run(
-            base, ["python3", "-c", code], remove=True, network_mode="none"
-        )
+        output = client.containers.run(base, command, remove=True, network_mode="none")
     except (ContainerError, APIError) as error:
-        what = f"the base image {BASE} has no working python3"
-        raise SetupError(what, why=str(error), mend=f"docker rmi {BASE}; {MEND}") from error
-    version = output.decode()
+        raise SetupError(what, why=str(error), mend=mend) from error
+    version = output.decode().strip()
+    if not version:
+        raise SetupError(what, why="it printed no version", mend=mend)
     known.write_text(version)
     return version
 

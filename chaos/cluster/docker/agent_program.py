@@ -265,9 +265,9 @@ def unreachable(pid: int, address: str, on: bool) -> None:
     """Add or delete `unreachable ADDRESS/32` in a namespace; repeating it changes nothing."""
 
     def change() -> None:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-            with contextlib.suppress(FileExistsError, ProcessLookupError):  # it is so already
-                fcntl.ioctl(handle, SIOCADDRT if on else SIOCDELRT, _reject_route(address))
+        already = contextlib.suppress(FileExistsError, ProcessLookupError)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle, already:
+            fcntl.ioctl(handle, SIOCADDRT if on else SIOCDELRT, _reject_route(address))
 
     in_network_of(pid, change)
 
@@ -298,6 +298,23 @@ def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
             return -1
 
     return in_network_of(pid, talk)
+
+
+# What a cluster must know of itself when another process attaches to it
+
+MEMORY: dict[str, str] = {}
+
+
+def remember(key: str, value: str) -> None:
+    """Keep a word for as long as the cluster lives; an empty one is forgotten."""
+    if value:
+        MEMORY[key] = value
+    else:
+        MEMORY.pop(key, None)
+
+
+def recall(prefix: str) -> dict[str, str]:
+    return {key: value for key, value in MEMORY.items() if key.startswith(prefix)}
 
 
 # Whether all this works here
@@ -343,7 +360,8 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
-        canary_read, shutdown, tear, unreachable, knock, self_test,
+        canary_read, shutdown, tear, unreachable, knock, remember, recall,
+        self_test,
     )
 }  # fmt: skip
 
@@ -361,7 +379,7 @@ def answer(line: str) -> dict[str, object]:
     request = json.loads(line)
     try:
         return {"id": request["id"], "result": each(OPERATIONS[request["op"]], request["each"])}
-    except (OSError, Refused, TypeError) as error:
+    except Exception as error:  # noqa: BLE001 - the harness hears of it whatever it is
         return {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
 
 
