@@ -44,6 +44,12 @@ class RealFile:
         os.close(self.descriptor)
 
 
+def open_to_read(path: Path) -> RealFile:
+    """An existing file, only to be read: whatever else is done to it raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return RealFile(descriptor, os.fstat(descriptor).st_size)
+
+
 @dataclass(frozen=True, slots=True)
 class RealDisk:
     """A `Disk` in `root`, which must exist."""
