@@ -20,7 +20,7 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, build, kio_error, our_error
 
 # What every controller here can do: name, lowest and highest level.
-SUPPORTED_FEATURES = (("kraft.version", 0, 1), ("metadata.version", 7, 25))
+SUPPORTED_FEATURES = (("kraft.version", 0, 1), ("metadata.version", 7, 30))
 FIRST_VERSION_WITH_ZERO_FEATURES = 4
 CONTROLLERS = 2
 
