@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from node.config import NodeConfig
 from node.ids import NodeId, ReplicaKey, parse_uuid
@@ -14,7 +14,6 @@ from node.messages import Endpoint
 from node.server.config import ConfigError, read_settings
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk
-from node.storage.bootstrap import VoterSet
 from node.storage.errors import StorageError
 from node.storage.format import format_log_directory
 
@@ -43,7 +42,7 @@ example:
 """
 
 
-Commands = "argparse._SubParsersAction[Parser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 class Parser(argparse.ArgumentParser):
@@ -175,7 +174,7 @@ def _config(path: Path) -> NodeConfig:
 def _format(options: argparse.Namespace) -> int:
     config = _config(options.config)
     listener = config.advertised[0].name
-    voters: VoterSet = tuple(
+    voters = tuple(
         (key, (Endpoint(name=listener, host=host, port=port),))
         for key, host, port in options.initial_controllers
     )

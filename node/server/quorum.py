@@ -1,4 +1,4 @@
-"""`kraft-node quorum describe`: what the leader says of its quorum, as kafka-metadata-quorum does."""
+"""`kraft-node quorum describe`: what the leader says of its quorum, in Kafka's form."""
 
 import json
 from dataclasses import dataclass
@@ -31,6 +31,7 @@ def ask_leader(host: str, port: int) -> Quorum:
     Raises Refusal.
     """
     where = f"at {host}:{port}"
+    again = f"again in a moment: kraft-node quorum --bootstrap {host}:{port} describe"
     try:
         with Client(host, port) as client:
             cluster = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
@@ -40,7 +41,7 @@ def ask_leader(host: str, port: int) -> Quorum:
             raise Refusal(
                 what="the quorum has no leader now",
                 where=f"{where}; {len(cluster.members)} controllers are known",
-                next_step=f"again in a moment: kraft-node quorum --bootstrap {host}:{port} describe",
+                next_step=again,
             )
         where = f"at {leaders[0].host}:{leaders[0].port}, the leader"
         with Client(leaders[0].host, leaders[0].port) as client:
@@ -49,7 +50,7 @@ def ask_leader(host: str, port: int) -> Quorum:
         raise Refusal(
             what=f"no answer: {error}",
             where=where,
-            next_step="is the node up, and is this its advertised address? kraft-node start -c FILE",
+            next_step="is the node up and this its advertised address? kraft-node start -c FILE",
         ) from error
     assert isinstance(answer, DescribeQuorumResponse)
     error_code = answer.top_error or answer.error
@@ -57,7 +58,7 @@ def ask_leader(host: str, port: int) -> Quorum:
         raise Refusal(
             what=f"the node refused: {error_code.name} ({error_code.value})",
             where=where,
-            next_step=f"again in a moment: kraft-node quorum --bootstrap {host}:{port} describe",
+            next_step=again,
         )
     return Quorum(cluster_id=cluster.cluster_id, answer=answer)
 

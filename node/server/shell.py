@@ -6,8 +6,8 @@ appends (group commit), then its `LogFlushed` is stepped and what became visible
 orders matter. Frames go out before the fsync, not after, so that followers sync while the leader
 does; the core only emits what may be seen by then. Trace lines go out before frames.
 
-A timer that fires looks at the sockets once more first: after a slow fsync the fetch that would have
-calmed the election timer is already there, and must be heard before the timer is.
+A timer that fires looks at the sockets once more first: after a slow fsync the fetch that would
+have calmed the election timer is already there, and must be heard before the timer is.
 """
 
 import asyncio

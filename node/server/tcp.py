@@ -22,7 +22,7 @@ class Connections:
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
-        self._open: dict[ConnectionId, "Connection"] = {}
+        self._open: dict[ConnectionId, Connection] = {}
         self._next = 1
 
     def accept(self, listener: str) -> "Connection":
