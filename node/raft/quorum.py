@@ -76,7 +76,7 @@ def election_state(role: Role) -> ElectionState:
 
 
 class Quorum:
-    """The role and the rules for leaving it. `high_watermark` outlives roles; a leader starts anew."""
+    """The role, and the rules for leaving it."""
 
     def __init__(
         self,
@@ -170,7 +170,8 @@ class Quorum:
         )
 
     def to_prospective(self, mono_ns: int) -> None:
-        role = self._expect(Unattached, Follower, Candidate)
+        role = self.role
+        assert isinstance(role, Unattached | Follower | Candidate), f"{role} cannot stand"
         assert self.is_voter, "an observer does not stand for election"
         self._become(
             Prospective(
@@ -183,7 +184,8 @@ class Quorum:
         )
 
     def to_candidate(self, mono_ns: int) -> None:
-        role = self._expect(Prospective)
+        role = self.role
+        assert isinstance(role, Prospective), f"{role} was not asked"
         self._become(
             Candidate(
                 epoch=Epoch(role.epoch + 1),
@@ -195,7 +197,8 @@ class Quorum:
 
     def to_leader(self, mono_ns: int) -> None:
         """The caller appends LeaderChange in the same step: it is the first batch of the epoch."""
-        role = self._expect(Candidate)
+        role = self.role
+        assert isinstance(role, Candidate), f"{role} cannot win"
         others = self.voters.others(self.key)
         self._become(
             Leader(
@@ -221,7 +224,8 @@ class Quorum:
         )
 
     def to_resigned(self, preferred: tuple[ReplicaKey, ...], mono_ns: int) -> None:
-        role = self._expect(Leader)
+        role = self.role
+        assert isinstance(role, Leader), f"{role} cannot resign"
         self._become(
             Resigned(
                 epoch=role.epoch,
@@ -234,18 +238,16 @@ class Quorum:
     def grant_vote(self, candidate: ReplicaKey, mono_ns: int) -> None:
         """Cast the real vote of this epoch. The election time-out is drawn anew."""
         deadline = self._election_deadline(mono_ns)
-        match self._expect(Unattached, Prospective):
-            case Unattached() as role:
-                self._become(replace(role, voted=candidate, election_deadline_ns=deadline))
-            case Prospective() as role:
-                ballot = self._own_ballot()
-                self._become(
-                    replace(role, voted=candidate, ballot=ballot, election_deadline_ns=deadline)
-                )
+        role = self.role
+        assert isinstance(role, Unattached | Prospective), f"{role} has no vote to cast"
+        if isinstance(role, Prospective):
+            role = replace(role, ballot=self._own_ballot())
+        self._become(replace(role, voted=candidate, election_deadline_ns=deadline))
 
     def after_prospective(self, mono_ns: int) -> None:
         """No majority would vote for us: back to the leader we knew, or to looking for one."""
-        role = self._expect(Prospective)
+        role = self.role
+        assert isinstance(role, Prospective), f"{role} was not asked"
         if self.has_address(role.leader):
             self.to_follower(role.epoch, role.leader, mono_ns)
         else:
@@ -330,10 +332,6 @@ class Quorum:
             log_end=end.offset,
             log_epoch=end.epoch,
         )
-
-    def _expect(self, *roles: type[R]) -> R:
-        assert isinstance(self.role, roles), f"{self.role} cannot do that"
-        return self.role
 
     def _own_ballot(self) -> Ballot:
         return Ballot().with_vote(self.key.id, granted=True)

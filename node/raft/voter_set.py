@@ -47,5 +47,5 @@ class VoterSet:
         """Where `node` listens: by `listener` if the set knows it, else by its first one."""
         key = self.by_id.get(node)
         known = self.endpoints[key] if key is not None else ()
-        named = [endpoint for endpoint in known if endpoint.name == listener]
-        return (named or list(known) or [None])[0]
+        named = (endpoint for endpoint in known if endpoint.name == listener)
+        return next(named, known[0] if known else None)
