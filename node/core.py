@@ -7,7 +7,6 @@ of the requests; what comes while one is parked waits in a bounded queue.
 import random
 from collections import deque
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from node.config import NodeConfig
 from node.controller.cluster import describe_cluster
@@ -119,6 +118,12 @@ class Core:
     def on_peer_disconnected(self, peer: NodeId, now: Now) -> list[Output]:
         self.raft.log.begin_step()
         self.raft.on_peer_lost(peer, now)
+        return self._finish(now)
+
+    def on_peer_garbled(self, peer: NodeId, now: Now) -> list[Output]:
+        """What `peer` answered makes no sense: hang up and try again later."""
+        self.raft.log.begin_step()
+        self.raft.on_peer_garbled(peer, now)
         return self._finish(now)
 
     def on_flushed(self, end: Offset, now: Now) -> list[Output]:

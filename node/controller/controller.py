@@ -230,9 +230,7 @@ class Controller:
     def _append(self, now: Now) -> None:
         taken = self._accumulator.take()
         base = self._raft.log.end.offset
-        last = self._raft.append(
-            [(None, encode_metadata(record)) for record in taken.records], now
-        )
+        last = self._raft.append([(None, encode_metadata(record)) for record in taken.records], now)
         self._appended.append(
             AppendedBatch(base=base, last=last, records=taken.records, writes=taken.writes)
         )
@@ -279,9 +277,7 @@ class Controller:
         confirmed = self._raft.reads.confirmed()
         while self._reads and self._reads[0].ticket <= confirmed:
             read = self._reads.popleft()
-            results = tuple(
-                configs.describe(self.image, query) for query in read.request.resources
-            )
+            results = tuple(configs.describe(self.image, query) for query in read.request.resources)
             self._answer(read.connection, DescribeConfigsResponse(results=results))
 
     def _answer(

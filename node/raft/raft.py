@@ -146,6 +146,10 @@ class Raft:
         self._peers.lost(node, now.mono_ns)
         self._epochs.on_lost(node, now.mono_ns)
 
+    def on_peer_garbled(self, node: NodeId, now: Now) -> None:
+        self._peers.drop(node)
+        self.on_peer_lost(node, now)
+
     def on_closed(self, connection: ConnectionId) -> None:
         self._serving.on_closed(connection)
         self.reads.on_closed(connection)
