@@ -233,10 +233,7 @@ def _describe_quorum(options: argparse.Namespace) -> int:
 def _dump_log(options: argparse.Namespace) -> int:
     from node.server.dump_log import dump
 
-    for file in options.files:
-        for line in dump(file):
-            print_line(line)
-    return 0
+    return dump(options.files, sys.stdout)
 
 
 def print_line(text: str) -> None:
