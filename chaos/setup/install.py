@@ -1,0 +1,90 @@
+"""`prepare` brings up what is missing. The second time it only looks, in well under a second."""
+
+import fcntl
+import hashlib
+import importlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+
+from chaos.setup import base_image, docker_engine, images, node_image, toxiproxy_image
+from chaos.setup.needs import Progress
+from chaos.setup.places import cache_dir, repository, runtime_dir
+from chaos.setup.shell import found_program
+
+TEST_PROGRAMS = {"docker-compose": "docker-compose", "chromium": "chromium"}
+
+
+def prepare(progress: Progress) -> None:
+    """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss."""
+    with _alone(progress):
+        docker_engine.ensure(progress)
+        client = docker_engine.connect()
+        try:
+            _images(client, progress)
+        finally:
+            client.close()
+        _warm(progress)
+
+
+def prepare_for_tests(progress: Progress) -> None:
+    """What only the tests want: docker-compose, and a browser to open the pages with."""
+    missing = [package for name, package in TEST_PROGRAMS.items() if found_program(name) is None]
+    if not missing:
+        return
+    progress(f"installing {', '.join(missing)}")
+    docker_engine.apt_install(
+        *missing,
+        mend=f"install {' and '.join(missing)} by hand (on Ubuntu: snap install chromium)",
+        without="all tests but those of the compose file and the pages in a browser",
+    )
+
+
+def _images(client: docker.DockerClient, progress: Progress) -> None:
+    """The proxy's binary and the base take half a minute each, and do not need each other."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        proxy = pool.submit(toxiproxy_image.ensure, client, progress)
+        base = pool.submit(base_image.ensure, client, progress)
+        base.result()
+        node_image.fetch_wheels(client, progress)
+        for recipe in (images.agent_recipe(images.base_id(client)), node_image.recipe(client)):
+            if images.image_id(client, recipe.name) is None:
+                progress(f"building {recipe.name}")
+                images.build(client, recipe)
+        proxy.result()
+
+
+def _warm(progress: Progress) -> None:
+    """Compile the checkers' kernels once, so that the first verdict is as quick as the next."""
+    stamp = cache_dir() / f"warm-{_digest(repository() / 'checkers' / 'linearizability')}"
+    if stamp.exists():
+        return
+    warm = getattr(importlib.import_module("checkers.linearizability"), "warm", None)
+    if warm is not None:
+        progress("warming the checkers' caches")
+        warm()
+        stamp.touch()
+
+
+def _digest(package: Path) -> str:
+    sha = hashlib.sha256(str(package).encode())
+    for path in sorted(package.rglob("*.py")):
+        sha.update(path.read_bytes())
+    return sha.hexdigest()[:12]
+
+
+@contextmanager
+def _alone(progress: Progress) -> Iterator[None]:
+    """One set-up at a time for a user; the second waits and then finds everything there."""
+    with (runtime_dir() / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("another set-up is running: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(str(os.getpid()))
+        yield
