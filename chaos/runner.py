@@ -174,7 +174,7 @@ class Runner:
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
         schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
-        self._told(f"load runs; {len(schedule.windows)} faults in {plan.duration_s:g} s")
+        self._told(f"load runs; {len(schedule.windows)} fault windows in {plan.duration_s:g} s")
         with self._timed("hurt", "hurting it"):
             await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):

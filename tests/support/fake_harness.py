@@ -1,6 +1,6 @@
 """`kraft-chaos` with a fake runtime, for tests that need a process of their own.
 
-    python -m tests.support.fake_harness [--toothless] [--break-at STEP] -- run baseline ...
+python -m tests.support.fake_harness [--toothless] [--break-at STEP] -- run baseline ...
 """
 
 import sys
@@ -21,9 +21,7 @@ class FakeRuntime:
     break_at: str = ""
     made: list[FakeCluster] = field(default_factory=list)
 
-    def new(
-        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path
-    ) -> Cluster:
+    def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
         del target, keep, directory
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
