@@ -111,7 +111,7 @@ def test_a_run_that_is_interrupted_keeps_its_record_and_nothing_else(tmp_path: P
 
 def test_a_run_that_was_killed_can_be_sealed_and_judged(tmp_path: Path) -> None:
     """As after SIGKILL: no last frame, no tables, `finished` still false."""
-    run(tmp_path, FakeCluster(), "kill-leader", duration_s=0.8)
+    run(tmp_path, FakeCluster(), "kill-leader", duration_s=1.6)
     for leaving in [*tmp_path.glob("*.parquet"), tmp_path / "_manifest.json"]:
         leaving.unlink()
     info = json.loads((tmp_path / "run.json").read_text())
