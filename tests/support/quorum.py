@@ -41,10 +41,7 @@ WALL_START_NS = 1_700_000_000 * SECOND
 
 
 class Mischief:
-    """Where a planted bug takes hold; the base class does everything right."""
-
-    def corrupt(self, core: Core) -> None:
-        """Override one decision of a core before it starts."""
+    """Where a planted bug of the disk takes hold; the base class does everything right."""
 
     def persists(self) -> bool:
         """Does quorum-state reach the disk?"""
@@ -227,7 +224,6 @@ class Quorum:
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
             apis=(),
         )
-        self._mischief.corrupt(member.core)
         self._perform(member, member.core.start(self._now()))
 
     def _now(self) -> Now:
