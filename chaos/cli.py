@@ -118,7 +118,11 @@ def _add_run(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "--concurrency", type=_positive, default=20, metavar="N", help="processes (default 20)"
     )
     command.add_argument(
-        "--rate", type=_rate, default=0.0, metavar="N", help="operations/s in all (default: no limit)"
+        "--rate",
+        type=_rate,
+        default=0.0,
+        metavar="N",
+        help="operations/s in all (default: no limit)",
     )
     _add_out(command)
     command.add_argument("--keep", action="store_true", help="leave the cluster up afterwards")
@@ -152,8 +156,12 @@ def _add_reading(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     command.add_argument("--json", action="store_true", help="the verdicts as JSON on stdout")
     command = commands.add_parser("report", help="many runs on one page, by Spark")
-    command.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of")
-    command.add_argument("--out", type=Path, default=Path("runs/report"), help="default runs/report")
+    command.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of"
+    )
+    command.add_argument(
+        "--out", type=Path, default=Path("runs/report"), help="default runs/report"
+    )
     command.add_argument("--master", help="a Spark cluster (default: this machine)")
 
 

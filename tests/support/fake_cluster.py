@@ -357,5 +357,3 @@ class FakeCluster:
         if len(running) * 2 > len(self.fakes):
             self.registers.epoch += 1
             self.registers.leader = running[0]
-
-

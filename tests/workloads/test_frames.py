@@ -81,7 +81,9 @@ def test_a_write_is_answered_by_an_error_code(error: ErrorCode) -> None:
     assert frames.read_alter_answer(write(answer)) == error.value
 
 
-def entry(name: str, value: str | None, source: int) -> describe_response.DescribeConfigsResourceResult:
+def entry(
+    name: str, value: str | None, source: int
+) -> describe_response.DescribeConfigsResourceResult:
     synonym = describe_response.DescribeConfigsSynonym(name=name, value=value, source=i8(source))
     return describe_response.DescribeConfigsResourceResult(
         name=name,
@@ -124,7 +126,11 @@ def test_a_read_finds_the_value_that_somebody_set(
 
 @pytest.mark.parametrize(
     ("error", "leader", "claimed"),
-    [(ErrorCode.none, 2, 2), (ErrorCode.not_leader_or_follower, 2, None), (ErrorCode.none, -1, None)],
+    [
+        (ErrorCode.none, 2, 2),
+        (ErrorCode.not_leader_or_follower, 2, None),
+        (ErrorCode.none, -1, None),
+    ],
 )
 def test_only_the_leader_itself_says_who_leads(
     error: ErrorCode, leader: int, claimed: int | None
@@ -152,7 +158,9 @@ def test_only_the_leader_itself_says_who_leads(
 
 
 def test_unknown_tags_are_skipped() -> None:
-    whole = b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x01\x09\x02hi" + b"\x01\x05\x01x"
+    whole = (
+        b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x01\x09\x02hi" + b"\x01\x05\x01x"
+    )
     assert frames.read_alter_answer(whole) == 0
 
 

@@ -30,7 +30,9 @@ def load(act: Act, options: RegisterOptions = FAST) -> ListedHistory:
     async def main() -> None:
         cluster = FakeCluster()
         await cluster.create()
-        driver = TcpDriver({n: Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()})
+        driver = TcpDriver(
+            {n: Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
+        )
         workload = RegisterWorkload(driver, history, seed=1, options=options)
         running = asyncio.create_task(workload.run())
         try:
