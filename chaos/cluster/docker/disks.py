@@ -25,9 +25,7 @@ UID = GID = 10001  # the nodes' user, as in their Dockerfile
 MOUNT_OPTIONS = "noauto_da_alloc,commit=300,errors=remount-ro"
 
 
-def why_no_loop_disks(
-    client: docker.DockerClient, agent_image: str, *, again: bool = False
-) -> str:
+def why_no_loop_disks(client: docker.DockerClient, agent_image: str, *, again: bool = False) -> str:
     """Empty when power can be cut on this engine, else the reason; tried out on a scratch disk.
 
     A success is remembered for this engine and kernel, unless it shall be tried `again`.
