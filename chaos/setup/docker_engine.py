@@ -32,6 +32,16 @@ def connect(timeout_s: int = 60) -> docker.DockerClient:
     return client
 
 
+def require() -> docker.DockerClient:
+    """The engine's client; SetupError when none answers."""
+    try:
+        return connect()
+    except DockerException as error:
+        raise SetupError(
+            "no Docker engine answers", why=str(error), mend="kraft-chaos setup", without=WITHOUT
+        ) from error
+
+
 def why_unreachable() -> str | None:
     """None when the engine answers."""
     try:

@@ -14,9 +14,6 @@ import docker
 from chaos.setup import base_image, docker_engine, images, node_image, toxiproxy_image
 from chaos.setup.needs import Progress
 from chaos.setup.places import cache_dir, repository, runtime_dir
-from chaos.setup.shell import found_program
-
-TEST_PROGRAMS = {"docker-compose": "docker-compose", "chromium": "chromium"}
 
 
 def prepare(progress: Progress) -> None:
@@ -29,19 +26,6 @@ def prepare(progress: Progress) -> None:
         finally:
             client.close()
         _warm(progress)
-
-
-def prepare_for_tests(progress: Progress) -> None:
-    """What only the tests want: docker-compose, and a browser to open the pages with."""
-    missing = [package for name, package in TEST_PROGRAMS.items() if found_program(name) is None]
-    if not missing:
-        return
-    progress(f"installing {', '.join(missing)}")
-    docker_engine.apt_install(
-        *missing,
-        mend=f"install {' and '.join(missing)} by hand (on Ubuntu: snap install chromium)",
-        without="all tests but those of the compose file and the pages in a browser",
-    )
 
 
 def _images(client: docker.DockerClient, progress: Progress) -> None:

@@ -89,8 +89,8 @@ class Assembly:
             containers=containers,
         )
 
-    def find(self) -> Parts:
-        """The parts of a cluster that is up already; ClusterError when there is none."""
+    def find(self) -> Parts | None:
+        """The parts of a cluster that is up already; None when some are missing."""
         wanted = f"{label.RUN}={self._labels.run_id}"
         found = self._client.containers.list(all=True, filters={"label": wanted})
         by_role = {container.labels[label.ROLE]: container for container in found}
@@ -100,7 +100,7 @@ class Assembly:
             if container.labels[label.ROLE] == Role.NODE
         }
         if not containers or Role.PROXY not in by_role:
-            raise ClusterError(f"no cluster {self._labels.run_id!r} is up\n  try: kraft-chaos up")
+            return None
         agent = Agent(by_role[Role.AGENT]) if Role.AGENT in by_role else None
         topology, server = self._found_topology(by_role[Role.PROXY], sorted(containers))
         return Parts(

@@ -18,16 +18,31 @@ from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power
-from chaos.cluster.docker.registry import Reaped, RunLock, demolish, reap
+from chaos.cluster.docker.registry import Reaped, RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_node
 from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.setup import docker_engine, images, node_image
+from chaos.setup.needs import SetupError
 
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10
+
+
+def images_of(client: docker.DockerClient) -> Images:
+    """The images that a cluster is made of now; SetupError where one was never made."""
+    found = Images(
+        node=node_image.recipe(client).name,
+        agent=images.agent_recipe(images.base_id(client)).name,
+        proxy=images.TOXIPROXY,
+    )
+    for name in (found.node, found.agent, found.proxy):
+        if images.image_id(client, name) is None:
+            why = "it was never built, or its sources have changed"
+            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
+    return found
 
 
 class DockerCluster:
@@ -51,12 +66,7 @@ class DockerCluster:
         self._target = target
         self._gate = Gate()
         self._lock = RunLock(labels.run_id)
-        base = images.base_id(client)
-        self._images = Images(
-            node=node_image.recipe(client).name,
-            agent=images.agent_recipe(base).name,
-            proxy=images.TOXIPROXY,
-        )
+        self._images = images_of(client)
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
@@ -69,27 +79,40 @@ class DockerCluster:
         *,
         run_id: str,
         nodes: int = 3,
-        owner: Owner = Owner.RUN,
+        keep: bool = False,
         directory: Path | None = None,
         target: Target | None = None,
     ) -> "DockerCluster":
-        """A cluster that is not there yet. `directory`: where logs go should the run die."""
-        client = docker_engine.connect()
+        """A cluster that is not there yet. With `keep` it outlives this process.
+
+        `directory` is where the next run saves the nodes' logs should this one be killed.
+        Raises SetupError where the engine or an image is missing.
+        """
+        client = docker_engine.require()
         labels = RunLabels(
-            run_id=run_id, owner=owner, directory=str(directory.resolve()) if directory else ""
+            run_id=run_id,
+            owner=Owner.KEPT if keep else Owner.RUN,
+            directory=str(directory.resolve()) if directory else "",
         )
-        no_power = why_no_loop_disks(client, images.agent_recipe(images.base_id(client)).name)
+        no_power = why_no_loop_disks(client, images_of(client).agent)
         kind = DockerCluster if no_power else PoweredDockerCluster
         return kind(client, labels, nodes, target or OwnNode(), no_power)
 
     @classmethod
     def attach(cls, run_id: str, target: Target | None = None) -> "DockerCluster":
-        """A cluster that another process keeps up; ClusterError when there is none."""
-        client = docker_engine.connect()
+        """A cluster that another process keeps up; ClusterError when there is none.
+
+        What is left of one whose making was broken off can only be destroyed.
+        """
+        client = docker_engine.require()
         target = target or OwnNode()
         labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
-        found = DockerCluster(client, labels, 0, target, "")
-        parts = found._assembly.find()
+        if not left_of(client, run_id):
+            names = ", ".join(kept(client)) or "none is"
+            raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
+        parts = Assembly(client, images_of(client), labels, target).find()
+        if parts is None:
+            return DockerCluster(client, labels, 0, target, "")
         no_power = "" if parts.devices else "it was made without loop devices"
         kind = PoweredDockerCluster if parts.devices else DockerCluster
         cluster = kind(client, labels, len(parts.containers), target, no_power)
@@ -163,7 +186,12 @@ class DockerCluster:
     def _create(self) -> Parts:
         if not self._lock.acquire():
             raise ClusterError(f"the run {self._labels.run_id} is already alive")
-        self.reaped = reap(self._client, self._images.agent)
+        self.reaped = reap(self._client, self._images.agent, self._labels.run_id)
+        if left_of(self._client, self._labels.run_id):
+            raise ClusterError(
+                f"a cluster {self._labels.run_id!r} is up already\n"
+                f"  try: kraft-chaos down {self._labels.run_id}"
+            )
         return self._assembly.create(self._nodes, loop_disks=not self.no_power)
 
     def _destroy(self) -> None:
@@ -171,7 +199,9 @@ class DockerCluster:
         demolish(self._client, self._labels.run_id, self._images.agent)
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
+        self._lock.acquire()  # that of a kept cluster is held by nobody
         self._lock.release()
+        self._client.close()
 
     def _container(self, node: NodeId) -> Container:
         """With what the engine knows of it now."""

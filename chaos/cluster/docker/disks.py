@@ -25,12 +25,15 @@ UID = GID = 10001  # the nodes' user, as in their Dockerfile
 MOUNT_OPTIONS = "noauto_da_alloc,commit=300,errors=remount-ro"
 
 
-def why_no_loop_disks(client: docker.DockerClient, agent_image: str) -> str:
-    """Empty when power can be cut on this engine, else the reason; tried out on a scratch disk."""
+def why_no_loop_disks(client: docker.DockerClient, agent_image: str, *, again: bool = False) -> str:
+    """Empty when power can be cut on this engine, else the reason; tried out on a scratch disk.
+
+    A success is remembered for this engine and kernel, unless it shall be tried `again`.
+    """
     info = client.info()
     known = cache_dir() / "loop-disks.json"
     here = [str(info["ID"]), str(info["KernelVersion"]), agent_image]
-    if known.exists() and json.loads(known.read_text()) == here:
+    if not again and known.exists() and json.loads(known.read_text()) == here:
         return ""
     why = _try_out(client, agent_image)
     if not why:

@@ -69,14 +69,17 @@ class RunLock:
             self._file = None
 
 
-def reap(client: docker.DockerClient, agent_image: str) -> list[Reaped]:
-    """Remove what this user's dead runs have left, their nodes' logs and disks saved first."""
+def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[Reaped]:
+    """Remove what this user's dead runs have left, their nodes' logs and disks saved first.
+
+    `held` is the run whose lock the caller has: an earlier run of that name is dead.
+    """
     reaped = []
     for run_id, (owner, directory) in sorted(_runs(client).items()):
         if owner is not Owner.RUN:
             continue
         lock = RunLock(run_id)
-        if not lock.acquire():
+        if run_id != held and not lock.acquire():
             continue
         try:
             saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
@@ -87,6 +90,11 @@ def reap(client: docker.DockerClient, agent_image: str) -> list[Reaped]:
         finally:
             lock.release()
     return reaped
+
+
+def left_of(client: docker.DockerClient, run_id: str) -> bool:
+    """Whether anything of a run is on the engine, dead or alive."""
+    return any(True for _ in _labels_of_all(client, {"label": f"{label.RUN}={run_id}"}))
 
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
