@@ -31,11 +31,9 @@ class DockerRuntime:
 
     def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster
-        from chaos.cluster.docker.labels import Owner
 
         del target  # `node` is the only one
-        owner = Owner.KEPT if keep else Owner.RUN
-        return DockerCluster.new(run_id=run_id, nodes=nodes, owner=owner, directory=directory)
+        return DockerCluster.new(run_id=run_id, nodes=nodes, keep=keep, directory=directory)
 
     def attach(self, run_id: str) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster
