@@ -18,11 +18,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from node.messages import ApiVersionsRequest, RequestHeader
+from node.messages import ApiVersionsRequest, PeerRequest, RequestHeader
 from node.server.client import Client
 from node.server.frames import FrameCutter, with_size
 from node.wire import (
@@ -127,9 +127,13 @@ DAMAGES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     splice,
     noise,
 )
+# With the cluster id of another cluster, and without one: the latter get further into the node.
+ANYBODYS = tuple(
+    replace(message, cluster_id=None) for message in REQUESTS if isinstance(message, PeerRequest)
+)
 SOUND: tuple[bytes, ...] = tuple(
     encode_request(message, correlation_id=1, client_id="fuzz", version=version)[1]
-    for message in REQUESTS
+    for message in (*REQUESTS, *ANYBODYS)
     for api in [BY_REQUEST[type(message)]]
     for version in range(api.min_version, api.max_version + 1)
 )
