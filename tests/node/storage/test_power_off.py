@@ -35,7 +35,9 @@ class Storage(RuleBasedStateMachine):
         self.store = ElectionStore(self.disk)
         self.written: list[bytes] = []
         self.durable = 0
-        self.saved = ElectionState()
+        # A node knows an epoch, durably, before it writes a record of it.
+        self.saved = ElectionState(epoch=Epoch(1))
+        self.store.save(self.saved)
         self.saving: ElectionState | None = None
         self.cut = False
 
