@@ -1,0 +1,17 @@
+"""The quorum: who leads, what is committed. KIP-595 as shipped in Kafka 4.x, static voters.
+
+Replication is pulled. A follower sends **Fetch** for what follows its log; the offset it asks for
+tells the leader what is durable there, and the answer brings records, the high watermark or the
+point where the logs diverge (`fetch_leader`, `fetch_follower`). Because nothing is pushed, a new
+leader makes itself known with **BeginQuorumEpoch**, and one that steps down hurries the next
+election with **EndQuorumEpoch** (`begin_end_epoch`). **Vote** elects, after a round of pre-votes
+that keeps a node without hope from raising the epoch (`vote`, KIP-996). **DescribeQuorum** shows
+the leader's view to anybody (`describe`).
+
+    role       roles.py       one frozen class each, holding only what is true in that role
+    moves      quorum.py      every transition, persisted and traced in order
+    rules      election, high_watermark, timers, voter_set, progress: pure leaves
+    exchanges  vote, begin_end_epoch, fetch_leader, fetch_follower, describe
+    sends      peers.py       one connection a voter: outstanding requests, time-outs, back-off
+    whole      raft.py        hands events to the exchanges and sends what each role owes
+"""

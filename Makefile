@@ -1,0 +1,58 @@
+# Two commands from nothing: `make chaos` and `make test`. Everything else is `kraft-chaos --help`.
+SHELL := /bin/sh
+BIN := .venv/bin
+
+.PHONY: help chaos test lint unit integration bench soak fuzz setup clean
+
+help:
+	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
+	@echo "make test     set up what is missing, lint, type-check, run every test"
+	@echo "make bench    measure the bars; prints a table and writes bench.json"
+	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer)"
+	@echo "make fuzz     100,000 damaged frames and 10,000 damaged files against a node"
+	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
+
+.venv/run.stamp: pyproject.toml .ci/constraints.txt .ci/venv
+	@.ci/venv run
+
+.venv/test.stamp: pyproject.toml .ci/constraints.txt .ci/venv
+	@.ci/venv test
+
+setup: .venv/run.stamp
+	@$(BIN)/kraft-chaos setup
+
+chaos: setup
+	@$(BIN)/kraft-chaos run partition-leader
+
+lint: .venv/test.stamp
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+unit: .venv/test.stamp
+	@$(BIN)/pytest -q -n auto -m "not container and not spark and not browser"
+
+integration: .venv/test.stamp
+	@.ci/test-needs
+	@$(BIN)/kraft-chaos setup
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "container or spark or browser"
+
+# Times itself, for `make bench`.
+test: .venv/test.stamp
+	@.ci/timed-test
+
+bench: .venv/test.stamp
+	@$(BIN)/kraft-chaos setup
+	@$(BIN)/python -m tests.bench
+
+soak: .venv/test.stamp
+	@$(BIN)/kraft-chaos setup
+	@$(BIN)/python -m tests.soak $(SOAK)
+
+fuzz: .venv/test.stamp
+	@$(BIN)/python -m tests.fuzz.frames --count 100000
+	@$(BIN)/python -m tests.fuzz.files --count 10000
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,85 @@
+"""The witness of a violation: at most 20 events that show it, in a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from checkers.page import units
+from checkers.page.faults import FaultWindow
+from checkers.page.lanes import Lane
+from checkers.page.markup import Markup, tag
+from checkers.verdict import CheckResult, EventValue
+
+_KNOWN = ("what", "t_ns", "node", "process", "key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What lies around the witness."""
+
+    faults: Sequence[FaultWindow]
+    lanes: Sequence[Lane]
+    ops: pa.Table
+    end_ns: int
+
+
+def witness_of(results: Sequence[CheckResult]) -> CheckResult | None:
+    """The result that speaks for the run: the worst one that has something to show."""
+    shown = [result for result in results if result.witness]
+    return max(shown, key=lambda result: result.verdict.value, default=None)
+
+
+def witness_marks(result: CheckResult) -> list[tuple[int, int, int | None]]:
+    """Number, time and node of every event that has a time."""
+    return [
+        (number, at_ns, _whole(event.get("node")))
+        for number, event in enumerate(result.witness, 1)
+        if (at_ns := _whole(event.get("t_ns"))) is not None
+    ]
+
+
+def witness_table(result: CheckResult, scene: Scene) -> Markup:
+    """One row an event: when, where, what, and under which fault."""
+    head = ("#", "time", "node", "process", "key", "what", "more", "under fault")
+    classes = ("number", "number", "number", "number", "", "wide", "", "")
+    rows = [
+        tag(
+            "tr",
+            *(
+                tag("td", cell, class_=class_ or None)
+                for cell, class_ in zip(_cells(n, event, scene), classes, strict=True)
+            ),
+        )
+        for n, event in enumerate(result.witness, 1)
+    ]
+    names = (tag("th", name, class_=c or None) for name, c in zip(head, classes, strict=True))
+    body = tag("table", tag("thead", tag("tr", *names)), tag("tbody", *rows))
+    return tag("div", body, class_="scroll")
+
+
+def _cells(number: int, event: Mapping[str, EventValue], scene: Scene) -> Sequence[str]:
+    at_ns = _whole(event.get("t_ns"))
+    more = (f"{name} {_shown(value)}" for name, value in event.items() if name not in _KNOWN)
+    return (
+        str(number),
+        units.moment(at_ns),
+        *(_shown(event.get(name)) for name in ("node", "process", "key", "what")),
+        ", ".join(more),
+        _under(at_ns, scene),
+    )
+
+
+def _under(at_ns: int | None, scene: Scene) -> str:
+    if at_ns is None:
+        return units.NOTHING
+    over = [f.name for f in scene.faults if f.covers(at_ns, scene.end_ns)]
+    return "; ".join(over) or "none"
+
+
+def _shown(value: EventValue) -> str:
+    return units.NOTHING if value is None else str(value)
+
+
+def _whole(value: EventValue) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

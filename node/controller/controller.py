@@ -1,0 +1,325 @@
+"""The controller on top of the quorum: claims, decides, appends, replays, answers."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from node.config import QuorumTimeouts
+from node.controller import configs
+from node.controller.accumulator import Accumulator, AppendedBatch, PendingWrite
+from node.controller.image import METADATA_VERSION, Image
+from node.errors import ErrorCode
+from node.ids import ConnectionId, Epoch, Now, Offset
+from node.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    ResourceDescription,
+    ResourceResult,
+    TopicResult,
+)
+from node.raft.outbox import Answer, Outbox
+from node.raft.raft import Raft
+from node.raft.read_index import Ticket
+from node.raft.roles import Leader
+from node.raft.timers import MS, NEVER_NS
+from node.records.batch import split_batches
+from node.records.metadata import (
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    NoOpRecord,
+    decode_metadata,
+    encode_metadata,
+)
+
+METADATA_VERSION_LEVEL = 29  # 4.2-IV1
+_REPLAY_BYTES = 1024 * 1024  # of the log at most in one step
+_STANDBY = "The active controller is another node."
+_LOST = "The leadership was lost before the write was committed; it may still take effect."
+
+
+def bootstrap_records() -> list[MetadataRecord]:
+    """The first records of an empty log, in one transaction (`ActivationRecordsGenerator`)."""
+    return [
+        BeginTransactionRecord(name="Bootstrap records"),
+        FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_VERSION_LEVEL),
+        EndTransactionRecord(),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRead:
+    """A client that waits for the confirmation that we still lead."""
+
+    connection: ConnectionId
+    ticket: Ticket
+    request: DescribeConfigsRequest
+
+
+@dataclass(slots=True, kw_only=True)
+class Claim:
+    """What only the active controller has. `image` is ahead of the committed one by what it
+    decided since; it is thrown away with the claim (KAFKA-20839: keep nothing, revert nothing)."""
+
+    epoch: Epoch
+    image: Image
+
+
+class Controller:
+    """One method a request; each answers by its return value, or later through the outbox."""
+
+    def __init__(self, raft: Raft, timeouts: QuorumTimeouts, outbox: Outbox) -> None:
+        self._raft = raft
+        self._outbox = outbox
+        self._idle_interval_ns = timeouts.idle_interval_ms * MS
+        self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
+        self.image = Image()  # all that is committed and below `_applied`
+        self._applied = raft.log.view.start()
+        self._claim: Claim | None = None
+        self._appended: deque[AppendedBatch] = deque()
+        self._reads: deque[PendingRead] = deque()
+        self._idle_deadline_ns = NEVER_NS
+
+    @property
+    def is_active(self) -> bool:
+        return self._claim is not None
+
+    # --- requests ---
+
+    def alter_configs(
+        self, connection: ConnectionId, request: AlterConfigsRequest, now: Now
+    ) -> AlterConfigsResponse | None:
+        """None: answered when the records are committed."""
+        claim = self._claim
+        if claim is None:
+            return _refuse_alteration(request, _STANDBY)
+        records: list[MetadataRecord] = []
+        results = []
+        seen: set[tuple[int, str]] = set()
+        for change in request.resources:
+            decided, result = configs.alter(claim.image, change)
+            if (change.type, change.name) in seen:
+                decided, result = [], _refuse_repeated(change.type, change.name)
+            seen.add((change.type, change.name))
+            results.append(result)
+            records.extend(decided)
+        response = AlterConfigsResponse(results=tuple(results))
+        if request.validate_only or not records:
+            return response
+        self._write(
+            records,
+            PendingWrite(connection=connection, request=request, response=response),
+            claim,
+            now.mono_ns,
+        )
+        return None
+
+    def describe_configs(
+        self, connection: ConnectionId, request: DescribeConfigsRequest
+    ) -> DescribeConfigsResponse | None:
+        """None: answered when a majority has confirmed that we still lead."""
+        if self._claim is None:
+            return _refuse_description(request)
+        ticket = self._raft.reads.take_ticket()
+        self._reads.append(PendingRead(connection=connection, ticket=ticket, request=request))
+        return None
+
+    def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        """There is no broker that could hold a replica."""
+        if self._claim is None:
+            error, message = ErrorCode.NOT_CONTROLLER, _STANDBY
+        else:
+            error = ErrorCode.INVALID_REPLICATION_FACTOR
+            message = (
+                "Unable to replicate the partition: the target replication factor of 1 cannot be "
+                "reached because only 0 broker(s) are registered."
+            )
+        return CreateTopicsResponse(
+            results=tuple(
+                TopicResult(name=topic.name, error=error, message=message)
+                for topic in request.topics
+            )
+        )
+
+    def on_closed(self, connection: ConnectionId) -> None:
+        """Its reads are forgotten; its writes go on without anybody to tell."""
+        self._reads = deque(read for read in self._reads if read.connection != connection)
+
+    # --- what is due ---
+
+    def poll(self, now: Now) -> None:
+        """Bring everything up to what the quorum has reached. Called after `Raft.poll`, and may
+        append: then it has to be called again."""
+        self._yield_if_deposed()
+        self._replay_committed()
+        self._claim_if_due(now)
+        if self._claim is None:
+            return
+        self._answer_confirmed_reads()
+        if now.mono_ns >= self._idle_deadline_ns:
+            self._write([NoOpRecord()], None, self._claim, now.mono_ns)
+            self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
+        if now.mono_ns >= self._accumulator.deadline_ns:
+            self._append(now)
+
+    def deadline_ns(self) -> int:
+        if self._applied < self._committed():
+            return 0  # more to replay, as soon as the input that is ready was served
+        return min(self._accumulator.deadline_ns, self._idle_deadline_ns)
+
+    def _committed(self) -> Offset:
+        return self._raft.quorum.committed or Offset(0)
+
+    # --- leadership ---
+
+    def _claim_if_due(self, now: Now) -> None:
+        """Active once this epoch's LeaderChange is committed and everything below is replayed."""
+        role = self._raft.quorum.role
+        if self._claim is not None or not isinstance(role, Leader):
+            return
+        if not self.may_claim(role):
+            return
+        self._claim = Claim(epoch=role.epoch, image=self.image.copy())
+        self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
+        self._outbox.trace("c.active", epoch=role.epoch, offset=self._applied)
+        if self.image.feature_level(METADATA_VERSION) == 0:
+            self._write(bootstrap_records(), None, self._claim, now.mono_ns)
+
+    def may_claim(self, role: Leader) -> bool:
+        return role.high_watermark is not None and self._applied >= role.high_watermark
+
+    def _yield_if_deposed(self) -> None:
+        claim, quorum = self._claim, self._raft.quorum
+        if claim is None:
+            return
+        if isinstance(quorum.role, Leader) and quorum.epoch == claim.epoch:
+            return
+        self._outbox.trace("c.resign", epoch=claim.epoch)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Nothing uncommitted outlives the claim."""
+        self._claim = None
+        self._idle_deadline_ns = NEVER_NS
+        writes = [write for batch in self._appended for write in batch.writes]
+        writes += self._accumulator.take().writes
+        self._appended.clear()
+        for write in writes:
+            self._answer(write.connection, _refuse_alteration(write.request, _LOST))
+        for read in self._reads:
+            self._answer(read.connection, _refuse_description(read.request))
+        self._reads.clear()
+
+    # --- writes ---
+
+    def _write(
+        self,
+        records: list[MetadataRecord],
+        write: PendingWrite | None,
+        claim: Claim,
+        mono_ns: int,
+    ) -> None:
+        for record in records:
+            claim.image.replay(record)
+        self._accumulator.add(records, write, mono_ns)
+
+    def _append(self, now: Now) -> None:
+        taken = self._accumulator.take()
+        base = self._raft.log.end.offset
+        last = self._raft.append([(None, encode_metadata(record)) for record in taken.records], now)
+        self._appended.append(
+            AppendedBatch(base=base, last=last, records=taken.records, writes=taken.writes)
+        )
+        self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
+
+    # --- replay ---
+
+    def _replay_committed(self) -> None:
+        """Replay what lies below the high watermark: our own batches from memory, others from the
+        log, a bounded piece a step."""
+        committed = self._committed()
+        while self._applied < committed:
+            if self._appended and self._appended[0].base == self._applied:
+                self._replay_own(self._appended.popleft())
+            elif not self._replay_from_log(committed):
+                return
+
+    def _replay_own(self, batch: AppendedBatch) -> None:
+        for record in batch.records:
+            self.image.replay(record)
+        self._applied = Offset(batch.last + 1)
+        for write in batch.writes:
+            self._answer(write.connection, write.response)
+
+    def _replay_from_log(self, committed: Offset) -> bool:
+        """True if the piece was a small one, so that another may follow in this step."""
+        data = self._raft.log.view.read(self._applied, _REPLAY_BYTES)
+        for batch in split_batches(data):
+            own_follows = self._appended and self._appended[0].base == batch.header.base_offset
+            if own_follows or batch.header.next_offset > committed:
+                break
+            if not batch.header.is_control:
+                for record in batch.records():
+                    self.image.replay(decode_metadata(record.value))
+            self._applied = batch.header.next_offset
+        return len(data) < _REPLAY_BYTES // 2
+
+    # --- reads ---
+
+    def _answer_confirmed_reads(self) -> None:
+        """From the committed image: what was acknowledged before the read arrived is in it."""
+        if not self._reads or self._applied < self._committed():
+            return
+        confirmed = self._raft.reads.confirmed()
+        while self._reads and self._reads[0].ticket <= confirmed:
+            read = self._reads.popleft()
+            results = tuple(configs.describe(self.image, query) for query in read.request.resources)
+            self._answer(read.connection, DescribeConfigsResponse(results=results))
+
+    def _answer(
+        self,
+        connection: ConnectionId,
+        response: AlterConfigsResponse | DescribeConfigsResponse,
+    ) -> None:
+        self._outbox.emit(Answer(connection=connection, response=response))
+
+
+def _refuse_alteration(request: AlterConfigsRequest, message: str) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        results=tuple(
+            ResourceResult(
+                type=change.type,
+                name=change.name,
+                error=ErrorCode.NOT_CONTROLLER,
+                message=message,
+            )
+            for change in request.resources
+        )
+    )
+
+
+def _refuse_repeated(resource_type: int, name: str) -> ResourceResult:
+    return ResourceResult(
+        type=resource_type,
+        name=name,
+        error=ErrorCode.INVALID_REQUEST,
+        message="Each resource must appear at most once.",
+    )
+
+
+def _refuse_description(request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=tuple(
+            ResourceDescription(
+                type=query.type,
+                name=query.name,
+                error=ErrorCode.NOT_CONTROLLER,
+                message=_STANDBY,
+            )
+            for query in request.resources
+        )
+    )

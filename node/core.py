@@ -1,0 +1,235 @@
+"""The node's core on flat messages: what `node.node` is without frames.
+
+Each incoming connection is served as Kafka serves it: one request at a time, answers in the order
+of the requests; what comes while one is parked waits in a bounded queue.
+"""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+from node.config import NodeConfig
+from node.controller.cluster import describe_cluster
+from node.controller.controller import Controller
+from node.effects import CloseConnection, ElectionState, Stop
+from node.errors import ErrorCode
+from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.messages import (
+    AlterConfigsRequest,
+    ApiRange,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    CreateTopicsRequest,
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+    Endpoint,
+    Request,
+    Response,
+)
+from node.raft.outbox import Answer, Outbox, Output
+from node.raft.raft import QuorumRequest, Raft
+from node.raft.timers import MS, NEVER_NS
+from node.raft.voter_set import VoterSet
+from node.storage.view import LogView
+
+_QUEUED_REQUESTS = 1000  # on one connection, behind a parked one; more is an attack or a fault
+_SHUTDOWN_MS = 1000  # to tell the voters of a resignation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A request on its way to be handled; `None` for a frame that could not be read."""
+
+    listener: str
+    request: Request | None
+
+
+@dataclass(slots=True)
+class Connection:
+    is_busy: bool = False  # a request is being handled, or parked
+    queue: deque[Arrival] = field(default_factory=deque)
+
+
+class Core:
+    def __init__(
+        self,
+        *,
+        config: NodeConfig,
+        cluster_id: str,
+        key: ReplicaKey,
+        voters: tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...],
+        election: ElectionState,
+        log: LogView,
+        rng: random.Random,
+        apis: tuple[ApiRange, ...],
+    ) -> None:
+        self._config = config
+        self._cluster_id = cluster_id
+        self._key = key
+        self._voters = VoterSet.of(voters)
+        self._apis = apis
+        self._outbox = Outbox()
+        self._connections: dict[ConnectionId, Connection] = {}
+        self._stop_by_ns = NEVER_NS
+        self._is_stopped = False
+        self.raft = Raft(
+            cluster_id=cluster_id,
+            key=key,
+            voters=self._voters,
+            timeouts=config.timeouts,
+            advertised=config.advertised,
+            election=election,
+            view=log,
+            rng=rng,
+            outbox=self._outbox,
+        )
+        self.controller = Controller(self.raft, config.timeouts, self._outbox)
+
+    # --- events: each returns what is to be done, in order ---
+
+    def start(self, now: Now) -> list[Output]:
+        self.raft.start(now)
+        return self._finish(now)
+
+    def on_request(
+        self, connection: ConnectionId, listener: str, request: Request | None, now: Now
+    ) -> list[Output]:
+        self.raft.log.begin_step()
+        state = self._connections.setdefault(connection, Connection())
+        if len(state.queue) >= _QUEUED_REQUESTS:
+            self._hang_up(connection)
+        else:
+            state.queue.append(Arrival(listener=listener, request=request))
+            self._serve(connection, now)
+        return self._finish(now)
+
+    def on_connection_closed(self, connection: ConnectionId, now: Now) -> list[Output]:
+        self.raft.log.begin_step()
+        self._forget(connection)
+        return self._finish(now)
+
+    def on_response(
+        self, peer: NodeId, correlation_id: int, response: Response, now: Now
+    ) -> list[Output]:
+        self.raft.log.begin_step()
+        self.raft.on_response(peer, correlation_id, response, now)
+        return self._finish(now)
+
+    def on_peer_disconnected(self, peer: NodeId, now: Now) -> list[Output]:
+        self.raft.log.begin_step()
+        self.raft.on_peer_lost(peer, now)
+        return self._finish(now)
+
+    def on_peer_garbled(self, peer: NodeId, now: Now) -> list[Output]:
+        """What `peer` answered makes no sense: hang up and try again later."""
+        self.raft.log.begin_step()
+        self.raft.on_peer_garbled(peer, now)
+        return self._finish(now)
+
+    def on_flushed(self, end: Offset, now: Now) -> list[Output]:
+        self.raft.log.begin_step()
+        self.raft.on_flushed(end)
+        return self._finish(now)
+
+    def on_timeout(self, now: Now) -> list[Output]:
+        self.raft.log.begin_step()
+        return self._finish(now)
+
+    def on_shutdown(self, now: Now) -> list[Output]:
+        self.raft.log.begin_step()
+        self._stop_by_ns = now.mono_ns
+        if self.raft.resign_for_shutdown(now):
+            self._stop_by_ns = now.mono_ns + _SHUTDOWN_MS * MS
+        return self._finish(now)
+
+    def next_deadline_ns(self) -> int:
+        return min(self.raft.deadline_ns(), self.controller.deadline_ns(), self._stop_by_ns)
+
+    # --- the end of every step ---
+
+    def _finish(self, now: Now) -> list[Output]:
+        """Do what is due until nothing is, answering on connections whose turn comes."""
+        outputs: list[Output] = []
+        while True:
+            self.raft.poll(now)
+            self.controller.poll(now)
+            produced = self._outbox.drain()
+            if not produced:
+                break
+            outputs += produced
+            for output in produced:
+                if isinstance(output, Answer):
+                    self._serve_next(output.connection, now)
+        if now.mono_ns >= self._stop_by_ns or self._may_stop():
+            self._stop(outputs)
+        return outputs
+
+    def _may_stop(self) -> bool:
+        return self._stop_by_ns != NEVER_NS and self.raft.is_ready_to_stop()
+
+    def _stop(self, outputs: list[Output]) -> None:
+        if not self._is_stopped:
+            self._is_stopped = True
+            outputs.append(Stop(code=0, reason="shutdown"))
+
+    # --- connections ---
+
+    def _serve_next(self, connection: ConnectionId, now: Now) -> None:
+        state = self._connections.get(connection)
+        if state is not None:
+            state.is_busy = False
+            self._serve(connection, now)
+
+    def _serve(self, connection: ConnectionId, now: Now) -> None:
+        """Hand over the oldest waiting request, unless one is being handled."""
+        state = self._connections[connection]
+        if state.is_busy or not state.queue:
+            return
+        arrival = state.queue.popleft()
+        if arrival.request is None:
+            self._hang_up(connection)
+            return
+        state.is_busy = True
+        response = self._handle(connection, arrival.listener, arrival.request, now)
+        if response is not None:
+            self._outbox.emit(Answer(connection=connection, response=response))
+
+    def _hang_up(self, connection: ConnectionId) -> None:
+        self._outbox.emit(CloseConnection(connection=connection))
+        self._forget(connection)
+
+    def _forget(self, connection: ConnectionId) -> None:
+        self._connections.pop(connection, None)
+        self.raft.on_closed(connection)
+        self.controller.on_closed(connection)
+
+    def _handle(
+        self, connection: ConnectionId, listener: str, request: Request, now: Now
+    ) -> Response | None:
+        match request:
+            case ApiVersionsRequest(supported=supported):
+                error = ErrorCode.NONE if supported else ErrorCode.UNSUPPORTED_VERSION
+                return ApiVersionsResponse(error=error, apis=self._apis)
+            case AlterConfigsRequest():
+                return self.controller.alter_configs(connection, request, now)
+            case DescribeConfigsRequest():
+                return self.controller.describe_configs(connection, request)
+            case CreateTopicsRequest():
+                return self.controller.create_topics(request)
+            case DescribeClusterRequest():
+                return describe_cluster(
+                    request,
+                    cluster_id=self._cluster_id,
+                    me=self._key,
+                    leader=self.raft.quorum.leader,
+                    voters=self._voters,
+                    advertised=self._config.advertised,
+                    listener=listener,
+                )
+            case _:
+                return self._handle_quorum(connection, request, now)
+
+    def _handle_quorum(
+        self, connection: ConnectionId, request: QuorumRequest, now: Now
+    ) -> Response | None:
+        return self.raft.on_request(connection, request, now)

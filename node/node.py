@@ -1,0 +1,166 @@
+"""The sans-IO whole: events in, effects out, time and chance as arguments.
+
+Frames end here: `node.wire` turns them into the flat messages of `node.core`, and its answers and
+requests into frames. A frame that cannot be read closes its connection, in its turn.
+"""
+
+import random
+from collections import deque
+from typing import assert_never
+
+from node.config import NodeConfig
+from node.core import Core
+from node.effects import (
+    CloseConnection,
+    DisconnectPeer,
+    Effect,
+    ElectionState,
+    SendReply,
+    SendToPeer,
+)
+from node.events import (
+    ConnectionClosed,
+    Event,
+    FrameReceived,
+    LogFlushed,
+    PeerDisconnected,
+    PeerFrameReceived,
+    ShutdownRequested,
+    TimeoutElapsed,
+)
+from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.messages import Endpoint, RequestHeader
+from node.raft.outbox import Answer, Ask, Output
+from node.storage.view import LogView
+from node.wire import (
+    API_RANGES,
+    MalformedFrame,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+
+
+class Node:
+    """A controller. `voters` are the static set, with the endpoints of their inner listeners.
+
+    Deterministic: the same events, times and `rng` give the same effects.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: NodeConfig,
+        cluster_id: str,
+        key: ReplicaKey,
+        voters: tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...],
+        election: ElectionState,
+        log: LogView,
+        rng: random.Random,
+    ) -> None:
+        self.core = Core(
+            config=config,
+            cluster_id=cluster_id,
+            key=key,
+            voters=voters,
+            election=election,
+            log=log,
+            rng=rng,
+            apis=API_RANGES,
+        )
+        self._client_id = f"raft-client-{key.id}"
+        # What answers will repeat: of requests that came in, and of those that went out.
+        self._incoming: dict[ConnectionId, deque[RequestHeader]] = {}
+        self._outgoing: dict[NodeId, dict[int, RequestHeader]] = {}
+
+    def start(self, now: Now) -> list[Effect]:
+        """Once, before the first event."""
+        return self._perform(self.core.start(now))
+
+    def step(self, event: Event, now: Now) -> list[Effect]:
+        """What to do about `event`, in this order (see `node.effects`)."""
+        match event:
+            case FrameReceived():
+                outputs = self._on_frame(event, now)
+            case ConnectionClosed(connection=connection):
+                self._incoming.pop(connection, None)
+                outputs = self.core.on_connection_closed(connection, now)
+            case PeerFrameReceived():
+                outputs = self._on_peer_frame(event, now)
+            case PeerDisconnected(peer=peer):
+                self._outgoing.pop(peer, None)
+                outputs = self.core.on_peer_disconnected(peer, now)
+            case LogFlushed(end=end):
+                outputs = self.core.on_flushed(end, now)
+            case TimeoutElapsed():
+                outputs = self.core.on_timeout(now)
+            case ShutdownRequested():
+                outputs = self.core.on_shutdown(now)
+            case _:
+                assert_never(event)
+        return self._perform(outputs)
+
+    def next_deadline_ns(self) -> int:
+        """When to feed `TimeoutElapsed`, on the monotonic clock; may be past."""
+        return self.core.next_deadline_ns()
+
+    # --- frames to messages ---
+
+    def _on_frame(self, event: FrameReceived, now: Now) -> list[Output]:
+        try:
+            header, request = decode_request(event.frame)
+        except MalformedFrame:
+            return self.core.on_request(event.connection, event.listener, None, now)
+        self._incoming.setdefault(event.connection, deque()).append(header)
+        return self.core.on_request(event.connection, event.listener, request, now)
+
+    def _on_peer_frame(self, event: PeerFrameReceived, now: Now) -> list[Output]:
+        """An answer that cannot be read, or that nobody asked for, breaks its connection."""
+        correlation_id = int.from_bytes(event.frame[:4], "big")
+        header = self._outgoing.get(event.peer, {}).pop(correlation_id, None)
+        if header is None:
+            return self.core.on_peer_garbled(event.peer, now)
+        try:
+            response = decode_response(header, event.frame)
+        except MalformedFrame:
+            return self.core.on_peer_garbled(event.peer, now)
+        return self.core.on_response(event.peer, correlation_id, response, now)
+
+    # --- messages to frames ---
+
+    def _perform(self, outputs: list[Output]) -> list[Effect]:
+        effects: list[Effect] = []
+        for output in outputs:
+            match output:
+                case Answer():
+                    effects += self._reply(output)
+                case Ask():
+                    effects.append(self._ask(output))
+                case _:
+                    self._forget_dropped(output)
+                    effects.append(output)
+        return effects
+
+    def _reply(self, answer: Answer) -> list[Effect]:
+        headers = self._incoming.get(answer.connection)
+        if not headers:
+            return []  # it hung up in the meantime
+        frame = encode_response(headers.popleft(), answer.response)
+        return [SendReply(connection=answer.connection, frame=frame)]
+
+    def _ask(self, ask: Ask) -> Effect:
+        header, frame = encode_request(
+            ask.request, correlation_id=ask.correlation_id, client_id=self._client_id
+        )
+        self._outgoing.setdefault(ask.peer, {})[ask.correlation_id] = header
+        return SendToPeer(peer=ask.peer, frame=frame)
+
+    def _forget_dropped(self, effect: Effect) -> None:
+        match effect:
+            case DisconnectPeer(peer=peer):
+                self._outgoing.pop(peer, None)
+            case CloseConnection(connection=connection):
+                self._incoming.pop(connection, None)
+            case _:
+                pass

@@ -1,0 +1,169 @@
+"""BeginQuorumEpoch and EndQuorumEpoch: a leader makes itself known, and hurries its succession.
+
+Followers pull, so without the first a new leader could not tell that it exists, and without the
+second the others would find out about a resignation only by their fetch time-outs (KIP-595).
+"""
+
+from dataclasses import replace
+
+from node.errors import ErrorCode
+from node.ids import NodeId, Offset, ReplicaKey
+from node.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
+from node.raft import timers
+from node.raft.common import heed, is_plausible, top_refusal
+from node.raft.peers import Peers
+from node.raft.progress import Progress
+from node.raft.quorum import Quorum
+from node.raft.roles import Follower, Leader, Resigned
+
+
+def preferred_candidates(leader: Leader, quorum: Quorum) -> tuple[ReplicaKey, ...]:
+    """The other voters, the one that has fetched furthest first."""
+
+    def fetched_to(key: ReplicaKey) -> Offset:
+        return leader.replicas.get(key, Progress()).end or Offset(-1)
+
+    others = quorum.voters.others(quorum.key)
+    return tuple(sorted(others, key=lambda key: (-fetched_to(key), key)))
+
+
+class Epochs:
+    def __init__(self, quorum: Quorum, peers: Peers, cluster_id: str) -> None:
+        self._quorum = quorum
+        self._peers = peers
+        self._cluster_id = cluster_id
+        self.is_shutting_down = False
+
+    # --- the voter that is told ---
+
+    def on_begin(self, request: BeginQuorumEpochRequest, mono_ns: int) -> QuorumEpochResponse:
+        refused = self._refusal(request)
+        if refused is not None:
+            return refused
+        quorum = self._quorum
+        quorum.hear_leader(request.epoch, request.leader, mono_ns)
+        if request.voter_directory not in (None, quorum.key.directory):
+            return self._answer(ErrorCode.INVALID_VOTER_KEY)
+        if request.voter not in (-1, quorum.key.id):
+            return self._answer(ErrorCode.INVALID_VOTER_KEY)
+        return self._answer()
+
+    def on_end(self, request: EndQuorumEpochRequest, mono_ns: int) -> QuorumEpochResponse:
+        refused = self._refusal(request)
+        if refused is not None:
+            return refused
+        quorum = self._quorum
+        quorum.learn(request.epoch, request.leader, mono_ns)
+        if isinstance(quorum.role, Follower) and quorum.role.leader == request.leader:
+            wait_ms = timers.end_epoch_backoff_ms(
+                request.preferred, quorum.key, quorum.timeouts.election_backoff_max_ms
+            )
+            deadline = mono_ns + wait_ms * timers.MS
+            quorum.update(replace(quorum.role, fetch_deadline_ns=deadline))
+        return self._answer()
+
+    def _refusal(
+        self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
+    ) -> QuorumEpochResponse | None:
+        quorum = self._quorum
+        top = top_refusal(
+            request.cluster_id, partition_ok=request.partition_ok, cluster_id=self._cluster_id
+        )
+        if top is not None:
+            return QuorumEpochResponse(top_error=top)
+        if self.is_shutting_down:
+            return self._answer(ErrorCode.BROKER_NOT_AVAILABLE)
+        if is_plausible(request.leader, request.epoch) and request.epoch < quorum.epoch:
+            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        if not is_plausible(request.leader, request.epoch) or not self._may_lead(request):
+            return self._answer(ErrorCode.INVALID_REQUEST)
+        return None
+
+    def _may_lead(self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
+        """Kafka's node dies of a second leader in one epoch; ours refuses to hear of it, and of
+        leaders that are no voters or ourselves: such frames are damaged."""
+        quorum = self._quorum
+        known = request.leader != quorum.key.id and quorum.has_address(request.leader)
+        return known and not quorum.contradicts(request.epoch, request.leader)
+
+    def _answer(self, error: ErrorCode = ErrorCode.NONE) -> QuorumEpochResponse:
+        quorum = self._quorum
+        return QuorumEpochResponse(
+            error=error,
+            leader=quorum.leader,
+            epoch=quorum.epoch,
+            leader_endpoint=quorum.voters.endpoint(quorum.leader),
+        )
+
+    # --- the leader ---
+
+    def on_response(
+        self,
+        node: NodeId,
+        request: BeginQuorumEpochRequest | EndQuorumEpochRequest,
+        response: QuorumEpochResponse,
+        mono_ns: int,
+    ) -> None:
+        if (response.top_error, response.error) != (ErrorCode.NONE, ErrorCode.NONE):
+            self._peers.back_off(node, mono_ns)
+        if response.top_error != ErrorCode.NONE or not heed(
+            self._quorum,
+            error=response.error,
+            leader=response.leader,
+            epoch=response.epoch,
+            mono_ns=mono_ns,
+        ):
+            return
+        role = self._quorum.role
+        accepted = response.error == ErrorCode.NONE
+        if accepted and isinstance(role, Resigned) and isinstance(request, EndQuorumEpochRequest):
+            self._quorum.update(replace(role, told=role.told | {node}))
+
+    def on_lost(self, node: NodeId, mono_ns: int) -> None:
+        """What was asked of `node` may never have arrived: tell it again when it can be reached."""
+        role = self._quorum.role
+        if isinstance(role, Leader) and node in role.begin_due_ns:
+            self._quorum.update(replace(role, begin_due_ns={**role.begin_due_ns, node: mono_ns}))
+
+    def send(self, mono_ns: int) -> None:
+        match self._quorum.role:
+            case Leader() as role:
+                self._send_begin(role, mono_ns)
+            case Resigned() as role:
+                self._send_end(role, mono_ns)
+            case _:
+                pass
+
+    def _send_begin(self, role: Leader, mono_ns: int) -> None:
+        silent = [node for node, due in role.begin_due_ns.items() if due <= mono_ns]
+        for node in silent:
+            request = BeginQuorumEpochRequest(
+                cluster_id=self._cluster_id,
+                voter=node,
+                voter_directory=self._quorum.voters.by_id[node].directory,
+                leader=role.leader,
+                epoch=role.epoch,
+                leader_endpoints=self._quorum.voters.endpoints[self._quorum.key],
+            )
+            if self._peers.may_ask(node, request):
+                self._peers.ask(node, request, mono_ns)
+                due = mono_ns + timers.begin_epoch_interval_ns(self._quorum.timeouts)
+                role = self._quorum.update(
+                    replace(role, begin_due_ns={**role.begin_due_ns, node: due})
+                )
+
+    def _send_end(self, role: Resigned, mono_ns: int) -> None:
+        for key in self._quorum.voters.others(self._quorum.key):
+            request = EndQuorumEpochRequest(
+                cluster_id=self._cluster_id,
+                leader=role.leader,
+                epoch=role.epoch,
+                preferred=role.preferred,
+                leader_endpoints=self._quorum.voters.endpoints.get(self._quorum.key, ()),
+            )
+            if key.id not in role.told and self._peers.may_ask(key.id, request):
+                self._peers.ask(key.id, request, mono_ns)

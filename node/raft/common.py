@@ -1,0 +1,41 @@
+"""Rules that several exchanges share: who may be answered, and what any answer may tell."""
+
+from node.errors import ErrorCode
+from node.ids import NO_NODE, Epoch, NodeId
+from node.raft.quorum import Quorum
+
+# An epoch beyond this is damage, not history: elections must have room to count on (int32).
+LAST_EPOCH = 2**31 - 2**16
+
+_LEADERSHIP_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+def top_refusal(
+    request_cluster: str | None, *, partition_ok: bool, cluster_id: str
+) -> ErrorCode | None:
+    """What refuses a whole quorum request; a sender that names no cluster is taken for ours."""
+    if request_cluster is not None and request_cluster != cluster_id:
+        return ErrorCode.INCONSISTENT_CLUSTER_ID
+    return None if partition_ok else ErrorCode.INVALID_REQUEST
+
+
+def is_plausible(node: NodeId, epoch: Epoch) -> bool:
+    return node >= 0 and 0 <= epoch <= LAST_EPOCH
+
+
+def heed(quorum: Quorum, *, error: ErrorCode, leader: NodeId, epoch: Epoch, mono_ns: int) -> bool:
+    """What every answer tells of epoch and leader (`maybeHandleCommonResponse`).
+
+    True: the answer is of our epoch, and its own handler should look at it. An older one is
+    dropped silently; a newer one moves us, and answers a question that we no longer ask.
+    """
+    if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH or epoch > LAST_EPOCH:
+        return False
+    if quorum.contradicts(epoch, leader):
+        return False
+    if epoch > quorum.epoch or error in _LEADERSHIP_MOVED:
+        quorum.learn(epoch, leader, mono_ns)
+        return False
+    if leader != NO_NODE and quorum.leader == NO_NODE:
+        quorum.learn(epoch, leader, mono_ns)
+    return True

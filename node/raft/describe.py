@@ -1,0 +1,67 @@
+"""DescribeQuorum: the leader's view of every replica (KIP-595, KIP-853)."""
+
+from node.errors import ErrorCode
+from node.ids import Now, ReplicaKey
+from node.messages import DescribeQuorumRequest, DescribeQuorumResponse, Endpoint, ReplicaStatus
+from node.raft.local_log import LocalLog
+from node.raft.progress import Progress
+from node.raft.quorum import Quorum
+from node.raft.roles import Leader
+
+
+def describe_quorum(
+    request: DescribeQuorumRequest,
+    quorum: Quorum,
+    log: LocalLog,
+    advertised: tuple[Endpoint, ...],
+    now: Now,
+) -> DescribeQuorumResponse:
+    """Others than the leader answer 6, with the leader's id, so that a client can find it.
+
+    `nodes` gives our own addresses by every listener, and the inner ones of the other voters.
+    """
+    if not request.partition_ok:
+        return DescribeQuorumResponse(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    nodes = tuple(
+        (key.id, advertised if key == quorum.key else endpoints)
+        for key, endpoints in quorum.voters.endpoints.items()
+    )
+    leader = quorum.role
+    if not isinstance(leader, Leader):
+        return DescribeQuorumResponse(
+            error=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            leader=quorum.leader,
+            epoch=quorum.epoch,
+            nodes=nodes,
+        )
+    known = leader.high_watermark
+    observers = [key for key in leader.replicas if key not in quorum.voters]
+    return DescribeQuorumResponse(
+        leader=leader.leader,
+        epoch=leader.epoch,
+        high_watermark=-1 if known is None else known,
+        voters=tuple(_status(key, leader, quorum, log, now) for key in quorum.voters.keys),
+        observers=tuple(_status(key, leader, quorum, log, now) for key in observers),
+        nodes=nodes,
+    )
+
+
+def _status(
+    key: ReplicaKey, leader: Leader, quorum: Quorum, log: LocalLog, now: Now
+) -> ReplicaStatus:
+    if key == quorum.key:
+        own_ms = now.wall_ns // 1_000_000
+        return ReplicaStatus(
+            key=key, log_end=log.end.offset, last_fetch_ms=own_ms, last_caught_up_ms=own_ms
+        )
+    progress = leader.replicas.get(key, Progress())
+    return ReplicaStatus(
+        key=key,
+        log_end=-1 if progress.end is None else progress.end,
+        last_fetch_ms=_milliseconds(progress.last_fetch_wall_ns),
+        last_caught_up_ms=_milliseconds(progress.last_caught_up_wall_ns),
+    )
+
+
+def _milliseconds(wall_ns: int) -> int:
+    return -1 if wall_ns < 0 else wall_ns // 1_000_000

@@ -1,0 +1,33 @@
+"""Counting the votes of one election or pre-election (`EpochElection`)."""
+
+from dataclasses import dataclass, replace
+
+from node.ids import NodeId
+from node.raft.voter_set import VoterSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """Who has answered, and how. One answer counts a voter."""
+
+    granted: frozenset[NodeId] = frozenset()
+    rejected: frozenset[NodeId] = frozenset()
+
+    def with_vote(self, voter: NodeId, *, granted: bool) -> "Ballot":
+        if voter in self.granted or voter in self.rejected:
+            return self
+        if granted:
+            return replace(self, granted=self.granted | {voter})
+        return replace(self, rejected=self.rejected | {voter})
+
+    def unanswered(self, voters: VoterSet) -> list[NodeId]:
+        return [node for node in voters.by_id if node not in self.granted | self.rejected]
+
+
+def is_won(ballot: Ballot, voters: VoterSet) -> bool:
+    return len(ballot.granted) >= voters.majority
+
+
+def is_lost(ballot: Ballot, voters: VoterSet) -> bool:
+    """No majority is possible any more."""
+    return len(voters) - len(ballot.rejected) < voters.majority

@@ -1,0 +1,245 @@
+"""Fetch, as the leader serves it: records out, followers' durable ends in, high watermark on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from node.errors import ErrorCode
+from node.ids import ConnectionId, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.messages import FetchRequest, FetchResponse
+from node.raft import high_watermark, timers
+from node.raft.common import top_refusal
+from node.raft.local_log import LocalLog
+from node.raft.outbox import Answer, Outbox
+from node.raft.progress import Progress
+from node.raft.quorum import Quorum
+from node.raft.read_index import ReadIndex
+from node.raft.roles import Leader
+from node.storage.view import LogView
+
+_OBSERVERS = 64  # of these the leader remembers the progress; the rest are served and forgotten
+
+
+def divergence(view: LogView, offset: int, last_epoch: int) -> LogPosition | None:
+    """Where our log ends in the fetcher's last epoch, if its log is not a part of ours.
+
+    A larger end of that epoch is an ordinary follower behind; an empty log never diverges
+    (`RaftLog.validateOffsetAndEpoch`).
+    """
+    if offset == view.start():
+        return None
+    ours = view.end_of_epoch(Epoch(last_epoch))
+    if ours.epoch != last_epoch or ours.offset < offset:
+        return ours
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """A Fetch that waits for news."""
+
+    request: FetchRequest
+    deadline_ns: int
+
+
+class LeaderFetch:
+    def __init__(
+        self,
+        quorum: Quorum,
+        log: LocalLog,
+        reads: ReadIndex,
+        outbox: Outbox,
+        cluster_id: str,
+        is_shutting_down: Callable[[], bool],
+    ) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._reads = reads
+        self._outbox = outbox
+        self._cluster_id = cluster_id
+        self._is_shutting_down = is_shutting_down
+        self._parked: dict[ConnectionId, Parked] = {}
+
+    def on_request(
+        self, connection: ConnectionId, request: FetchRequest, now: Now
+    ) -> FetchResponse | None:
+        """The answer, or None while there is nothing to tell yet (`poll` answers later)."""
+        top = top_refusal(
+            request.cluster_id, partition_ok=request.partition_ok, cluster_id=self._cluster_id
+        )
+        if top is not None:
+            return FetchResponse(top_error=top)
+        error = self._refusal(request)
+        if error != ErrorCode.NONE:
+            return self._answer(error=error)
+        diverging = divergence(self._log.view, request.fetch_offset, request.last_epoch)
+        self._trace(request, "valid" if diverging is None else "diverging")
+        if diverging is not None:
+            return self._answer(diverging=diverging)
+        self.on_valid_fetch(connection, request, now)
+        if self._is_worth_answering(request):
+            return self._records_for(connection, request)
+        deadline = now.mono_ns + request.max_wait_ms * timers.MS
+        self._parked[connection] = Parked(request=request, deadline_ns=deadline)
+        return None
+
+    def _refusal(self, request: FetchRequest) -> ErrorCode:
+        epoch = self._quorum.epoch
+        if min(request.fetch_offset, request.epoch, request.last_epoch) < 0:
+            return ErrorCode.INVALID_REQUEST
+        if request.last_epoch > request.epoch:
+            return ErrorCode.INVALID_REQUEST
+        if request.epoch < epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if request.epoch > epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if not isinstance(self._quorum.role, Leader):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self._is_shutting_down():
+            return ErrorCode.BROKER_NOT_AVAILABLE
+        return ErrorCode.NONE
+
+    # --- what a valid Fetch tells ---
+
+    def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
+        """The replica has, durably, everything below its fetch offset, and follows us now."""
+        leader, key = self._leader(), request.replica
+        known = leader.replicas.get(key)
+        if key != self._quorum.key and (known is not None or self._has_room(leader, key)):
+            self._note_progress(leader, request, known or Progress(), now)
+        if key in self._quorum.voters:
+            self._reads.on_fetch(connection, key)
+            self.renew_check_quorum(key, now.mono_ns)
+            self.advance_high_watermark()
+
+    def _has_room(self, leader: Leader, key: ReplicaKey) -> bool:
+        return key.id >= 0 and len(leader.replicas) < len(self._quorum.voters) + _OBSERVERS
+
+    def _note_progress(
+        self, leader: Leader, request: FetchRequest, known: Progress, now: Now
+    ) -> None:
+        progress = known.fetched(
+            end=Offset(request.fetch_offset),
+            leader_end=self._log.end.offset,
+            mono_ns=now.mono_ns,
+            wall_ns=now.wall_ns,
+            outcome="valid",
+        )
+        replicas = {**leader.replicas, request.replica: progress}
+        self._quorum.update(replace(leader, replicas=replicas))
+
+    def renew_check_quorum(self, voter: ReplicaKey, mono_ns: int) -> None:
+        """A majority (with ourselves) that fetched renews the leader's licence."""
+        leader, quorum = self._leader(), self._quorum
+        timeouts = quorum.timeouts
+        due = {
+            **leader.begin_due_ns,
+            voter.id: mono_ns + timers.begin_epoch_interval_ns(timeouts),
+        }
+        fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
+        if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
+            fetched = frozenset()
+            deadline = mono_ns + timers.check_quorum_timeout_ns(timeouts)
+        quorum.update(
+            replace(leader, begin_due_ns=due, fetched=fetched, check_quorum_deadline_ns=deadline)
+        )
+
+    def advance_high_watermark(self) -> None:
+        leader = self._leader()
+        ends = self.voter_ends(leader)
+        new = high_watermark.advance(leader.high_watermark, ends, leader.epoch_start)
+        if new is not None:
+            self._quorum.publish_high_watermark(new)
+
+    def voter_ends(self, leader: Leader) -> list[Offset]:
+        """The durable log end of every voter; our own only as far as it is flushed."""
+        ends = []
+        for key in self._quorum.voters.keys:
+            if key == self._quorum.key:
+                ends.append(self._log.durable)
+            else:
+                ends.append(leader.replicas[key].end or Offset(0))
+        return ends
+
+    # --- parked fetches ---
+
+    def poll(self, mono_ns: int) -> None:
+        """Answer the parked fetches for which there is news, whose time is up, or whose leader
+        we are no longer."""
+        for connection, parked in list(self._parked.items()):
+            if self._refusal(parked.request) != ErrorCode.NONE:
+                error = self._refusal(parked.request)
+                if error == ErrorCode.FENCED_LEADER_EPOCH:
+                    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+                self._complete(connection, self._answer(error=error))
+            elif parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
+                self._complete(connection, self._records_for(connection, parked.request))
+
+    def _complete(self, connection: ConnectionId, response: FetchResponse) -> None:
+        del self._parked[connection]
+        self._outbox.emit(Answer(connection=connection, response=response))
+
+    def on_closed(self, connection: ConnectionId) -> None:
+        self._parked.pop(connection, None)
+
+    def deadline_ns(self) -> int:
+        return min(
+            (parked.deadline_ns for parked in self._parked.values()), default=timers.NEVER_NS
+        )
+
+    def _is_worth_answering(self, request: FetchRequest) -> bool:
+        known = self._leader().high_watermark
+        return (
+            request.fetch_offset < self._log.durable
+            or request.max_wait_ms <= 0
+            or (known is not None and request.high_watermark < known)
+            or self._reads.awaits(request.replica)
+        )
+
+    def _records_for(self, connection: ConnectionId, request: FetchRequest) -> FetchResponse:
+        """Uncommitted records too: that is how they become committed. Only flushed ones start an
+        answer; what was appended since may ride along, as nothing counts it before it is ours."""
+        records = b""
+        if request.fetch_offset < self._log.durable:
+            limit = min(request.max_bytes, self._quorum.timeouts.fetch_max_bytes)
+            records = self._log.view.read(Offset(request.fetch_offset), max(limit, 1))
+        self._reads.on_answer(connection, request.replica)
+        return self._answer(records=records)
+
+    def _answer(
+        self,
+        *,
+        error: ErrorCode = ErrorCode.NONE,
+        diverging: LogPosition | None = None,
+        records: bytes = b"",
+    ) -> FetchResponse:
+        quorum = self._quorum
+        known = quorum.high_watermark if isinstance(quorum.role, Leader) else None
+        return FetchResponse(
+            error=error,
+            leader=quorum.leader,
+            epoch=quorum.epoch,
+            high_watermark=-1 if known is None else known,
+            log_start=self._log.view.start(),
+            diverging=diverging,
+            records=records,
+            leader_endpoint=quorum.voters.endpoint(quorum.leader),
+        )
+
+    def _trace(self, request: FetchRequest, outcome: str) -> None:
+        """Only what is new: an idle follower asks for the same offset for ever."""
+        known = self._leader().replicas.get(request.replica)
+        if known is not None and (known.end, known.outcome) == (request.fetch_offset, outcome):
+            return
+        self._outbox.trace(
+            "q.fetch",
+            replica=NodeId(request.replica.id),
+            replica_dir=uuid_text(request.replica.directory),
+            offset=request.fetch_offset,
+            last_epoch=request.last_epoch,
+            epoch=request.epoch,
+            outcome=outcome,
+        )
+
+    def _leader(self) -> Leader:
+        assert isinstance(self._quorum.role, Leader), "only a leader serves fetches"
+        return self._quorum.role

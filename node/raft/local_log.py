@@ -1,0 +1,87 @@
+"""The node's own log: what was written in this step, and how much of the log is durable."""
+
+from collections.abc import Sequence
+
+from node.effects import AppendBatches, FlushLog, TruncateLog
+from node.ids import Epoch, LogPosition, Now, Offset
+from node.raft.outbox import Outbox
+from node.records.batch import BatchHeader, KeyValue, encode_batch, read_header
+from node.storage.view import LogView
+
+
+class LocalLog:
+    """Writes through effects, reads through the view, which shows writes only in the next step.
+
+    Invariant: durable <= end.offset.
+    """
+
+    def __init__(self, view: LogView, outbox: Outbox) -> None:
+        self.view = view
+        self.end: LogPosition = view.end()
+        # Nothing is claimed before the first flush: what a killed process left in the page cache
+        # is readable, and not yet durable.
+        self.durable: Offset = view.start()
+        self._flushed = True
+        self._outbox = outbox
+
+    def begin_step(self) -> None:
+        """What the last step wrote is now in the view."""
+        self.end = self.view.end()
+
+    @property
+    def is_flushed(self) -> bool:
+        """Is every append and truncation durable?"""
+        return self._flushed
+
+    def append_as_leader(
+        self, records: Sequence[KeyValue], epoch: Epoch, now: Now, *, control: bool = False
+    ) -> Offset:
+        """Write one batch, and return its last offset. Durable with the next `LogFlushed`."""
+        data = encode_batch(
+            records,
+            base_offset=self.end.offset,
+            leader_epoch=epoch,
+            timestamp_ms=now.wall_ns // 1_000_000,
+            control=control,
+        )
+        header = read_header(data)
+        self._append(data, [header], "leader")
+        return header.last_offset
+
+    def append_as_follower(self, data: bytes, headers: Sequence[BatchHeader]) -> None:
+        """Write what the leader sent, bytes unchanged; `headers` are those of its batches."""
+        self._append(data, headers, "follower")
+
+    def truncate(self, end: LogPosition, high_watermark: Offset, role: str) -> None:
+        """Cut off what diverges. Never below what is committed: that would be lost."""
+        assert end.offset >= high_watermark, f"truncation to {end} below {high_watermark}"
+        self._outbox.emit(TruncateLog(end=end.offset))
+        self._outbox.trace("q.truncate", end=end.offset, hwm=high_watermark, role=role)
+        self.end = end
+        self.durable = min(self.durable, end.offset)
+        self.flush()
+
+    def flush(self) -> None:
+        self._flushed = False
+        self._outbox.emit(FlushLog())
+
+    def on_flushed(self, end: Offset) -> None:
+        """`end` may lie below the log's end when more was written since the flush was asked for."""
+        self.durable = max(self.durable, min(end, self.end.offset))
+        self._flushed = self.durable == self.end.offset
+        self._outbox.trace("q.fsync", end=self.durable)
+
+    def _append(self, data: bytes, headers: Sequence[BatchHeader], role: str) -> None:
+        self._outbox.emit(AppendBatches(data=data))
+        for header in headers:
+            self._outbox.trace(
+                "q.append",
+                base=header.base_offset,
+                last=header.last_offset,
+                epoch=header.leader_epoch,
+                crc=header.crc,
+                role=role,
+            )
+        last = headers[-1]
+        self.end = LogPosition(epoch=last.leader_epoch, offset=last.next_offset)
+        self.flush()

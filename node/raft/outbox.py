@@ -1,0 +1,42 @@
+"""Where the parts of a node put what they want done; emptied once a step, in order."""
+
+from dataclasses import dataclass
+
+from node.effects import Effect, Trace, TraceValue
+from node.ids import ConnectionId, NodeId
+from node.messages import PeerRequest, Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to the request that is being handled on an incoming connection."""
+
+    connection: ConnectionId
+    response: Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A request to a voter, over the one connection kept to it."""
+
+    peer: NodeId
+    correlation_id: int
+    request: PeerRequest
+
+
+Output = Effect | Answer | Ask
+
+
+class Outbox:
+    def __init__(self) -> None:
+        self._outputs: list[Output] = []
+
+    def emit(self, output: Output) -> None:
+        self._outputs.append(output)
+
+    def trace(self, event: str, **fields: TraceValue) -> None:
+        self._outputs.append(Trace(event=event, fields=fields))
+
+    def drain(self) -> list[Output]:
+        outputs, self._outputs = self._outputs, []
+        return outputs

@@ -1,0 +1,367 @@
+"""The one owner of a node's role: every transition is here, and nowhere else (`QuorumState`).
+
+    from         to           when
+    -----------  -----------  ---------------------------------------------------------------
+    (start)      Unattached   by default; in the log's epoch if that is above the stored one
+    (start)      Resigned     quorum-state says that we led this epoch (KAFKA-10527)
+    (start)      Candidate    quorum-state says that we voted for ourselves
+    (start)      Follower     quorum-state knows a leader that has an address
+    Unattached   Unattached   higher epoch; vote granted
+                 Prospective  election time-out, if a voter
+                 Follower     leader learned
+    Prospective  Prospective  vote granted
+                 Candidate    a majority would vote for us
+                 Follower     rejected or timed out while a leader is known; leader learned
+                 Unattached   rejected or timed out; higher epoch
+    Candidate    Leader       a majority voted for us
+                 Prospective  election time-out (after a loss, too)
+                 Follower     leader of this epoch or a higher one learned
+                 Unattached   higher epoch
+    Follower     Prospective  fetch time-out, if a voter
+                 Follower     leader of a higher epoch learned
+                 Unattached   higher epoch
+    Leader       Resigned     check-quorum, shutdown
+                 Follower     leader of a higher epoch learned
+                 Unattached   higher epoch
+    Resigned     Unattached   election time-out, with epoch + 1; higher epoch
+                 Follower     leader of a higher epoch learned
+
+A change of epoch, leader or vote is persisted before it is traced, and both precede whatever the
+step sends. Prospective and Resigned are memory only: what quorum-state holds stays true.
+The vote of an epoch survives every transition within the epoch.
+"""
+
+import random
+from dataclasses import replace
+from typing import TypeVar
+
+from node.config import QuorumTimeouts
+from node.effects import ElectionState, PersistElectionState
+from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey, uuid_text
+from node.raft import timers
+from node.raft.election import Ballot, is_lost
+from node.raft.local_log import LocalLog
+from node.raft.outbox import Outbox
+from node.raft.progress import Progress
+from node.raft.roles import (
+    STATE_NAMES,
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
+from node.raft.voter_set import VoterSet
+
+R = TypeVar("R", Unattached, Prospective, Candidate, Leader, Follower, Resigned)
+
+
+def voted_in(role: Role) -> ReplicaKey | None:
+    """The real vote cast in the role's epoch; a leader's own is implied and not kept."""
+    match role:
+        case Unattached() | Prospective() | Candidate() | Follower():
+            return role.voted
+        case Leader() | Resigned():
+            return None
+
+
+def leader_of(role: Role) -> NodeId:
+    return NO_NODE if isinstance(role, Candidate) else role.leader
+
+
+def election_state(role: Role) -> ElectionState:
+    return ElectionState(epoch=role.epoch, leader=leader_of(role), voted=voted_in(role))
+
+
+class Quorum:
+    """The role, and the rules for leaving it."""
+
+    def __init__(
+        self,
+        *,
+        key: ReplicaKey,
+        voters: VoterSet,
+        timeouts: QuorumTimeouts,
+        log: LocalLog,
+        election: ElectionState,
+        rng: random.Random,
+        outbox: Outbox,
+    ) -> None:
+        self.key = key
+        self.voters = voters
+        self.timeouts = timeouts
+        self.is_voter = key in voters
+        self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=timers.NEVER_NS)
+        self.committed: Offset | None = None  # the highest high watermark known in this life
+        self._log = log
+        self._stored = election
+        self._rng = rng
+        self._outbox = outbox
+
+    @property
+    def epoch(self) -> Epoch:
+        return self.role.epoch
+
+    @property
+    def leader(self) -> NodeId:
+        """The leader of this epoch, -1 when unknown."""
+        return leader_of(self.role)
+
+    @property
+    def high_watermark(self) -> Offset | None:
+        """What this node may publish: a leader only what its own epoch has committed."""
+        return self.role.high_watermark if isinstance(self.role, Leader) else self.committed
+
+    # --- start ---
+
+    def start(self, mono_ns: int) -> None:
+        """Take the role that quorum-state and the log allow (`QuorumState.initialize`)."""
+        stored, end = self._stored, self._log.end
+        if end.epoch > stored.epoch:
+            self.role = replace_epoch(end.epoch)
+            self._become(self._fresh_unattached(end.epoch, mono_ns))
+            return
+        self.role = replace_epoch(stored.epoch)
+        self._become(self.initial_role(stored, mono_ns))
+
+    def initial_role(self, stored: ElectionState, mono_ns: int) -> Role:
+        """The role of a restarted node in its stored epoch."""
+        if stored.leader == self.key.id:
+            return self.restarted_leader(stored.epoch, mono_ns)
+        if stored.voted == self.key and self.is_voter:
+            return Candidate(
+                epoch=stored.epoch,
+                voted=self.key,
+                ballot=self._own_ballot(),
+                election_deadline_ns=self._election_deadline(mono_ns),
+            )
+        if self.has_address(stored.leader):
+            return Follower(
+                epoch=stored.epoch,
+                leader=stored.leader,
+                voted=stored.voted,
+                fetch_deadline_ns=self._fetch_deadline(mono_ns),
+            )
+        unattached = self._fresh_unattached(stored.epoch, mono_ns)
+        return replace(unattached, leader=stored.leader, voted=stored.voted)
+
+    def restarted_leader(self, epoch: Epoch, mono_ns: int) -> Role:
+        """Never Leader again in the same epoch: what was not flushed is lost, and leading on would
+        give its offsets to other records (KAFKA-10527)."""
+        return Resigned(
+            epoch=epoch,
+            leader=self.key.id,
+            election_deadline_ns=self._election_deadline(mono_ns),
+        )
+
+    # --- transitions ---
+
+    def to_unattached(self, epoch: Epoch, mono_ns: int, leader: NodeId = NO_NODE) -> None:
+        same_epoch = epoch == self.epoch
+        self._become(
+            Unattached(
+                epoch=epoch,
+                leader=leader,
+                voted=voted_in(self.role) if same_epoch else None,
+                election_deadline_ns=self._unattached_deadline(mono_ns),
+            )
+        )
+
+    def to_prospective(self, mono_ns: int) -> None:
+        role = self.role
+        assert isinstance(role, Unattached | Follower | Candidate), f"{role} cannot stand"
+        assert self.is_voter, "an observer does not stand for election"
+        self._become(
+            Prospective(
+                epoch=role.epoch,
+                leader=self.leader,
+                voted=voted_in(role),
+                ballot=self._own_ballot(),
+                election_deadline_ns=self._election_deadline(mono_ns),
+            )
+        )
+
+    def to_candidate(self, mono_ns: int) -> None:
+        role = self.role
+        assert isinstance(role, Prospective), f"{role} was not asked"
+        self._become(
+            Candidate(
+                epoch=Epoch(role.epoch + 1),
+                voted=self.key,
+                ballot=self._own_ballot(),
+                election_deadline_ns=self._election_deadline(mono_ns),
+            )
+        )
+
+    def to_leader(self, mono_ns: int) -> None:
+        """The caller appends LeaderChange in the same step: it is the first batch of the epoch."""
+        role = self.role
+        assert isinstance(role, Candidate), f"{role} cannot win"
+        others = self.voters.others(self.key)
+        self._become(
+            Leader(
+                epoch=role.epoch,
+                leader=self.key.id,
+                epoch_start=self._log.end.offset,
+                granting=tuple(sorted(role.ballot.granted)),
+                replicas={key: Progress() for key in others},
+                begin_due_ns={key.id: mono_ns for key in others},
+                check_quorum_deadline_ns=mono_ns + timers.check_quorum_timeout_ns(self.timeouts),
+            )
+        )
+
+    def to_follower(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
+        same_epoch = epoch == self.epoch
+        self._become(
+            Follower(
+                epoch=epoch,
+                leader=leader,
+                voted=voted_in(self.role) if same_epoch else None,
+                fetch_deadline_ns=self._fetch_deadline(mono_ns),
+            )
+        )
+
+    def to_resigned(self, preferred: tuple[ReplicaKey, ...], mono_ns: int) -> None:
+        role = self.role
+        assert isinstance(role, Leader), f"{role} cannot resign"
+        self._become(
+            Resigned(
+                epoch=role.epoch,
+                leader=self.key.id,
+                preferred=preferred,
+                election_deadline_ns=self._election_deadline(mono_ns),
+            )
+        )
+
+    def grant_vote(self, candidate: ReplicaKey, mono_ns: int) -> None:
+        """Cast the real vote of this epoch. The election time-out is drawn anew."""
+        deadline = self._election_deadline(mono_ns)
+        role = self.role
+        assert isinstance(role, Unattached | Prospective), f"{role} has no vote to cast"
+        if isinstance(role, Prospective):
+            role = replace(role, ballot=self._own_ballot())
+        self._become(replace(role, voted=candidate, election_deadline_ns=deadline))
+
+    def after_prospective(self, mono_ns: int) -> None:
+        """No majority would vote for us: back to the leader we knew, or to looking for one."""
+        role = self.role
+        assert isinstance(role, Prospective), f"{role} was not asked"
+        if self.has_address(role.leader):
+            self.to_follower(role.epoch, role.leader, mono_ns)
+        else:
+            self.to_unattached(role.epoch, mono_ns, role.leader)
+
+    def learn(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
+        """Somebody told of an epoch and perhaps its leader: follow, if that is news
+        (`maybeTransition`)."""
+        if epoch < self.epoch:
+            return
+        if leader != self.key.id and self.has_address(leader):
+            if epoch > self.epoch or self.leader == NO_NODE:
+                self.to_follower(epoch, leader, mono_ns)
+        elif epoch > self.epoch:
+            self.to_unattached(epoch, mono_ns)
+
+    def hear_leader(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
+        """The leader itself spoke: also a node that had lost touch with it follows again."""
+        if epoch == self.epoch and isinstance(self.role, Prospective):
+            self.to_follower(epoch, leader, mono_ns)
+        else:
+            self.learn(epoch, leader, mono_ns)
+
+    def contradicts(self, epoch: Epoch, leader: NodeId) -> bool:
+        """Does `leader` differ from the one we know in the same epoch? Nobody honest says so."""
+        known = self.leader
+        return epoch == self.epoch and NO_NODE not in (leader, known) and leader != known
+
+    # --- within a role ---
+
+    def update(self, role: R) -> R:
+        """Replace the role by itself with other details: same class, epoch, leader and vote."""
+        assert type(role) is type(self.role), f"{self.role} is no {role}"
+        assert role.epoch == self.role.epoch, f"{self.role} is no {role}"
+        self.role = role
+        return role
+
+    def publish_high_watermark(self, offset: Offset) -> None:
+        """A follower learned it, or a leader computed it; `committed` only ever grows."""
+        match self.role:
+            case Leader() as leader:
+                if offset == leader.high_watermark:
+                    return
+                self.update(replace(leader, high_watermark=offset))
+                role = "leader"
+            case _:
+                if self.committed is not None and offset <= self.committed:
+                    return
+                role = "follower"
+        self._outbox.trace("q.hwm", hwm=offset, epoch=self.epoch, role=role)
+        self.committed = max(offset, self.committed or Offset(0))
+
+    def has_address(self, node: NodeId) -> bool:
+        return self.voters.endpoint(node) is not None
+
+    # --- inner ---
+
+    def _become(self, role: Role) -> None:
+        assert role.epoch >= self.role.epoch, f"epoch goes down: {self.role} -> {role}"
+        assert not self.contradicts(role.epoch, leader_of(role)), f"{self.role} -> {role}"
+        self.persist(role)
+        self.role = role
+        self._trace_state()
+
+    def persist(self, role: Role) -> None:
+        """Durable before visible: a vote forgotten in a power cut could be cast twice."""
+        state = election_state(role)
+        if state != self._stored:
+            self._stored = state
+            self._outbox.emit(PersistElectionState(state=state))
+
+    def _trace_state(self) -> None:
+        voted = voted_in(self.role)
+        end: LogPosition = self._log.end
+        self._outbox.trace(
+            "q.state",
+            state=STATE_NAMES[type(self.role)],
+            epoch=self.epoch,
+            leader=self.leader,
+            voted=NO_NODE if voted is None else voted.id,
+            voted_dir="" if voted is None else uuid_text(voted.directory),
+            log_end=end.offset,
+            log_epoch=end.epoch,
+        )
+
+    def _own_ballot(self) -> Ballot:
+        return Ballot().with_vote(self.key.id, granted=True)
+
+    def _fresh_unattached(self, epoch: Epoch, mono_ns: int) -> Unattached:
+        return Unattached(epoch=epoch, election_deadline_ns=self._election_deadline(mono_ns))
+
+    def _election_deadline(self, mono_ns: int) -> int:
+        """Observers never stand; a single voter has nobody to wait for."""
+        if not self.is_voter:
+            return timers.NEVER_NS
+        if len(self.voters) == 1:
+            return mono_ns
+        return mono_ns + timers.election_timeout_ns(self.timeouts, self._rng)
+
+    def _unattached_deadline(self, mono_ns: int) -> int:
+        """What remains of the election time-out is kept across an epoch bump, so that others'
+        candidacies cannot hold a node back for ever."""
+        match self.role:
+            case Unattached() | Candidate() | Resigned():
+                return self.role.election_deadline_ns
+            case Prospective() if not is_lost(self.role.ballot, self.voters):
+                return self.role.election_deadline_ns
+            case _:
+                return self._election_deadline(mono_ns)
+
+    def _fetch_deadline(self, mono_ns: int) -> int:
+        return mono_ns + self.timeouts.fetch_ms * timers.MS
+
+
+def replace_epoch(epoch: Epoch) -> Unattached:
+    """The nothing before the first role: `start` leaves it at once."""
+    return Unattached(epoch=epoch, election_deadline_ns=timers.NEVER_NS)

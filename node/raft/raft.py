@@ -1,0 +1,240 @@
+"""The quorum as a whole: hands events to the exchanges, and does what each role owes.
+
+What a node sends is decided by its role and by what is outstanding, not by what just happened:
+after every event `poll` takes the transitions that are due and sends what is due. So nothing needs
+to be remembered about a request that was lost; it is simply sent again.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import assert_never
+
+from node.config import QuorumTimeouts
+from node.effects import ElectionState
+from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.messages import (
+    BeginQuorumEpochRequest,
+    DescribeQuorumRequest,
+    Endpoint,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    PeerRequest,
+    QuorumEpochResponse,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from node.raft.begin_end_epoch import Epochs, preferred_candidates
+from node.raft.describe import describe_quorum
+from node.raft.fetch_follower import FollowerFetch
+from node.raft.fetch_leader import LeaderFetch
+from node.raft.local_log import LocalLog
+from node.raft.outbox import Outbox
+from node.raft.peers import Peers
+from node.raft.quorum import Quorum
+from node.raft.read_index import ReadIndex
+from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from node.raft.timers import NEVER_NS
+from node.raft.vote import Votes
+from node.raft.voter_set import VoterSet
+from node.records.batch import KeyValue
+from node.records.control import LeaderChange, encode_control
+from node.storage.view import LogView
+
+QuorumRequest = PeerRequest | DescribeQuorumRequest
+
+
+class Raft:
+    def __init__(
+        self,
+        *,
+        cluster_id: str,
+        key: ReplicaKey,
+        voters: VoterSet,
+        timeouts: QuorumTimeouts,
+        advertised: tuple[Endpoint, ...],
+        election: ElectionState,
+        view: LogView,
+        rng: random.Random,
+        outbox: Outbox,
+    ) -> None:
+        self.log = LocalLog(view, outbox)
+        self.quorum = Quorum(
+            key=key,
+            voters=voters,
+            timeouts=timeouts,
+            log=self.log,
+            election=election,
+            rng=rng,
+            outbox=outbox,
+        )
+        self.reads = ReadIndex(voters, key)
+        self._advertised = advertised
+        self._outbox = outbox
+        self._polled_ns = 0
+        others = [other.id for other in voters.others(key)]
+        self._peers = Peers(others, timeouts, outbox)
+        self._votes = Votes(
+            self.quorum, self.log, self._peers, outbox, cluster_id, self._on_elected
+        )
+        self._epochs = Epochs(self.quorum, self._peers, cluster_id)
+        self._serving = LeaderFetch(
+            self.quorum, self.log, self.reads, outbox, cluster_id, self.is_shutting_down
+        )
+        self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
+
+    # --- life ---
+
+    def start(self, now: Now) -> None:
+        """Take a role, and make durable what a killed process may have left unflushed."""
+        self._trace_voters()
+        if self.log.end.offset > self.log.durable:
+            self.log.flush()
+        self.quorum.start(now.mono_ns)
+        self.poll(now)
+
+    def resign_for_shutdown(self, now: Now) -> bool:
+        """Give up leadership before stopping; False if there is none to give up."""
+        self._epochs.is_shutting_down = True
+        if isinstance(self.quorum.role, Leader):
+            self._resign(self.quorum.role, now)
+        return not self.is_ready_to_stop()
+
+    def is_shutting_down(self) -> bool:
+        return self._epochs.is_shutting_down
+
+    def is_ready_to_stop(self) -> bool:
+        """Everybody who could be told of the resignation was, or somebody else leads."""
+        role = self.quorum.role
+        if not isinstance(role, Resigned):
+            return True
+        return len(role.told) == len(self.quorum.voters.others(self.quorum.key))
+
+    # --- events ---
+
+    def on_request(
+        self, connection: ConnectionId, request: QuorumRequest, now: Now
+    ) -> Response | None:
+        """The answer, or None for a Fetch that was parked."""
+        match request:
+            case FetchRequest():
+                return self._serving.on_request(connection, request, now)
+            case VoteRequest():
+                return self._votes.on_request(request, now)
+            case BeginQuorumEpochRequest():
+                return self._epochs.on_begin(request, now.mono_ns)
+            case EndQuorumEpochRequest():
+                return self._epochs.on_end(request, now.mono_ns)
+            case DescribeQuorumRequest():
+                return describe_quorum(request, self.quorum, self.log, self._advertised, now)
+        assert_never(request)
+
+    def on_response(self, node: NodeId, correlation_id: int, response: Response, now: Now) -> None:
+        request = self._peers.answered(node, correlation_id)
+        match request, response:
+            case (VoteRequest(), VoteResponse()):
+                self._votes.on_response(node, request, response, now)
+            case (BeginQuorumEpochRequest() | EndQuorumEpochRequest(), QuorumEpochResponse()):
+                self._epochs.on_response(node, request, response, now.mono_ns)
+            case (FetchRequest(), FetchResponse()):
+                self._fetching.on_response(node, request, response, now.mono_ns)
+            case _:
+                pass  # of a connection that we have dropped since
+
+    def on_peer_lost(self, node: NodeId, now: Now) -> None:
+        self._peers.lost(node, now.mono_ns)
+        self._epochs.on_lost(node, now.mono_ns)
+
+    def on_peer_garbled(self, node: NodeId, now: Now) -> None:
+        self._peers.drop(node)
+        self.on_peer_lost(node, now)
+
+    def on_closed(self, connection: ConnectionId) -> None:
+        self._serving.on_closed(connection)
+        self.reads.on_closed(connection)
+
+    def on_flushed(self, end: Offset) -> None:
+        self.log.on_flushed(end)
+        if isinstance(self.quorum.role, Leader):
+            self._serving.advance_high_watermark()
+        self._fetching.learn_high_watermark()
+
+    def append(self, records: Sequence[KeyValue], now: Now) -> Offset:
+        """Write a batch as the leader; returns its last offset."""
+        assert isinstance(self.quorum.role, Leader), "only a leader appends"
+        return self.log.append_as_leader(records, self.quorum.epoch, now)
+
+    # --- what is due ---
+
+    def poll(self, now: Now) -> None:
+        mono_ns = now.mono_ns
+        self._polled_ns = mono_ns
+        self._peers.poll(mono_ns, lambda node: self._epochs.on_lost(node, mono_ns))
+        while self._move(now):
+            pass
+        self._serving.poll(mono_ns)
+        self._votes.send(mono_ns)
+        self._epochs.send(mono_ns)
+        self._fetching.send(mono_ns)
+
+    def deadline_ns(self) -> int:
+        """When `poll` has something to do, at the latest. What is overdue waits for a peer, whose
+        own deadline counts."""
+        return min(self._role_deadline_ns(), self._peers.deadline_ns(), self._serving.deadline_ns())
+
+    def _role_deadline_ns(self) -> int:
+        match self.quorum.role:
+            case Unattached() | Prospective() | Candidate() | Resigned() as role:
+                return role.election_deadline_ns
+            case Follower() as role:
+                return role.fetch_deadline_ns
+            case Leader() as role:
+                begin = [due for due in role.begin_due_ns.values() if due > self._polled_ns]
+                check = NEVER_NS if len(self.quorum.voters) == 1 else role.check_quorum_deadline_ns
+                return min([check, *begin])
+
+    def _move(self, now: Now) -> bool:
+        """Take one transition that is due, if any."""
+        role = self.quorum.role
+        if isinstance(role, Leader):
+            return self._check_quorum(role, now)
+        if isinstance(role, Resigned):
+            if now.mono_ns < role.election_deadline_ns:
+                return False
+            # It cannot become a follower of itself, so it goes on in the next epoch.
+            self.quorum.to_unattached(Epoch(role.epoch + 1), now.mono_ns)
+            return True
+        return self._votes.move(now) or self._fetching.move(now.mono_ns)
+
+    def _check_quorum(self, role: Leader, now: Now) -> bool:
+        if not self.has_lost_quorum(role, now.mono_ns):
+            return False
+        self._resign(role, now)
+        return True
+
+    def has_lost_quorum(self, role: Leader, mono_ns: int) -> bool:
+        """Has no majority fetched for 1.5 fetch time-outs? A single voter is its own majority."""
+        return len(self.quorum.voters) > 1 and mono_ns >= role.check_quorum_deadline_ns
+
+    def _resign(self, role: Leader, now: Now) -> None:
+        self.quorum.to_resigned(preferred_candidates(role, self.quorum), now.mono_ns)
+
+    def _on_elected(self, now: Now) -> None:
+        """LeaderChange is the first batch of an epoch: nothing older is committed without it."""
+        self.quorum.to_leader(now.mono_ns)
+        self.reads.restart()
+        leader = self.quorum.role
+        assert isinstance(leader, Leader)
+        record = LeaderChange(
+            leader=leader.leader,
+            voters=tuple(self.quorum.voters.by_id),
+            granting_voters=leader.granting,
+        )
+        self.log.append_as_leader([encode_control(record)], leader.epoch, now, control=True)
+
+    def _trace_voters(self) -> None:
+        voters: list[dict[str, int | str]] = [
+            {"id": key.id, "dir": uuid_text(key.directory)} for key in self.quorum.voters.keys
+        ]
+        self._outbox.trace("q.voters", offset=0, epoch=0, voters=voters)

@@ -1,0 +1,57 @@
+"""Does this leader still lead? Asked once for every round of reads (Raft thesis, 6.4).
+
+Only a Fetch that was sent after the read arrived proves that its sender follows us then; a Fetch
+that was already on its way may come from a voter that has elected somebody else since. The network
+says nothing about when a request was sent, but one that follows, on the same connection, an answer
+of ours was sent after that answer. So every waiting read takes a ticket; an answer to a voter marks
+its connection with the newest ticket; the voter's next valid Fetch on that connection acknowledges
+all tickets up to the mark; and a ticket that a majority acknowledged may be served.
+"""
+
+from node.ids import ConnectionId, ReplicaKey
+from node.raft.voter_set import VoterSet
+
+Ticket = int
+
+
+class ReadIndex:
+    def __init__(self, voters: VoterSet, me: ReplicaKey) -> None:
+        self._voters = voters
+        self._me = me
+        self._issued: Ticket = 0
+        self._acknowledged: dict[ReplicaKey, Ticket] = dict.fromkeys(voters.keys, 0)
+        self._marks: dict[ConnectionId, Ticket] = {}
+
+    def take_ticket(self) -> Ticket:
+        self._issued += 1
+        return self._issued
+
+    def confirmed(self) -> Ticket:
+        """All tickets up to this one are acknowledged by a majority; the leader counts itself."""
+        acknowledged = {**self._acknowledged}
+        if self._me in acknowledged:
+            acknowledged[self._me] = self._issued
+        return sorted(acknowledged.values(), reverse=True)[self._voters.majority - 1]
+
+    def awaits(self, voter: ReplicaKey) -> bool:
+        """Would an answer to this voter now help a read that waits?"""
+        if voter not in self._acknowledged or self._acknowledged[voter] >= self._issued:
+            return False
+        return self.confirmed() < self._issued
+
+    def on_answer(self, connection: ConnectionId, voter: ReplicaKey) -> None:
+        if voter in self._acknowledged:
+            self._marks[connection] = self._issued
+
+    def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
+        mark = self._marks.get(connection, 0)
+        if mark > self._acknowledged.get(voter, mark):
+            self._acknowledged[voter] = mark
+
+    def on_closed(self, connection: ConnectionId) -> None:
+        self._marks.pop(connection, None)
+
+    def restart(self) -> None:
+        """A new epoch: nothing that was said in an older one confirms anything."""
+        self._acknowledged = dict.fromkeys(self._voters.keys, 0)
+        self._marks.clear()

@@ -1,0 +1,208 @@
+"""Vote: asking for votes and pre-votes, and granting them (KIP-595 Vote, KIP-996)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from node.errors import ErrorCode
+from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.messages import VoteRequest, VoteResponse
+from node.raft.common import heed, is_plausible, top_refusal
+from node.raft.election import is_lost, is_won
+from node.raft.local_log import LocalLog
+from node.raft.outbox import Outbox
+from node.raft.peers import Peers
+from node.raft.quorum import Quorum, voted_in
+from node.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
+
+
+def grants_pre_vote(role: Role, *, up_to_date: bool) -> bool:
+    """Would this role vote for such a candidate? A follower that hears its leader would not."""
+    match role:
+        case Unattached() | Prospective() | Candidate() | Resigned():
+            return up_to_date
+        case Follower():
+            return up_to_date and not role.fetched
+        case Leader():
+            return False
+
+
+def grants_vote(role: Role, candidate: ReplicaKey, *, up_to_date: bool) -> bool:
+    """One real vote an epoch, to a log at least as new as ours, and only while no leader is known.
+
+    Asked again by whom it voted for, a node says yes again, whatever the log. The same id with
+    another directory is somebody else.
+    """
+    match role:
+        case Unattached() | Prospective():
+            if role.voted is not None:
+                return role.voted == candidate
+            return up_to_date and role.leader == NO_NODE
+        case Candidate() | Follower() | Leader() | Resigned():
+            return False
+
+
+class Votes:
+    def __init__(
+        self,
+        quorum: Quorum,
+        log: LocalLog,
+        peers: Peers,
+        outbox: Outbox,
+        cluster_id: str,
+        on_elected: Callable[[Now], None],
+    ) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._peers = peers
+        self._outbox = outbox
+        self._cluster_id = cluster_id
+        self._on_elected = on_elected
+
+    # --- the one who is asked ---
+
+    def on_request(self, request: VoteRequest, now: Now) -> VoteResponse:
+        refused = top_refusal(
+            request.cluster_id, partition_ok=request.partition_ok, cluster_id=self._cluster_id
+        )
+        if refused is not None:
+            return VoteResponse(top_error=refused)
+        quorum = self._quorum
+        if not self._is_valid(request):
+            return self._answer(ErrorCode.INVALID_REQUEST)
+        if request.epoch < quorum.epoch:
+            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        if request.epoch > quorum.epoch:
+            quorum.to_unattached(request.epoch, now.mono_ns)
+        if not self._is_addressed(request):
+            return self._answer(ErrorCode.INVALID_VOTER_KEY)
+        return self._decide(request, now.mono_ns)
+
+    def _decide(self, request: VoteRequest, mono_ns: int) -> VoteResponse:
+        quorum = self._quorum
+        up_to_date = self.is_up_to_date(request)
+        if request.pre_vote:
+            return self._answer(granted=grants_pre_vote(quorum.role, up_to_date=up_to_date))
+        granted = grants_vote(quorum.role, request.candidate, up_to_date=up_to_date)
+        if granted and voted_in(quorum.role) is None:
+            quorum.grant_vote(request.candidate, mono_ns)
+        self._outbox.trace(
+            "q.vote",
+            candidate=request.candidate.id,
+            candidate_dir=uuid_text(request.candidate.directory),
+            epoch=request.epoch,
+            granted=granted,
+        )
+        return self._answer(granted=granted)
+
+    def is_up_to_date(self, request: VoteRequest) -> bool:
+        """Is the candidate's log at least as new as ours? Epoch first, then offset."""
+        theirs = LogPosition(epoch=Epoch(request.last_epoch), offset=Offset(request.last_offset))
+        return theirs >= self._log.end
+
+    def _is_valid(self, request: VoteRequest) -> bool:
+        if not is_plausible(request.candidate.id, request.epoch) or request.last_offset < 0:
+            return False
+        limit = request.epoch if request.pre_vote else request.epoch - 1
+        return 0 <= request.last_epoch <= limit
+
+    def _is_addressed(self, request: VoteRequest) -> bool:
+        me = self._quorum.key
+        if request.voter not in (NO_NODE, me.id):
+            return False
+        return request.voter_directory in (None, me.directory)
+
+    def _answer(self, error: ErrorCode = ErrorCode.NONE, *, granted: bool = False) -> VoteResponse:
+        quorum = self._quorum
+        return VoteResponse(
+            error=error,
+            leader=quorum.leader,
+            epoch=quorum.epoch,
+            granted=granted,
+            leader_endpoint=quorum.voters.endpoint(quorum.leader),
+        )
+
+    # --- the one who asks ---
+
+    def on_response(
+        self, node: NodeId, request: VoteRequest, response: VoteResponse, now: Now
+    ) -> None:
+        quorum = self._quorum
+        refused = response.top_error != ErrorCode.NONE
+        if refused or not heed(
+            quorum,
+            error=response.error,
+            leader=response.leader,
+            epoch=response.epoch,
+            mono_ns=now.mono_ns,
+        ):
+            self._peers.back_off(node, now.mono_ns)
+            return
+        if response.error != ErrorCode.NONE:
+            self._peers.back_off(node, now.mono_ns)
+            return
+        match quorum.role:
+            case Prospective() as role if request.pre_vote and request.epoch == role.epoch:
+                ballot = role.ballot.with_vote(node, granted=response.granted)
+                quorum.update(replace(role, ballot=ballot))
+            case Candidate() as role if not request.pre_vote and request.epoch == role.epoch:
+                ballot = role.ballot.with_vote(node, granted=response.granted)
+                quorum.update(replace(role, ballot=ballot))
+            case _:
+                pass  # the answer to a question of an earlier role
+
+    def move(self, now: Now) -> bool:
+        """Take the transition that is due in an election, if any."""
+        quorum, mono_ns = self._quorum, now.mono_ns
+        match quorum.role:
+            case Unattached() as role:
+                if mono_ns < role.election_deadline_ns:
+                    return False
+                quorum.to_prospective(mono_ns)
+            case Prospective() as role:
+                if is_won(role.ballot, quorum.voters):
+                    quorum.to_candidate(mono_ns)
+                elif is_lost(role.ballot, quorum.voters) or mono_ns >= role.election_deadline_ns:
+                    quorum.after_prospective(mono_ns)
+                else:
+                    return False
+            case Candidate() as role:
+                if is_won(role.ballot, quorum.voters):
+                    self._on_elected(now)
+                elif mono_ns >= role.election_deadline_ns:
+                    quorum.to_prospective(mono_ns)
+                else:
+                    return False
+            case _:
+                return False
+        return True
+
+    def send(self, mono_ns: int) -> None:
+        """Ask every voter that has not answered yet."""
+        role = self._quorum.role
+        if not isinstance(role, Prospective | Candidate):
+            return
+        for node in role.ballot.unanswered(self._quorum.voters):
+            request = self._request_to(node, role)
+            if self._peers.may_ask(node, request):
+                self._peers.ask(node, request, mono_ns)
+
+    def _request_to(self, node: NodeId, role: Prospective | Candidate) -> VoteRequest:
+        end = self._log.end
+        return VoteRequest(
+            cluster_id=self._cluster_id,
+            voter=node,
+            voter_directory=self._quorum.voters.by_id[node].directory,
+            epoch=role.epoch,
+            candidate=self._quorum.key,
+            last_epoch=end.epoch,
+            last_offset=end.offset,
+            pre_vote=isinstance(role, Prospective),
+        )

@@ -1,0 +1,172 @@
+"""Control records of the metadata log: what the quorum says to itself.
+
+The key of a control record names its type, the value is a message of version 0. LEADER_CHANGE
+opens every epoch. SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot, KRAFT_VERSION and
+KRAFT_VOTERS follow the header and tell who may vote (KIP-853).
+"""
+
+import struct
+from dataclasses import dataclass
+from uuid import UUID
+
+from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
+from kio.schema.leader_change_message.v0 import data as leader_change
+from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
+from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
+from kio.schema.types import BrokerId
+from kio.schema.voters_record.v0 import data as voters_record
+from kio.static.primitive import i16, i32, i64, u16
+
+from node.ids import ZERO_UUID, NodeId, ReplicaKey
+from node.messages import Endpoint
+from node.records.batch import KeyValue
+from node.records.entities import MalformedRecord, decode_entity, encode_entity
+
+_KEY = struct.Struct(">hh")  # version (0), type
+LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderChange:
+    """The first record of an epoch: who leads, who may vote, who granted (KIP-595)."""
+
+    leader: NodeId
+    voters: tuple[NodeId, ...]
+    granting_voters: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotHeader:
+    """The first record of a snapshot, with the wall-clock time of the last record it covers."""
+
+    last_contained_timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotFooter:
+    """The last record of a snapshot; without it the snapshot is not complete (KIP-630)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KRaftVersion:
+    """kraft.version: 0 for a static quorum, 1 where voters have directory ids (KIP-853)."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voter:
+    """A voter, where it can be reached, and which kraft.versions it supports."""
+
+    key: ReplicaKey
+    endpoints: tuple[Endpoint, ...]
+    min_kraft_version: int = 0
+    max_kraft_version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voters:
+    """The whole voter set, in force from this record on."""
+
+    voters: tuple[Voter, ...]
+
+
+ControlRecord = LeaderChange | SnapshotHeader | SnapshotFooter | KRaftVersion | Voters
+
+
+def encode_control(record: ControlRecord) -> KeyValue:
+    """Key and value of `record`, for a control batch."""
+    match record:
+        case LeaderChange():
+            # Version 1 would add directory ids, but Kafka reads version 0 whatever it is given.
+            return _KEY.pack(0, LEADER_CHANGE), encode_entity(_leader_change(record))
+        case SnapshotHeader(last_contained_timestamp_ms=timestamp):
+            header = SnapshotHeaderRecord(
+                version=i16(0), last_contained_log_timestamp=i64(timestamp)
+            )
+            return _KEY.pack(0, SNAPSHOT_HEADER), encode_entity(header)
+        case SnapshotFooter():
+            return _KEY.pack(0, SNAPSHOT_FOOTER), encode_entity(
+                SnapshotFooterRecord(version=i16(0))
+            )
+        case KRaftVersion(version=version):
+            entity = KRaftVersionRecord(version=i16(0), k_raft_version=i16(version))
+            return _KEY.pack(0, KRAFT_VERSION), encode_entity(entity)
+        case Voters(voters=voters):
+            rows = tuple(_voter_entity(voter) for voter in voters)
+            entity_of_all = voters_record.VotersRecord(version=i16(0), voters=rows)
+            return _KEY.pack(0, KRAFT_VOTERS), encode_entity(entity_of_all)
+
+
+def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
+    """The control record of `key` and `value`.
+
+    Raises MalformedRecord on types it does not know: a KRaft reader must not skip what may change
+    the voter set.
+    """
+    if key is None or len(key) != _KEY.size or value is None:
+        raise MalformedRecord("a control record needs a key of 4 bytes and a value")
+    _, kind = _KEY.unpack(key)
+    if kind == LEADER_CHANGE:
+        return _from_leader_change(decode_entity(leader_change.LeaderChangeMessage, value))
+    if kind == SNAPSHOT_HEADER:
+        header = decode_entity(SnapshotHeaderRecord, value)
+        return SnapshotHeader(last_contained_timestamp_ms=header.last_contained_log_timestamp)
+    if kind == SNAPSHOT_FOOTER:
+        decode_entity(SnapshotFooterRecord, value)
+        return SnapshotFooter()
+    if kind == KRAFT_VERSION:
+        return KRaftVersion(version=decode_entity(KRaftVersionRecord, value).k_raft_version)
+    if kind == KRAFT_VOTERS:
+        rows = decode_entity(voters_record.VotersRecord, value).voters
+        return Voters(voters=tuple(_from_voter_entity(row) for row in rows))
+    raise MalformedRecord(f"control record type {kind} is unknown")
+
+
+def _leader_change(record: LeaderChange) -> leader_change.LeaderChangeMessage:
+    def rows(ids: tuple[NodeId, ...]) -> tuple[leader_change.Voter, ...]:
+        return tuple(leader_change.Voter(voter_id=i32(node_id)) for node_id in ids)
+
+    return leader_change.LeaderChangeMessage(
+        version=i16(0),
+        leader_id=BrokerId(record.leader),
+        voters=rows(record.voters),
+        granting_voters=rows(record.granting_voters),
+    )
+
+
+def _from_leader_change(entity: leader_change.LeaderChangeMessage) -> LeaderChange:
+    return LeaderChange(
+        leader=NodeId(entity.leader_id),
+        voters=tuple(NodeId(row.voter_id) for row in entity.voters),
+        granting_voters=tuple(NodeId(row.voter_id) for row in entity.granting_voters),
+    )
+
+
+def _voter_entity(voter: Voter) -> voters_record.Voter:
+    return voters_record.Voter(
+        voter_id=BrokerId(voter.key.id),
+        voter_directory_id=_uuid_or_none(voter.key.directory),
+        endpoints=tuple(
+            voters_record.Endpoint(name=at.name, host=at.host, port=u16(at.port))
+            for at in voter.endpoints
+        ),
+        k_raft_version_feature=voters_record.KRaftVersionFeature(
+            min_supported_version=i16(voter.min_kraft_version),
+            max_supported_version=i16(voter.max_kraft_version),
+        ),
+    )
+
+
+def _from_voter_entity(row: voters_record.Voter) -> Voter:
+    return Voter(
+        key=ReplicaKey(NodeId(row.voter_id), row.voter_directory_id or ZERO_UUID),
+        endpoints=tuple(Endpoint(name=at.name, host=at.host, port=at.port) for at in row.endpoints),
+        min_kraft_version=row.k_raft_version_feature.min_supported_version,
+        max_kraft_version=row.k_raft_version_feature.max_supported_version,
+    )
+
+
+def _uuid_or_none(value: UUID) -> UUID | None:
+    """kio reads the zero uuid as None, so it is written as None too."""
+    return None if value == ZERO_UUID else value

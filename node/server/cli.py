@@ -1,0 +1,244 @@
+"""`kraft-node`: format a disk, run a node on it, ask a quorum, look into a log."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, TypeAlias
+
+from node.config import NodeConfig
+from node.ids import NodeId, ReplicaKey, parse_uuid
+from node.messages import Endpoint
+from node.server.config import ConfigError, read_settings
+from node.server.outcome import FAILED, WRONG_USAGE, Refusal
+from node.server.real_disk import RealDisk
+from node.storage.errors import StorageError
+from node.storage.format import format_log_directory
+
+FORMAT_EXAMPLE = """\
+example:
+  kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties \\
+    --initial-controllers 1@node-1:9101:JEXY6aqzQY-32P5TStzaFg,2@node-2:9102:aQIQ6wMPRwuLmGHy1MQbqA
+
+  CLUSTER_ID and directory ids are 22 characters of URL-safe base64; every node of the quorum is
+  formatted with the same list, and takes its own directory id from its own entry.
+"""
+START_EXAMPLE = """\
+example:
+  kraft-node start -c node-1.properties > node-1.trace
+
+  stdout carries one JSON line an event, stderr what a person should know. SIGTERM stops it.
+"""
+QUORUM_EXAMPLE = """\
+example:
+  kraft-node quorum --bootstrap 127.0.0.1:9200 describe
+  kraft-node quorum --bootstrap 127.0.0.1:9200 describe --replication
+"""
+DUMP_EXAMPLE = """\
+example:
+  kraft-node dump-log data/__cluster_metadata-0/00000000000000000000.log
+"""
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse would exit with 2, which `make` does as well; wrong usage is 254 here."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.stderr.write(f"error: {message}\n  {self.prog}\n  try: {self.prog} --help\n")
+        sys.exit(WRONG_USAGE)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except Refusal as refusal:
+        code = _say(str(refusal), refusal.code)
+    except ConfigError as error:
+        code = _say(f"error: {error}\n  {options.config}\n  try: mend that line", FAILED)
+    except StorageError as error:
+        code = _say(f"error: {error}", FAILED)
+    except OSError as error:
+        what = f"error: {error.strerror or error}\n  {error.filename or ''}\n  try: mend that"
+        code = _say(what, FAILED)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads that still resolve a name must not hold the process up.
+    os._exit(code)
+
+
+def _say(text: str, code: int) -> int:
+    sys.stderr.write(text + "\n")
+    return code
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="kraft-node",
+        description=__doc__,
+        epilog=FORMAT_EXAMPLE + START_EXAMPLE + QUORUM_EXAMPLE + DUMP_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_format(commands)
+    _add_start(commands)
+    _add_quorum(commands)
+    _add_dump(commands)
+    return parser
+
+
+def _command(commands: Commands, name: str, about: str, epilog: str) -> Parser:
+    return commands.add_parser(
+        name,
+        help=about,
+        description=about,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_format(commands: Commands) -> None:
+    parser = _command(commands, "format", "give an empty disk to a node", FORMAT_EXAMPLE)
+    parser.add_argument("-t", "--cluster-id", required=True, help="the same for every node")
+    parser.add_argument("-c", "--config", type=Path, required=True, help="server.properties")
+    parser.add_argument(
+        "--initial-controllers",
+        required=True,
+        type=_controllers,
+        metavar="ID@HOST:PORT:DIRECTORY_ID,...",
+        help="every voter of the quorum",
+    )
+    parser.add_argument(
+        "--ignore-formatted", action="store_true", help="leave a disk that is this node's as it is"
+    )
+    parser.set_defaults(run=_format)
+
+
+def _add_start(commands: Commands) -> None:
+    parser = _command(commands, "start", "run a node on its formatted disk", START_EXAMPLE)
+    parser.add_argument("-c", "--config", type=Path, required=True, help="server.properties")
+    parser.set_defaults(run=_start)
+
+
+def _add_quorum(commands: Commands) -> None:
+    parser = _command(commands, "quorum", "ask the leader about its quorum", QUORUM_EXAMPLE)
+    parser.add_argument("--bootstrap", required=True, type=_address, metavar="HOST:PORT")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    describe = _command(actions, "describe", "leader, voters and their lag", QUORUM_EXAMPLE)
+    describe.add_argument("--replication", action="store_true", help="one line a replica")
+    describe.set_defaults(run=_describe_quorum)
+
+
+def _add_dump(commands: Commands) -> None:
+    parser = _command(commands, "dump-log", "show the batches and records of files", DUMP_EXAMPLE)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.set_defaults(run=_dump_log)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not (host and colon and port.isdigit() and int(port) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def _controllers(text: str) -> list[tuple[ReplicaKey, str, int]]:
+    """Kafka's syntax: id@host:port:directory-id, separated by commas."""
+    return [_controller(entry.strip()) for entry in text.split(",")]
+
+
+def _controller(entry: str) -> tuple[ReplicaKey, str, int]:
+    node, at, rest = entry.partition("@")
+    address, colon, directory = rest.rpartition(":")
+    if not (at and colon and node.isdigit()):
+        raise argparse.ArgumentTypeError(f"{entry!r} is not ID@HOST:PORT:DIRECTORY_ID")
+    try:
+        key = ReplicaKey(NodeId(int(node)), parse_uuid(directory))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{entry!r}: {error}") from error
+    return key, *_address(address)
+
+
+def _config(path: Path) -> NodeConfig:
+    settings = read_settings(path)
+    for key in settings.unknown:
+        sys.stderr.write(f"warning: {path}: {key} is not known and has no effect\n")
+    return settings.config
+
+
+def _format(options: argparse.Namespace) -> int:
+    config = _config(options.config)
+    listener = config.advertised[0].name
+    voters = tuple(
+        (key, (Endpoint(name=listener, host=host, port=port),))
+        for key, host, port in options.initial_controllers
+    )
+    directory = Path(config.log_dir)
+    make_durably(directory)
+    try:
+        written = format_log_directory(
+            RealDisk(directory),
+            cluster_id=options.cluster_id,
+            node_id=config.node_id,
+            voters=voters,
+            timestamp_ms=time.time_ns() // 1_000_000,
+            ignore_formatted=options.ignore_formatted,
+        )
+    except StorageError:
+        raise
+    except ValueError as error:
+        raise Refusal(
+            what=str(error),
+            where=f"--cluster-id and --initial-controllers, for node.id={config.node_id}",
+            next_step="kraft-node format --help",
+            code=WRONG_USAGE,
+        ) from error
+    print_line(f"{directory}: " + ("formatted" if written else "was formatted already"))
+    return 0
+
+
+def make_durably(directory: Path) -> None:
+    """With parents, each of which remembers its child after a power cut."""
+    if directory.is_dir():
+        return
+    make_durably(directory.parent)
+    directory.mkdir()
+    descriptor = os.open(directory.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _start(options: argparse.Namespace) -> int:
+    from node.server.run import serve
+
+    return serve(_config(options.config))
+
+
+def _describe_quorum(options: argparse.Namespace) -> int:
+    from node.server.quorum import ask_leader, replication_lines, status_lines
+
+    quorum = ask_leader(*options.bootstrap)
+    for line in (replication_lines if options.replication else status_lines)(quorum):
+        print_line(line)
+    return 0
+
+
+def _dump_log(options: argparse.Namespace) -> int:
+    from node.server.dump_log import dump
+
+    return dump(options.files, sys.stdout)
+
+
+def print_line(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

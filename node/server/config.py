@@ -1,0 +1,185 @@
+"""Kafka's server.properties, as far as a controller needs it.
+
+Kafka ignores what it does not know with a warning, and so do we; what would change the meaning of
+the rest (another role, a secured listener) is refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from node.config import NodeConfig, QuorumTimeouts
+from node.ids import NodeId
+from node.messages import Endpoint
+
+# Where each time-out of QuorumTimeouts is called what in the file; all in ms but the fetch size.
+TIMEOUT_KEYS = {
+    "controller.quorum.election.timeout.ms": "election_ms",
+    "controller.quorum.fetch.timeout.ms": "fetch_ms",
+    "controller.quorum.election.backoff.max.ms": "election_backoff_max_ms",
+    "controller.quorum.append.linger.ms": "append_linger_ms",
+    "controller.quorum.request.timeout.ms": "request_ms",
+    "controller.quorum.retry.backoff.ms": "retry_backoff_ms",
+    "controller.quorum.fetch.max.bytes": "fetch_max_bytes",
+    "metadata.max.idle.interval.ms": "idle_interval_ms",
+}
+MAY_BE_ZERO = {"controller.quorum.append.linger.ms", "metadata.max.idle.interval.ms"}
+KNOWN_KEYS = {
+    *TIMEOUT_KEYS,
+    "process.roles",
+    "node.id",
+    "controller.listener.names",
+    "listeners",
+    "advertised.listeners",
+    "listener.security.protocol.map",
+    "log.dirs",
+    "log.dir",
+    "metadata.log.dir",
+    "metadata.log.segment.bytes",
+}
+
+
+class ConfigError(ValueError):
+    """The file cannot be used: what is wrong with which key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a file says: the node's settings, and the keys that mean nothing to this version."""
+
+    config: NodeConfig
+    unknown: tuple[str, ...]
+
+
+def read_settings(path: Path) -> Settings:
+    """Raises ConfigError; OSError if the file cannot be read."""
+    return parse_settings(path.read_text(encoding="utf-8"))
+
+
+def parse_settings(text: str) -> Settings:
+    """The text of a properties file. Raises ConfigError."""
+    values = _properties(text)
+    _refuse_other_kinds(values)
+    listeners = _endpoints(values, "listeners")
+    advertised = _endpoints(values, "advertised.listeners", otherwise=listeners)
+    inner = _controller_listeners(values, listeners)[0]
+    config = NodeConfig(
+        node_id=NodeId(_integer(values, "node.id", low=0)),
+        log_dir=_log_dir(values),
+        listeners=listeners,
+        advertised=_inner_first(inner, listeners, advertised),
+        timeouts=QuorumTimeouts(**_timeouts(values)),
+        segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
+    )
+    return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))
+
+
+def _properties(text: str) -> dict[str, str]:
+    """`key=value` lines; `#` and `!` begin a comment, a backslash at the end joins lines."""
+    values: dict[str, str] = {}
+    for number, line in enumerate(text.replace("\\\n", "").splitlines(), start=1):
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        key, separator, value = line.partition("=")
+        if not separator:
+            raise ConfigError(f"line {number}: {line!r} is not key=value")
+        values[key.strip()] = value.strip()
+    return values
+
+
+def _refuse_other_kinds(values: Mapping[str, str]) -> None:
+    roles = _text(values, "process.roles")
+    if roles != "controller":
+        raise ConfigError(f"process.roles={roles}: only `controller` can be served")
+    for entry in _list(values.get("listener.security.protocol.map", "")):
+        name, _, protocol = entry.partition(":")
+        if protocol != "PLAINTEXT":
+            raise ConfigError(
+                f"listener.security.protocol.map: {name} is {protocol or 'nothing'}; "
+                "only PLAINTEXT can be served"
+            )
+
+
+def _controller_listeners(values: Mapping[str, str], listeners: tuple[Endpoint, ...]) -> list[str]:
+    names = _list(_text(values, "controller.listener.names"))
+    known = [endpoint.name for endpoint in listeners]
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"controller.listener.names: {name} is not among listeners ({known})")
+    if not names:
+        raise ConfigError("controller.listener.names is empty")
+    return names
+
+
+def _inner_first(
+    inner: str, listeners: tuple[Endpoint, ...], advertised: tuple[Endpoint, ...]
+) -> tuple[Endpoint, ...]:
+    """Every listener has an advertised address; the controllers' own comes first."""
+    by_name = {endpoint.name: endpoint for endpoint in advertised}
+    for name in by_name:
+        if name not in {endpoint.name for endpoint in listeners}:
+            raise ConfigError(f"advertised.listeners: {name} is not among listeners")
+    whole = [by_name.get(endpoint.name, endpoint) for endpoint in listeners]
+    return tuple(sorted(whole, key=lambda endpoint: endpoint.name != inner))
+
+
+def _endpoints(
+    values: Mapping[str, str], key: str, *, otherwise: tuple[Endpoint, ...] | None = None
+) -> tuple[Endpoint, ...]:
+    if otherwise is not None and key not in values:
+        return otherwise
+    found = tuple(parse_endpoint(entry, key) for entry in _list(_text(values, key)))
+    if len({endpoint.name for endpoint in found}) != len(found) or not found:
+        raise ConfigError(f"{key}={values[key]}: one address for each name, at least one")
+    return found
+
+
+def parse_endpoint(text: str, where: str) -> Endpoint:
+    """`NAME://host:port`; an empty host means every address. Raises ConfigError."""
+    name, separator, address = text.partition("://")
+    host, colon, port = address.rpartition(":")
+    if not (separator and colon and name and port.isdigit() and int(port) < 1 << 16):
+        raise ConfigError(f"{where}: {text!r} is not NAME://host:port")
+    return Endpoint(name=name, host=host.strip("[]") or "0.0.0.0", port=int(port))
+
+
+def _log_dir(values: Mapping[str, str]) -> str:
+    for key in ("metadata.log.dir", "log.dirs", "log.dir"):
+        if key in values:
+            directories = _list(values[key])
+            if len(directories) != 1:
+                raise ConfigError(f"{key}={values[key]}: a controller has one directory")
+            return directories[0]
+    raise ConfigError("log.dirs is missing: where is the metadata log to be kept?")
+
+
+def _timeouts(values: Mapping[str, str]) -> dict[str, int]:
+    return {
+        name: _integer(values, key, low=0 if key in MAY_BE_ZERO else 1)
+        for key, name in TIMEOUT_KEYS.items()
+        if key in values
+    }
+
+
+def _text(values: Mapping[str, str], key: str) -> str:
+    if key not in values:
+        raise ConfigError(f"{key} is missing")
+    return values[key]
+
+
+def _integer(values: Mapping[str, str], key: str, *, low: int, default: int | None = None) -> int:
+    if default is not None and key not in values:
+        return default
+    text = _text(values, key)
+    try:
+        value = int(text)
+    except ValueError as error:
+        raise ConfigError(f"{key}={text}: not a number") from error
+    if not low <= value < 1 << 31:
+        raise ConfigError(f"{key}={text}: must be {low} or more, and fit 31 bits")
+    return value
+
+
+def _list(text: str) -> list[str]:
+    return [entry.strip() for entry in text.split(",") if entry.strip()]

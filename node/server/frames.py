@@ -1,0 +1,40 @@
+"""A TCP stream to frames: four bytes of size, then that many of content."""
+
+from struct import Struct
+
+SIZE = Struct(">i")
+# socket.request.max.bytes
+MAX_FRAME_BYTES = 104_857_600
+
+
+class FrameSizeRefused(ValueError):
+    """A size that no frame has: what comes is no Kafka, and cannot be cut any further."""
+
+
+class FrameCutter:
+    """Holds what is not a whole frame yet."""
+
+    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._rest = bytearray()
+
+    def cut(self, data: bytes) -> list[bytes]:
+        """The frames that are complete with `data`. Raises FrameSizeRefused."""
+        self._rest += data
+        frames = []
+        at = 0
+        while len(self._rest) - at >= SIZE.size:
+            (size,) = SIZE.unpack_from(self._rest, at)
+            if not 0 < size <= self._max_bytes:
+                raise FrameSizeRefused(f"a frame of {size} bytes")
+            end = at + SIZE.size + size
+            if end > len(self._rest):
+                break
+            frames.append(bytes(self._rest[at + SIZE.size : end]))
+            at = end
+        del self._rest[:at]
+        return frames
+
+
+def with_size(frame: bytes) -> bytes:
+    return SIZE.pack(len(frame)) + frame

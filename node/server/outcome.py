@@ -1,0 +1,47 @@
+"""How the process ends, and what it says then.
+
+A failed disk is not asked twice: after a failed fsync the kernel may have dropped the pages and
+answer the next one with success. A broken invariant may have broken more. Either way nothing else
+is touched, so the process ends at once, without a farewell to anybody.
+"""
+
+import os
+import sys
+from typing import NoReturn
+
+FAILED = 1
+WRONG_USAGE = 254
+
+
+class Refusal(Exception):
+    """An operator's error: what, where, and the next command; and what the process exits with."""
+
+    def __init__(self, *, what: str, where: str, next_step: str, code: int = FAILED) -> None:
+        super().__init__(f"error: {what}\n  {where}\n  try: {next_step}")
+        self.code = code
+
+
+def describe_failure(error: BaseException) -> str:
+    """One line: what failed, on which file, and what to do."""
+    match error:
+        case BrokenPipeError():
+            return "nobody reads the trace lines (stdout is closed); start it with stdout to a file"
+        case OSError():
+            place = error.filename or "the log directory"
+            return (
+                f"the disk failed: {error.strerror or error} (errno {error.errno}) on {place}; "
+                "look at the disk, then start the node again: it recovers from what is durable"
+            )
+        case AssertionError():
+            return f"an invariant is broken: {error or 'see the traceback'}; keep the log directory"
+        case _:
+            return f"{type(error).__name__}: {error}; keep the log directory and report it"
+
+
+def die(node: str, error: BaseException) -> NoReturn:
+    """Say why and end, now. Never returns, never cleans up."""
+    if not isinstance(error, OSError):
+        sys.excepthook(type(error), error, error.__traceback__)
+    sys.stderr.write(f"kraft-node {node}: {describe_failure(error)}\n")
+    sys.stderr.flush()
+    os._exit(FAILED)

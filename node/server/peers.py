@@ -1,0 +1,97 @@
+"""The connections that we open to the other voters: one each, made when it is first needed."""
+
+import asyncio
+from collections.abc import Mapping
+
+from node.events import PeerDisconnected, PeerFrameReceived
+from node.ids import NodeId
+from node.messages import Endpoint
+from node.server.frames import FrameCutter, FrameSizeRefused, with_size
+from node.server.tcp import Feed
+
+
+class Peers:
+    def __init__(
+        self, addresses: Mapping[NodeId, Endpoint], feed: Feed, connect_timeout_s: float
+    ) -> None:
+        self._addresses = addresses
+        self._feed = feed
+        self._connect_timeout_s = connect_timeout_s
+        self._links: dict[NodeId, PeerLink] = {}
+
+    def send(self, peer: NodeId, frame: bytes) -> None:
+        """Over the connection that there is, or a new one. A failure is a PeerDisconnected."""
+        if peer not in self._links:
+            self._links[peer] = PeerLink(peer, self)
+            self._links[peer].connect(self._addresses[peer], self._connect_timeout_s)
+        self._links[peer].send(frame)
+
+    def disconnect(self, peer: NodeId) -> None:
+        """Without an event: the node asked for it."""
+        link = self._links.pop(peer, None)
+        if link is not None:
+            link.drop()
+
+    def received(self, link: "PeerLink", frame: bytes) -> None:
+        if self._links.get(link.peer) is link:
+            self._feed(PeerFrameReceived(peer=link.peer, frame=frame))
+
+    def lost(self, link: "PeerLink") -> None:
+        """Only the connection in use counts; one that was dropped may end when it likes."""
+        if self._links.get(link.peer) is link:
+            del self._links[link.peer]
+            self._feed(PeerDisconnected(peer=link.peer))
+
+
+class PeerLink(asyncio.Protocol):
+    """One connection, from the attempt to its end. Frames wait until it is made."""
+
+    def __init__(self, peer: NodeId, owner: Peers) -> None:
+        self.peer = peer
+        self._owner = owner
+        self._cutter = FrameCutter()
+        self._waiting: list[bytes] = []
+        self._transport: asyncio.Transport | None = None
+        self._attempt: asyncio.Task[None] | None = None
+
+    def connect(self, address: Endpoint, timeout_s: float) -> None:
+        self._attempt = asyncio.get_running_loop().create_task(self._connect(address, timeout_s))
+
+    async def _connect(self, address: Endpoint, timeout_s: float) -> None:
+        try:
+            async with asyncio.timeout(timeout_s):
+                loop = asyncio.get_running_loop()
+                await loop.create_connection(lambda: self, address.host, address.port)
+        except OSError:  # TimeoutError is one
+            self._owner.lost(self)
+
+    def send(self, frame: bytes) -> None:
+        if self._transport is None:
+            self._waiting.append(with_size(frame))
+        else:
+            self._transport.write(with_size(frame))
+
+    def drop(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+        elif self._attempt is not None:
+            self._attempt.cancel()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.write(b"".join(self._waiting))
+        self._waiting.clear()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            frames = self._cutter.cut(data)
+        except FrameSizeRefused:
+            assert self._transport is not None
+            self._transport.abort()
+            return
+        for frame in frames:
+            self._owner.received(self, frame)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
+        self._owner.lost(self)

@@ -1,0 +1,224 @@
+"""`kraft-node start`: from a formatted directory to a node that serves, and to its end.
+
+What may refuse is done before the first socket opens: identity, lock, recovery of the log. From
+then on there are two ends: in good order (`Stop`), or at once (`outcome.die`).
+"""
+
+import asyncio
+import fcntl
+import os
+import random
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from node.config import NodeConfig
+from node.effects import ElectionState, Stop, Trace
+from node.events import ShutdownRequested
+from node.ids import NodeId, ReplicaKey
+from node.messages import Endpoint
+from node.node import Node
+from node.server.outcome import Refusal, die
+from node.server.peers import Peers
+from node.server.real_disk import RealDisk
+from node.server.shell import Shell, read_clocks
+from node.server.tcp import Connections
+from node.server.traces import TraceWriter
+from node.storage.bootstrap import VoterSet, read_voters
+from node.storage.election_store import ElectionStore
+from node.storage.layout import METADATA_DIRECTORY
+from node.storage.log import Log
+from node.storage.meta import MetaProperties, load_meta
+
+VERSION = "kraft-chaos 0.1.0"
+LOCK_FILE = ".lock"
+BACKLOG = 128
+# A node that cannot say farewell in this time goes without.
+SHUTDOWN_BOUND_S = 5.0
+STDOUT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What the disk holds of this node."""
+
+    meta: MetaProperties
+    voters: VoterSet
+    election: ElectionState
+    elections: ElectionStore
+    log: Log
+
+    @property
+    def key(self) -> ReplicaKey:
+        return ReplicaKey(self.meta.node_id, self.meta.directory_id)
+
+
+def serve(config: NodeConfig) -> int:
+    """Run until the node stops; its exit code. Raises Refusal, StorageError or OSError before."""
+    directory = Path(config.log_dir)
+    if not directory.is_dir():
+        raise Refusal(
+            what="the log directory does not exist",
+            where=str(directory),
+            next_step="kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ...",
+        )
+    lock = lock_directory(directory)
+    found = recover(config, directory)
+    try:
+        stop = asyncio.run(_run(config, found))
+    finally:
+        os.close(lock)
+    return stop.code
+
+
+def lock_directory(directory: Path) -> int:
+    """Two processes on one log would write over each other. The descriptor holds the lock."""
+    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise Refusal(
+            what="the log directory is used by another process",
+            where=str(directory / LOCK_FILE),
+            next_step=f"find it with: fuser {directory / LOCK_FILE}",
+        ) from error
+    return descriptor
+
+
+def recover(config: NodeConfig, directory: Path) -> Recovered:
+    disk = RealDisk(directory)
+    meta = load_meta(disk)
+    if meta.node_id != config.node_id:
+        raise Refusal(
+            what=f"this disk is node {meta.node_id}'s, and the file says node.id={config.node_id}",
+            where=str(directory / "meta.properties"),
+            next_step="give each node its own log.dirs",
+        )
+    elections = ElectionStore(disk)
+    return Recovered(
+        meta=meta,
+        voters=read_voters(disk),
+        election=elections.load(),
+        elections=elections,
+        log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
+    )
+
+
+async def _run(config: NodeConfig, found: Recovered) -> Stop:
+    loop = asyncio.get_running_loop()
+    name = str(config.node_id)
+    loop.set_exception_handler(partial(_on_exception, name))
+    stopped: asyncio.Future[Stop] = loop.create_future()
+    traces = TraceWriter(found.key, STDOUT)
+    traces.add(_start_line(found), read_clocks())
+    shell = Shell(
+        node=_node(config, found),
+        log=found.log,
+        elections=found.elections,
+        traces=traces,
+        stop=stopped.set_result,
+    )
+    connections = Connections(shell.feed)
+    timeout_s = config.timeouts.request_ms / 1000
+    peers = Peers(_addresses(found.voters), shell.feed, timeout_s)
+    servers = [await _listen(endpoint, connections) for endpoint in config.listeners]
+    _stop_on_signals(shell, stopped)
+    shell.start(connections, peers)
+    sys.stderr.write(f"kraft-node {name}: serving on {_list(config.listeners)}\n")
+    stop = await stopped
+    for server in servers:
+        server.close()
+    traces.add(
+        Trace(event="n.stop", fields={"code": stop.code, "reason": stop.reason}), read_clocks()
+    )
+    traces.flush()
+    sys.stderr.write(f"kraft-node {name}: stopped, {stop.reason}\n")
+    return stop
+
+
+def _node(config: NodeConfig, found: Recovered) -> Node:
+    return Node(
+        config=config,
+        cluster_id=found.meta.cluster_id,
+        key=found.key,
+        voters=found.voters,
+        election=found.election,
+        log=found.log,
+        rng=random.Random(),
+    )
+
+
+def _start_line(found: Recovered) -> Trace:
+    end = found.log.end()
+    return Trace(
+        event="n.start",
+        fields={
+            "version": VERSION,
+            "cluster": found.meta.cluster_id,
+            "epoch": found.election.epoch,
+            "leader": found.election.leader,
+            "log_end": end.offset,
+            "log_epoch": end.epoch,
+            "cut_bytes": found.log.cut_bytes,
+        },
+    )
+
+
+def _addresses(voters: VoterSet) -> Mapping[NodeId, Endpoint]:
+    return {key.id: endpoints[0] for key, endpoints in voters}
+
+
+async def _listen(endpoint: Endpoint, connections: Connections) -> asyncio.Server:
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.create_server(
+            lambda: connections.accept(endpoint.name),
+            endpoint.host,
+            endpoint.port,
+            backlog=BACKLOG,
+            reuse_address=True,
+        )
+    except OSError as error:
+        raise Refusal(
+            what=f"cannot listen: {error.strerror or error}",
+            where=f"listener {endpoint.name}://{endpoint.host}:{endpoint.port}",
+            next_step="is another node running, or is the address not this machine's?",
+        ) from error
+
+
+def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
+    """SIGTERM and SIGINT, even where a shell handed SIGINT down ignored."""
+    loop = asyncio.get_running_loop()
+
+    def give_up() -> None:
+        if not stopped.done():
+            stopped.set_result(Stop(code=0, reason=f"no farewell in {SHUTDOWN_BOUND_S:g} s"))
+
+    def request(received: signal.Signals) -> None:
+        sys.stderr.write(f"kraft-node: {received.name}, shutting down\n")
+        shell.feed(ShutdownRequested())
+        loop.call_later(SHUTDOWN_BOUND_S, give_up)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, request, number)
+
+
+def _on_exception(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    """Whatever nobody expected ends the node; only a listener out of descriptors tries again."""
+    error = context.get("exception") or RuntimeError(context["message"])
+    if isinstance(error, OSError) and "socket" in context:
+        sys.stderr.write(f"kraft-node {name}: {context['message']}: {error}\n")
+        return
+    die(name, error)
+
+
+def _list(endpoints: tuple[Endpoint, ...]) -> str:
+    return ", ".join(f"{e.name}://{e.host}:{e.port}" for e in endpoints)

@@ -1,0 +1,92 @@
+"""Frames to messages and back: the four functions that the rest of the node uses."""
+
+from io import BytesIO
+from typing import Any
+
+from kio.serial import entity_writer
+
+from node.messages import ApiVersionsRequest, Request, RequestHeader, Response
+from node.wire.admin import API_VERSIONS
+from node.wire.api import Api, kio_class, kio_module
+from node.wire.apis import BY_KEY, BY_REQUEST
+from node.wire.headers import (
+    read_api,
+    read_request_header,
+    read_response_header,
+    request_header,
+    response_header,
+)
+from node.wire.malformed import MalformedFrame
+from node.wire.reader import read_whole
+
+# What the header of an ApiVersions request looks like is known even of versions that are not.
+_FIRST_FLEXIBLE_API_VERSIONS = 3
+
+
+def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
+    """A frame as somebody sent it.
+
+    Raises MalformedFrame where Kafka closes the connection: what cannot be parsed, an unknown API,
+    a version that is not served. ApiVersions in an unknown version is a question all the same.
+    """
+    key, version = read_api(frame)
+    api = BY_KEY.get(key)
+    if api is None:
+        raise MalformedFrame(f"unknown API key {key}")
+    if not api.serves(version):
+        if api is not API_VERSIONS:
+            raise MalformedFrame(f"{api.name} version {version} is not served")
+        flexible = version >= _FIRST_FLEXIBLE_API_VERSIONS
+        header, _ = read_request_header(frame, flexible=flexible)
+        return header, ApiVersionsRequest(supported=False)
+    request_class = kio_class(api.package, api.name, version, "request")
+    header, at = read_request_header(frame, flexible=request_class.__flexible__)
+    request: Request = api.read_request(read_whole(request_class, frame, at))
+    return header, request
+
+
+def encode_response(header: RequestHeader, response: Response) -> bytes:
+    """The answer to the request with this header, in its version (ApiVersions: in 0 if unknown)."""
+    api = BY_KEY[header.api_key]
+    version = header.api_version if api.serves(header.api_version) else 0
+    kio = kio_module(api.package, version, "response")
+    entity = api.write_response(response, kio)
+    return response_header(header.correlation_id, tagged=_tagged(api, entity)) + _bytes(entity)
+
+
+def encode_request(
+    request: Request, *, correlation_id: int, client_id: str, version: int | None = None
+) -> tuple[RequestHeader, bytes]:
+    """A request in the newest version, unless told otherwise, with the header it went out under."""
+    api = BY_REQUEST[type(request)]
+    header = RequestHeader(
+        api_key=api.key,
+        api_version=api.max_version if version is None else version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+    )
+    entity = api.write_request(request, kio_module(api.package, header.api_version, "request"))
+    return header, request_header(header, flexible=entity.__flexible__) + _bytes(entity)
+
+
+def decode_response(header: RequestHeader, frame: bytes) -> Response:
+    """The answer to the request with this header. Raises MalformedFrame if it is not one."""
+    api = BY_KEY[header.api_key]
+    response_class = kio_class(api.package, api.name, header.api_version, "response")
+    correlation_id, at = read_response_header(frame, tagged=_tagged(api, response_class))
+    if correlation_id != header.correlation_id:
+        raise MalformedFrame(
+            f"answer to request {correlation_id}, not to {header.correlation_id} ({api.name})"
+        )
+    response: Response = api.read_response(read_whole(response_class, frame, at))
+    return response
+
+
+def _tagged(api: Api, message: object) -> bool:
+    return api is not API_VERSIONS and bool(getattr(message, "__flexible__", False))
+
+
+def _bytes(entity: Any) -> bytes:
+    buffer = BytesIO()
+    entity_writer(type(entity))(buffer, entity)
+    return buffer.getvalue()

@@ -1,0 +1,173 @@
+"""IncrementalAlterConfigs (KIP-339) and DescribeConfigs: what controllers alone can be asked."""
+
+from types import ModuleType
+from typing import Any
+
+from node.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ConfigChange,
+    ConfigEntry,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    ResourceChange,
+    ResourceDescription,
+    ResourceQuery,
+    ResourceResult,
+)
+from node.wire.api import Api
+from node.wire.entities import NO_THROTTLE, build, kio_error, our_error
+
+# Where a value comes from, as the protocol numbers it (ConfigEntry.ConfigSource).
+DEFAULT_CONFIG = 5
+CLIENT_METRICS_CONFIG = 7
+CONFIG_TYPE_UNKNOWN = 0
+
+
+def _read_alter(entity: Any) -> AlterConfigsRequest:
+    resources = tuple(
+        ResourceChange(
+            type=resource.resource_type,
+            name=resource.resource_name,
+            changes=tuple(
+                ConfigChange(name=c.name, operation=c.config_operation, value=c.value)
+                for c in resource.configs
+            ),
+        )
+        for resource in entity.resources
+    )
+    return AlterConfigsRequest(resources=resources, validate_only=entity.validate_only)
+
+
+def _write_alter(message: AlterConfigsRequest, kio: ModuleType) -> Any:
+    resources = tuple(
+        kio.AlterConfigsResource(
+            resource_type=resource.type,
+            resource_name=resource.name,
+            configs=tuple(
+                kio.AlterableConfig(name=c.name, config_operation=c.operation, value=c.value)
+                for c in resource.changes
+            ),
+        )
+        for resource in message.resources
+    )
+    return kio.IncrementalAlterConfigsRequest(
+        resources=resources, validate_only=message.validate_only
+    )
+
+
+def _read_alter_response(entity: Any) -> AlterConfigsResponse:
+    results = tuple(
+        ResourceResult(
+            type=r.resource_type,
+            name=r.resource_name,
+            error=our_error(r.error_code),
+            message=r.error_message,
+        )
+        for r in entity.responses
+    )
+    return AlterConfigsResponse(results=results)
+
+
+def _write_alter_response(message: AlterConfigsResponse, kio: ModuleType) -> Any:
+    responses = tuple(
+        kio.AlterConfigsResourceResponse(
+            error_code=kio_error(r.error),
+            error_message=r.message,
+            resource_type=r.type,
+            resource_name=r.name,
+        )
+        for r in message.results
+    )
+    return kio.IncrementalAlterConfigsResponse(throttle_time=NO_THROTTLE, responses=responses)
+
+
+def _read_describe(entity: Any) -> DescribeConfigsRequest:
+    resources = tuple(
+        ResourceQuery(type=r.resource_type, name=r.resource_name, keys=r.configuration_keys)
+        for r in entity.resources
+    )
+    return DescribeConfigsRequest(resources=resources)
+
+
+def _write_describe(message: DescribeConfigsRequest, kio: ModuleType) -> Any:
+    resources = tuple(
+        kio.DescribeConfigsResource(
+            resource_type=r.type, resource_name=r.name, configuration_keys=r.keys
+        )
+        for r in message.resources
+    )
+    return kio.DescribeConfigsRequest(resources=resources)
+
+
+def _read_describe_response(entity: Any) -> DescribeConfigsResponse:
+    results = tuple(
+        ResourceDescription(
+            type=r.resource_type,
+            name=r.resource_name,
+            error=our_error(r.error_code),
+            message=r.error_message,
+            entries=tuple(
+                ConfigEntry(
+                    name=c.name, value=c.value, is_default=c.config_source == DEFAULT_CONFIG
+                )
+                for c in r.configs
+            ),
+        )
+        for r in entity.results
+    )
+    return DescribeConfigsResponse(results=results)
+
+
+def _write_describe_response(message: DescribeConfigsResponse, kio: ModuleType) -> Any:
+    results = tuple(
+        kio.DescribeConfigsResult(
+            error_code=kio_error(r.error),
+            error_message=r.message,
+            resource_type=r.type,
+            resource_name=r.name,
+            configs=tuple(_entry(entry, kio) for entry in r.entries),
+        )
+        for r in message.results
+    )
+    return kio.DescribeConfigsResponse(throttle_time=NO_THROTTLE, results=results)
+
+
+def _entry(entry: ConfigEntry, kio: ModuleType) -> Any:
+    return build(
+        kio.DescribeConfigsResourceResult,
+        name=entry.name,
+        value=entry.value,
+        read_only=False,
+        config_source=DEFAULT_CONFIG if entry.is_default else CLIENT_METRICS_CONFIG,
+        is_sensitive=False,
+        synonyms=(),
+        config_type=CONFIG_TYPE_UNKNOWN,
+        documentation=None,
+    )
+
+
+INCREMENTAL_ALTER_CONFIGS = Api(
+    key=44,
+    name="IncrementalAlterConfigs",
+    package="incremental_alter_configs",
+    min_version=0,
+    max_version=1,
+    request=AlterConfigsRequest,
+    read_request=_read_alter,
+    write_request=_write_alter,
+    read_response=_read_alter_response,
+    write_response=_write_alter_response,
+)
+DESCRIBE_CONFIGS = Api(
+    key=32,
+    name="DescribeConfigs",
+    package="describe_configs",
+    min_version=1,
+    max_version=4,
+    request=DescribeConfigsRequest,
+    read_request=_read_describe,
+    write_request=_write_describe,
+    read_response=_read_describe_response,
+    write_response=_write_describe_response,
+)

@@ -1,0 +1,50 @@
+"""What kio's message classes say about their own bytes.
+
+kio's classes are dataclasses whose fields carry Kafka's type and, for tagged fields (KIP-482), the
+tag. This is the only place that looks into them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireField:
+    """One field: its Kafka type, or the class of the struct it holds (then `kafka_type` is "")."""
+
+    name: str
+    kafka_type: str
+    struct: type | None
+    array: bool
+    nullable: bool
+    tag: int | None
+
+
+def wire_fields(message_class: type[Any]) -> Iterator[WireField]:
+    """The fields in the order in which they are written."""
+    for field in fields(message_class):
+        inner, nullable = _without_none(field.type)
+        array = get_origin(inner) is tuple
+        if array:
+            inner = get_args(inner)[0]
+        struct = inner if isinstance(inner, type) and is_dataclass(inner) else None
+        tag = field.metadata.get("tag")
+        assert tag is None or field.default is not MISSING, f"{message_class}.{field.name}"
+        assert struct is None or array or not nullable, f"{message_class}.{field.name}"
+        yield WireField(
+            name=field.name,
+            kafka_type="" if struct else field.metadata["kafka_type"],
+            struct=struct,
+            array=array,
+            nullable=nullable,
+            tag=tag,
+        )
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) is not UnionType:
+        return annotation, False
+    (inner,) = (arm for arm in get_args(annotation) if arm is not NoneType)
+    return inner, True

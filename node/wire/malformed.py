@@ -1,0 +1,5 @@
+"""The one error that bytes from outside can cause."""
+
+
+class MalformedFrame(Exception):
+    """Not a frame of this protocol, or of a version that is not served: hang up, as Kafka does."""

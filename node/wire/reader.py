@@ -1,0 +1,237 @@
+"""Bytes to kio's message classes, for bytes that anybody may have sent.
+
+kio has readers of its own, compiled and quick, but not for a server: an array length of two
+thousand million makes them allocate that much and abort the process, and an unknown tagged field,
+which KIP-482 says to skip, is a KeyError. These readers check every length against the bytes that
+are left, and skip what they do not know. Tests hold the two equal on whatever both can read.
+"""
+
+import struct
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache, lru_cache
+from typing import Any
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode as KioErrorCode
+
+from node.ids import ZERO_UUID
+from node.wire.fields import WireField, wire_fields
+from node.wire.malformed import MalformedFrame
+
+Reader = Callable[[bytes, int], tuple[Any, int]]
+
+# More elements than any request to a controller has (Kafka bounds one operation to 10,000 records),
+# few enough that a frame of 100 MiB cannot become gigabytes of objects.
+MAX_ELEMENTS = 100_000
+
+
+def read_whole(message_class: Any, data: bytes, at: int) -> Any:
+    """The message that fills `data` from `at` to its end. Raises MalformedFrame, nothing else."""
+    try:
+        message, end = struct_reader(message_class)(data, at)
+    except (struct.error, ValueError, IndexError) as error:
+        raise MalformedFrame(f"{message_class.__name__}: {error}") from error
+    if end != len(data):
+        raise MalformedFrame(f"{message_class.__name__}: {len(data) - end} bytes too many")
+    return message
+
+
+@cache
+def struct_reader(message_class: Any) -> Reader:
+    """A reader of one class; fields of fixed width that follow each other are unpacked at once."""
+    flexible: bool = message_class.__flexible__
+    described = list(wire_fields(message_class))
+    steps = _steps([f for f in described if f.tag is None], flexible)
+    tags = {f.tag: (f.name, _field_reader(f, flexible)) for f in described if f.tag is not None}
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        values: dict[str, Any] = {}
+        for step in steps:
+            at = step(data, at, values)
+        if flexible:
+            at = _read_tags(data, at, tags, values)
+        return message_class(**values), at
+
+    return read
+
+
+Step = Callable[[bytes, int, dict[str, Any]], int]
+
+
+def _steps(plain: list[WireField], flexible: bool) -> list[Step]:
+    steps: list[Step] = []
+    run: list[WireField] = []
+    for field in plain:
+        if field.kafka_type in FIXED and not field.array:
+            run.append(field)
+            continue
+        if run:
+            steps.append(_fixed_step(run))
+            run = []
+        steps.append(_single_step(field.name, _field_reader(field, flexible)))
+    return [*steps, _fixed_step(run)] if run else steps
+
+
+def _fixed_step(run: list[WireField]) -> Step:
+    layout = struct.Struct(">" + "".join(FIXED[f.kafka_type] for f in run))
+    names = [f.name for f in run]
+    converted = [(f.name, CONVERT[f.kafka_type]) for f in run if f.kafka_type in CONVERT]
+
+    def step(data: bytes, at: int, values: dict[str, Any]) -> int:
+        values.update(zip(names, layout.unpack_from(data, at), strict=True))
+        for name, convert in converted:
+            values[name] = convert(values[name])
+        return at + layout.size
+
+    return step
+
+
+def _single_step(name: str, reader: Reader) -> Step:
+    def step(data: bytes, at: int, values: dict[str, Any]) -> int:
+        values[name], at = reader(data, at)
+        return at
+
+    return step
+
+
+def _field_reader(field: WireField, flexible: bool) -> Reader:
+    if field.struct is not None:
+        element = struct_reader(field.struct)
+    else:
+        element = _primitive_reader(field.kafka_type, field.nullable and not field.array, flexible)
+    if not field.array:
+        return element
+    return _array_reader(element, field.nullable, flexible)
+
+
+def _primitive_reader(kafka_type: str, nullable: bool, flexible: bool) -> Reader:
+    if kafka_type in FIXED:
+        return _fixed_reader(kafka_type)
+    text = kafka_type == "string"
+    width = struct.Struct(">h" if text else ">i")
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        if flexible:
+            length, at = read_varint(data, at)
+            length -= 1
+        else:
+            (length,) = width.unpack_from(data, at)
+            at += width.size
+        if length < 0:
+            if nullable and length == -1:
+                return None, at
+            raise MalformedFrame(f"length {length} of a {kafka_type}")
+        end = at + length
+        if end > len(data):
+            raise MalformedFrame(f"{kafka_type} of {length} bytes, {len(data) - at} left")
+        chunk = data[at:end]
+        return (chunk.decode() if text else chunk), end
+
+    return read
+
+
+def _fixed_reader(kafka_type: str) -> Reader:
+    layout = struct.Struct(">" + FIXED[kafka_type])
+    convert = CONVERT.get(kafka_type)
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        (value,) = layout.unpack_from(data, at)
+        return (convert(value) if convert else value), at + layout.size
+
+    return read
+
+
+def _array_reader(element: Reader, nullable: bool, flexible: bool) -> Reader:
+    width = struct.Struct(">i")
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        if flexible:
+            count, at = read_varint(data, at)
+            count -= 1
+        else:
+            (count,) = width.unpack_from(data, at)
+            at += width.size
+        if count < 0:
+            if nullable and count == -1:
+                return None, at
+            raise MalformedFrame(f"array of {count} elements")
+        # Every element takes a byte at least.
+        if count > len(data) - at or count > MAX_ELEMENTS:
+            raise MalformedFrame(f"array of {count} elements, {len(data) - at} bytes left")
+        elements = []
+        for _ in range(count):
+            value, at = element(data, at)
+            elements.append(value)
+        return tuple(elements), at
+
+    return read
+
+
+def _read_tags(
+    data: bytes, at: int, tags: dict[int, tuple[str, Reader]], values: dict[str, Any]
+) -> int:
+    """KIP-482: known tags are read, others skipped by their size."""
+    if data[at] == 0:
+        return at + 1
+    count, at = read_varint(data, at)
+    for _ in range(count):
+        tag, at = read_varint(data, at)
+        size, at = read_varint(data, at)
+        end = at + size
+        if end > len(data):
+            raise MalformedFrame(f"tag {tag} of {size} bytes, {len(data) - at} left")
+        if tag in tags:
+            name, reader = tags[tag]
+            values[name], after = reader(data, at)
+            if after != end:
+                raise MalformedFrame(f"tag {tag} of {size} bytes, {after - at} used")
+        at = end
+    return at
+
+
+def skip_tags(data: bytes, at: int) -> int:
+    """Past a tagged-field section of which nothing is known. Errors as in `read_whole`."""
+    return _read_tags(data, at, {}, {})
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Unsigned LEB128 of at most five bytes (KIP-482)."""
+    byte = data[at]
+    if byte < 0x80:
+        return byte, at + 1
+    value = byte & 0x7F
+    for position in range(1, 5):
+        byte = data[at + position]
+        value |= (byte & 0x7F) << (7 * position)
+        if byte < 0x80:
+            return value, at + position + 1
+    raise MalformedFrame("a varint of more than five bytes")
+
+
+@lru_cache(maxsize=256)
+def _uuid(raw: bytes) -> UUID | None:
+    value = UUID(bytes=raw)
+    return None if value == ZERO_UUID else value
+
+
+def _milliseconds(value: int) -> timedelta:
+    return timedelta(milliseconds=value)
+
+
+FIXED = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint16": "H",
+    "uuid": "16s",
+    "error_code": "h",
+    "timedelta_i32": "i",
+}
+CONVERT: dict[str, Callable[[Any], Any]] = {
+    "uuid": _uuid,
+    "error_code": KioErrorCode,
+    "timedelta_i32": _milliseconds,
+}

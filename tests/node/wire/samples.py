@@ -1,0 +1,263 @@
+"""One rich message of every kind, and what is left of it in a version that lacks some fields."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from node.errors import ErrorCode
+from node.ids import ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ApiRange,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    BeginQuorumEpochRequest,
+    ClusterMember,
+    ConfigChange,
+    ConfigEntry,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    Endpoint,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    NewTopic,
+    QuorumEpochResponse,
+    ReplicaStatus,
+    Request,
+    ResourceChange,
+    ResourceDescription,
+    ResourceQuery,
+    ResourceResult,
+    Response,
+    TopicResult,
+    VoteRequest,
+    VoteResponse,
+)
+
+CLUSTER = "kraft-chaos-cluster-01"
+DIRECTORY = UUID(int=2**101 + 17)
+OTHER = UUID(int=2**99 + 3)
+LEADER = NodeId(2)
+EPOCH = Epoch(7)
+# NodeEndpoints do not carry the listener's name.
+ADDRESS = Endpoint(name="", host="node-2", port=9102)
+INNER = Endpoint(name="CONTROLLER", host="node-2", port=9102)
+OUTER = Endpoint(name="EXTERNAL", host="127.0.0.1", port=40000)
+
+REQUESTS: tuple[Request, ...] = (
+    ApiVersionsRequest(),
+    VoteRequest(
+        cluster_id=CLUSTER,
+        voter=NodeId(3),
+        voter_directory=OTHER,
+        epoch=EPOCH,
+        candidate=ReplicaKey(NodeId(1), DIRECTORY),
+        last_epoch=6,
+        last_offset=123456789012,
+        pre_vote=True,
+    ),
+    BeginQuorumEpochRequest(
+        cluster_id=CLUSTER,
+        voter=NodeId(3),
+        voter_directory=OTHER,
+        leader=LEADER,
+        epoch=EPOCH,
+        leader_endpoints=(INNER, OUTER),
+    ),
+    EndQuorumEpochRequest(
+        cluster_id=CLUSTER,
+        leader=LEADER,
+        epoch=EPOCH,
+        preferred=(ReplicaKey(NodeId(1), DIRECTORY), ReplicaKey(NodeId(3), OTHER)),
+        leader_endpoints=(INNER,),
+    ),
+    FetchRequest(
+        cluster_id=CLUSTER,
+        replica=ReplicaKey(NodeId(1), DIRECTORY),
+        epoch=EPOCH,
+        fetch_offset=2**40,
+        last_epoch=6,
+        max_wait_ms=500,
+        max_bytes=1 << 20,
+        high_watermark=99,
+    ),
+    DescribeQuorumRequest(),
+    AlterConfigsRequest(
+        resources=(
+            ResourceChange(
+                type=16,
+                name="r-1",
+                changes=(
+                    ConfigChange(name="interval.ms", operation=0, value="1234"),
+                    ConfigChange(name="metrics", operation=1, value=None),
+                ),
+            ),
+            ResourceChange(type=16, name="grün", changes=()),
+        ),
+        validate_only=True,
+    ),
+    DescribeConfigsRequest(
+        resources=(
+            ResourceQuery(type=16, name="r-1", keys=("interval.ms", "metrics")),
+            ResourceQuery(type=16, name="r-2", keys=None),
+            ResourceQuery(type=16, name="r-3", keys=()),
+        )
+    ),
+    DescribeClusterRequest(endpoint_type=2),
+    CreateTopicsRequest(topics=(NewTopic(name="a"), NewTopic(name="b"))),
+)
+
+_STATUS = ReplicaStatus(
+    key=ReplicaKey(NodeId(1), DIRECTORY), log_end=17, last_fetch_ms=1_000, last_caught_up_ms=900
+)
+# By API key.
+RESPONSES: dict[int, tuple[Response, ...]] = {
+    1: (
+        FetchResponse(
+            leader=LEADER,
+            epoch=EPOCH,
+            high_watermark=41,
+            records=b"\0batch" * 40,
+            leader_endpoint=ADDRESS,
+        ),
+        FetchResponse(
+            error=ErrorCode.FENCED_LEADER_EPOCH, leader=LEADER, epoch=EPOCH, leader_endpoint=ADDRESS
+        ),
+        FetchResponse(
+            leader=LEADER,
+            epoch=EPOCH,
+            diverging=LogPosition(Epoch(0), Offset(12)),
+            log_start=Offset(3),
+        ),
+        FetchResponse(top_error=ErrorCode.INCONSISTENT_CLUSTER_ID),
+    ),
+    18: (
+        ApiVersionsResponse(
+            error=ErrorCode.NONE, apis=(ApiRange(api_key=18, min_version=0, max_version=4),)
+        ),
+    ),
+    19: (
+        CreateTopicsResponse(
+            results=(
+                TopicResult(
+                    name="a", error=ErrorCode.INVALID_REPLICATION_FACTOR, message="no brokers"
+                ),
+            )
+        ),
+    ),
+    32: (
+        DescribeConfigsResponse(
+            results=(
+                ResourceDescription(
+                    type=16,
+                    name="r-1",
+                    entries=(
+                        ConfigEntry(name="interval.ms", value="1234", is_default=False),
+                        ConfigEntry(name="metrics", value=None, is_default=True),
+                    ),
+                ),
+                ResourceDescription(
+                    type=2, name="t", error=ErrorCode.INVALID_REQUEST, message="not here"
+                ),
+            )
+        ),
+    ),
+    44: (
+        AlterConfigsResponse(
+            results=(
+                ResourceResult(type=16, name="r-1"),
+                ResourceResult(
+                    type=16, name="r-2", error=ErrorCode.NOT_CONTROLLER, message="ask node 2"
+                ),
+            )
+        ),
+    ),
+    52: (
+        VoteResponse(leader=LEADER, epoch=EPOCH, granted=True, leader_endpoint=ADDRESS),
+        VoteResponse(error=ErrorCode.INVALID_VOTER_KEY, epoch=EPOCH),
+        VoteResponse(top_error=ErrorCode.INVALID_REQUEST),
+    ),
+    53: (QuorumEpochResponse(leader=LEADER, epoch=EPOCH, leader_endpoint=ADDRESS),),
+    54: (
+        QuorumEpochResponse(error=ErrorCode.UNKNOWN_LEADER_EPOCH, leader=LEADER, epoch=EPOCH),
+        QuorumEpochResponse(top_error=ErrorCode.INCONSISTENT_CLUSTER_ID),
+    ),
+    55: (
+        DescribeQuorumResponse(
+            leader=LEADER,
+            epoch=EPOCH,
+            high_watermark=17,
+            voters=(_STATUS, replace(_STATUS, key=ReplicaKey(LEADER, OTHER), log_end=20)),
+            observers=(replace(_STATUS, key=ReplicaKey(NodeId(9), OTHER)),),
+            nodes=((NodeId(1), (INNER, OUTER)), (NodeId(2), ())),
+        ),
+        DescribeQuorumResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=LEADER, epoch=EPOCH),
+        DescribeQuorumResponse(top_error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ),
+    60: (
+        DescribeClusterResponse(
+            cluster_id=CLUSTER,
+            controller=LEADER,
+            members=(ClusterMember(id=LEADER, host="node-2", port=9102),),
+        ),
+    ),
+}
+
+
+def request_in_version(message: Request, version: int) -> Request:
+    """What a sender of this version can say of it."""
+    match message:
+        case VoteRequest() if version == 0:
+            candidate = ReplicaKey(message.candidate.id)
+            no_voter = replace(message, voter=NodeId(-1), voter_directory=None)
+            return replace(no_voter, candidate=candidate, pre_vote=False)
+        case VoteRequest() if version == 1:
+            return replace(message, pre_vote=False)
+        case BeginQuorumEpochRequest() if version == 0:
+            return replace(message, voter=NodeId(-1), voter_directory=None, leader_endpoints=())
+        case EndQuorumEpochRequest() if version == 0:
+            ids = tuple(ReplicaKey(key.id) for key in message.preferred)
+            return replace(message, preferred=ids, leader_endpoints=())
+        case FetchRequest() if version < 17:
+            no_directory = ReplicaKey(message.replica.id)
+            return replace(message, replica=no_directory, high_watermark=2**63 - 1)
+        case FetchRequest() if version == 17:
+            return replace(message, high_watermark=2**63 - 1)
+        case _:
+            return message
+
+
+def response_in_version(key: int, message: Response, version: int) -> Response:
+    """What a receiver of this version is told of it."""
+    match message:
+        case FetchResponse() if version < 16:
+            return replace(message, leader_endpoint=None)
+        case VoteResponse() | QuorumEpochResponse() if version == 0:
+            return replace(message, leader_endpoint=None)
+        case DescribeQuorumResponse() if version < 2:
+            return _older_description(message, version)
+        case _:
+            assert key in RESPONSES
+            return message
+
+
+def _older_description(message: DescribeQuorumResponse, version: int) -> DescribeQuorumResponse:
+    def older(status: ReplicaStatus) -> ReplicaStatus:
+        status = replace(status, key=ReplicaKey(status.key.id, ZERO_UUID))
+        if version == 0:
+            status = replace(status, last_fetch_ms=-1, last_caught_up_ms=-1)
+        return status
+
+    return replace(
+        message,
+        voters=tuple(older(status) for status in message.voters),
+        observers=tuple(older(status) for status in message.observers),
+        nodes=(),
+    )

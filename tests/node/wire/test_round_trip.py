@@ -1,0 +1,147 @@
+"""Every message in every version that is served, ours against ours and ours against kio's."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from kio.serial import entity_reader, entity_writer
+from kio.static.constants import EntityType
+
+from node.errors import ErrorCode
+from node.messages import ApiVersionsResponse, Request, RequestHeader, Response
+from node.wire import (
+    API_RANGES,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+from node.wire.api import Api, kio_class
+from node.wire.apis import APIS, BY_REQUEST
+from node.wire.reader import read_whole
+from tests.node.wire.samples import (
+    REQUESTS,
+    RESPONSES,
+    request_in_version,
+    response_in_version,
+)
+
+
+def versions(api: Api) -> range:
+    return range(api.min_version, api.max_version + 1)
+
+
+EVERY_REQUEST = [
+    pytest.param(message, version, id=f"{api.name}-{version}")
+    for message in REQUESTS
+    for api in [BY_REQUEST[type(message)]]
+    for version in versions(api)
+]
+EVERY_RESPONSE = [
+    pytest.param(api, message, version, id=f"{api.name}-{version}-{position}")
+    for api in APIS
+    for position, message in enumerate(RESPONSES[api.key])
+    for version in versions(api)
+]
+
+
+def kio_bytes(entity: Any) -> bytes:
+    buffer = BytesIO()
+    entity_writer(type(entity))(buffer, entity)
+    return buffer.getvalue()
+
+
+def test_the_table_is_what_the_controller_listener_of_kafka_serves() -> None:
+    assert {r.api_key: (r.min_version, r.max_version) for r in API_RANGES} == {
+        1: (12, 18),
+        18: (0, 4),
+        19: (2, 7),
+        32: (1, 4),
+        44: (0, 1),
+        52: (0, 2),
+        53: (0, 1),
+        54: (0, 1),
+        55: (0, 2),
+        60: (0, 2),
+    }
+
+
+@pytest.mark.parametrize(("message", "version"), EVERY_REQUEST)
+def test_requests_come_back(message: Request, version: int) -> None:
+    header, frame = encode_request(
+        message, correlation_id=2**31 - 1, client_id="c", version=version
+    )
+    assert decode_request(frame) == (header, request_in_version(message, version))
+
+
+@pytest.mark.parametrize(("message", "version"), EVERY_REQUEST)
+def test_requests_are_what_kio_reads(message: Request, version: int) -> None:
+    api = BY_REQUEST[type(message)]
+    header, frame = encode_request(message, correlation_id=5, client_id="client", version=version)
+    request_class = kio_class(api.package, api.name, version, "request")
+    assert request_class.__api_key__ == api.key
+    header_class = request_class.__header_schema__
+    kio_header, at = entity_reader(header_class)(frame, 0)
+    entity, size = entity_reader(request_class)(frame, at)
+    assert at + size == len(frame)
+    assert read_whole(request_class, frame, at) == entity
+    assert kio_bytes(kio_header) + kio_bytes(entity) == frame
+    assert kio_header == header_class(
+        request_api_key=header.api_key,
+        request_api_version=version,
+        correlation_id=5,
+        client_id="client",
+    )
+
+
+@pytest.mark.parametrize(("api", "message", "version"), EVERY_RESPONSE)
+def test_responses_come_back(api: Api, message: Response, version: int) -> None:
+    header = RequestHeader(api_key=api.key, api_version=version, correlation_id=-5, client_id=None)
+    frame = encode_response(header, message)
+    assert decode_response(header, frame) == response_in_version(api.key, message, version)
+
+
+@pytest.mark.parametrize(("api", "message", "version"), EVERY_RESPONSE)
+def test_responses_are_what_kio_reads(api: Api, message: Response, version: int) -> None:
+    header = RequestHeader(api_key=api.key, api_version=version, correlation_id=9, client_id="x")
+    frame = encode_response(header, message)
+    response_class = kio_class(api.package, api.name, version, "response")
+    assert response_class.__type__ is EntityType.response
+    kio_header, at = entity_reader(response_class.__header_schema__)(frame, 0)
+    entity, size = entity_reader(response_class)(frame, at)
+    assert at + size == len(frame)
+    assert kio_header.correlation_id == 9
+    assert read_whole(response_class, frame, at) == entity
+    assert kio_bytes(kio_header) + kio_bytes(entity) == frame
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_only_clients_of_version_4_hear_of_features_that_begin_at_0(version: int) -> None:
+    header = RequestHeader(api_key=18, api_version=version, correlation_id=1, client_id=None)
+    frame = encode_response(header, ApiVersionsResponse(error=ErrorCode.NONE, apis=API_RANGES))
+    response_class = kio_class("api_versions", "ApiVersions", version, "response")
+    entity = read_whole(response_class, frame, 4)  # header v0 in every version
+    features = {
+        f.name: (f.min_version, f.max_version) for f in getattr(entity, "supported_features", ())
+    }
+    assert features.get("kraft.version") == ((0, 1) if version == 4 else None)
+    assert ("metadata.version" in features) == (version >= 3)
+
+
+@pytest.mark.parametrize("version", [-1, 5, 6, 32767])
+def test_an_unknown_version_of_api_versions_is_answered_in_version_0(version: int) -> None:
+    from node.messages import ApiVersionsRequest
+
+    flexible = b"\0" if version >= 3 else b""
+    frame = (
+        b"\0\x12" + version.to_bytes(2, "big", signed=True) + b"\0\0\0\7\0\1c" + flexible + b"body"
+    )
+    header, request = decode_request(frame)
+    assert request == ApiVersionsRequest(supported=False)
+    answer = encode_response(
+        header, ApiVersionsResponse(error=ErrorCode.UNSUPPORTED_VERSION, apis=API_RANGES)
+    )
+    as_version_0 = RequestHeader(api_key=18, api_version=0, correlation_id=7, client_id="c")
+    assert decode_response(as_version_0, answer) == ApiVersionsResponse(
+        error=ErrorCode.UNSUPPORTED_VERSION, apis=API_RANGES
+    )
