@@ -85,7 +85,7 @@ def _judgement(directory: Path) -> tuple[Verdict | None, str]:
         return None, "not judged yet"
     try:
         judgement = read_verdict(directory)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise _UnusableError(f"verdict.json cannot be read: {error}") from error
     return judgement.verdict, judgement.sentence
 
