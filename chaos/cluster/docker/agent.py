@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import docker
 from docker.models.containers import Container
@@ -23,6 +23,10 @@ FRAME = struct.Struct(">BxxxL")  # the engine's header before each piece of outp
 Arguments = Mapping[str, object]
 
 
+class Closeable(Protocol):
+    def close(self) -> None: ...
+
+
 class Agent:
     """One agent container. Calls may come from several threads; they are served one by one."""
 
@@ -30,7 +34,7 @@ class Agent:
         self.container = container
         self._ids = (f"{os.getpid()}-{number}" for number in itertools.count())
         self._lock = threading.Lock()
-        self._socket = _attach(container)
+        self._socket, self._response = _attach(container)
         self._stdout = b""
         self._raw = b""
 
@@ -81,6 +85,7 @@ class Agent:
 
     def close(self) -> None:
         self._socket.close()
+        self._response.close()
 
     def _answer(self, request_id: str) -> dict[str, object]:
         """The next line with our id: others may be attached to the same agent."""
@@ -109,9 +114,11 @@ class Agent:
             self._raw = self._raw[FRAME.size + size :]
 
 
-def _attach(container: Container) -> socket.socket:
+def _attach(container: Container) -> tuple[socket.socket, Closeable]:
+    """The connection to a container's stdin and stdout, and what must be closed with it."""
     wrapped = container.attach_socket(params={"stdin": 1, "stdout": 1, "stream": 1})
-    # A local engine's socket comes wrapped into a file object that can only be read.
+    # A local engine's socket comes wrapped into a file object that can only be read, and both hang
+    # on the response by which the library got them.
     connection = cast("socket.socket", getattr(wrapped, "_sock", wrapped))
     connection.settimeout(ANSWER_WITHIN_S)
-    return connection
+    return connection, cast("Closeable", getattr(wrapped, "_response", wrapped))
