@@ -96,10 +96,11 @@ _READING = (
 
 def _scripts(charts: dict[str, Spec]) -> Sequence[Markup]:
     """Vega and the charts. `<` is written as an escape: no text in them can end the script."""
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    library = bundle.replace("</script", "<\\/script")
     specs = ",".join(f'"{name}":{spec}' for name, spec in charts.items())
     data = f"const CHARTS = {{{specs}}};".replace("<", "\\u003c")
-    return tag("script", Markup(bundle)), tag("script", Markup(data + _DRAW))
+    return tag("script", Markup(library)), tag("script", Markup(data + _DRAW))
 
 
 def _chart(charts: dict[str, Spec], name: str) -> Markup:

@@ -15,7 +15,7 @@ from checkers.page.markup import Child, Markup, joined, tag
 from checkers.page.style import STYLE
 from checkers.page.tables import check_table, fact_list, fault_table
 from checkers.page.timeline import Story, timeline
-from checkers.page.witness import Scene, witness_marks, witness_of, witness_table
+from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
 from checkers.verdict import CheckResult, Judgement
 
 # Nothing may be loaded and no script may run, whatever a hostile string might bring in.
@@ -32,13 +32,15 @@ def render_page(run: Run, judgement: Judgement) -> str:
         ops=run.tables["ops"],
         end_ns=end_ns,
     )
-    shown = witness_of(judgement.results)
+    witnesses = with_witness(judgement.results)
+    shown = witnesses[0] if witnesses else None
     body = (
         _head(run, judgement, end_ns),
         _witness(shown, scene) if shown else None,
         _course(scene, shown),
         _section("Faults and their evidence", fault_table(faults, end_ns)),
         _section("Checks", check_table(judgement.results)),
+        _other_witnesses(witnesses[1:], scene),
         _statistics(judgement),
         _limits(limits_of(run, judgement, faults)),
         _foot(run.info),
@@ -117,6 +119,16 @@ def _witness(result: CheckResult, scene: Scene) -> Markup:
         witness_table(result, scene),
         figure if drawn else None,
     )
+
+
+def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | None:
+    """What the checks beside the first one have to show, without drawings."""
+    if not results:
+        return None
+    parts: list[Child] = []
+    for result in results:
+        parts += [tag("h3", result.check), tag("p", result.message), witness_table(result, scene)]
+    return _section("Other witnesses", *parts)
 
 
 def _course(scene: Scene, shown: CheckResult | None) -> Markup:

@@ -26,6 +26,7 @@ h1 .what { font-weight: 500; }
 p.sentence { margin: 0 0 16px; font-size: 18px; max-width: 62em; overflow-wrap: anywhere; }
 h2 { margin: 40px 0 10px; font-size: 19px; border-bottom: 1px solid var(--rule);
   padding-bottom: 5px; }
+h3 { margin: 22px 0 4px; font-size: 15px; }
 p { margin: 6px 0; max-width: 76em; } .soft { color: var(--soft); }
 dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr));
   gap: 10px 24px; margin: 0 0 16px; }

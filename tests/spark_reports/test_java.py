@@ -1,5 +1,6 @@
 """Which Java Spark is started on, with small scripts for the Javas of other machines."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without any Java."""
     monkeypatch.delenv(SETTING, raising=False)
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(java.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_java_home_that_is_too_old_is_passed_over_for_the_path(
 ) -> None:
     good = fake_home(tmp_path / "good", "17.0.1")
     monkeypatch.setenv("JAVA_HOME", str(fake_home(tmp_path / "old", "11.0.2")))
-    monkeypatch.setattr(java.shutil, "which", lambda _: str(good / "bin" / "java"))
+    monkeypatch.setattr(shutil, "which", lambda _: str(good / "bin" / "java"))
     assert find_java(tmp_path) == good
 
 
