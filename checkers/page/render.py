@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from checkers.history.run import Run, RunInfo
 from checkers.page import units
-from checkers.page.closeup import witness_drawing
+from checkers.page.closeup import witness_drawings
 from checkers.page.faults import FaultWindow, fault_windows
 from checkers.page.lanes import lanes_of
 from checkers.page.limits import limits_of
@@ -95,11 +95,18 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
     return tag(
         "header",
         tag("h1", word, tag("span", f"{info.scenario}, seed {info.seed}", class_="what")),
-        tag("p", judgement.sentence, class_="sentence"),
+        tag("p", _said(judgement), class_="sentence"),
         fact_list(facts),
         tag("dl", tag("div", tag("dt", "run it again"), tag("dd", again))) if again else None,
         class_=judgement.verdict.word,
     )
+
+
+def _said(judgement: Judgement) -> str:
+    """The sentence without the word that stands above it already."""
+    word = f"{judgement.verdict.word}: "
+    said = judgement.sentence
+    return said[len(word) :] if said.lower().startswith(word) else said
 
 
 def _section(title: str, *parts: Child) -> Markup:
@@ -107,12 +114,13 @@ def _section(title: str, *parts: Child) -> Markup:
 
 
 def _witness(result: CheckResult, scene: Scene) -> Markup:
-    drawn = witness_drawing(result, scene)
+    drawn = witness_drawings(result, scene)
     caption = (
         "Operations on the keys of the witness, a row a process, under the roles of the nodes; "
         "red lines are the numbered events, red frames the operations they belong to."
     )
-    figure = tag("figure", tag("div", drawn, class_="scroll"), tag("figcaption", caption))
+    shown = (tag("div", drawing, class_="scroll") for drawing in drawn)
+    figure = tag("figure", *shown, tag("figcaption", caption))
     return _section(
         f"Witness: {result.check}",
         tag("p", result.message),

@@ -80,7 +80,11 @@ def _more(event: Mapping[str, EventValue]) -> str:
     if begun is not None and done is not None:
         told.append(f"took {units.duration(done - begun)}")
     hidden = {*_KNOWN, *_OF_OPERATIONS} if "f" in event else _KNOWN
-    told += [f"{name} {_shown(value)}" for name, value in event.items() if name not in hidden]
+    told += [
+        f"{name.replace('_', ' ')} {_shown(value)}"
+        for name, value in event.items()
+        if name not in hidden
+    ]
     return ", ".join(filter(None, told))
 
 
