@@ -148,18 +148,17 @@ class Core:
     # --- the end of every step ---
 
     def _finish(self, now: Now) -> list[Output]:
-        """Do what is due until nothing is, answering on connections whose turn comes."""
+        """Do what is due; again, while an answer lets in the next request of its connection."""
         outputs: list[Output] = []
         while True:
             self.raft.poll(now)
             self.controller.poll(now)
             produced = self._outbox.drain()
-            if not produced:
-                break
             outputs += produced
-            for output in produced:
-                if isinstance(output, Answer):
-                    self._serve_next(output.connection, now)
+            answered = [output.connection for output in produced if isinstance(output, Answer)]
+            served = [self._serve_next(connection, now) for connection in answered]
+            if not any(served):
+                break
         if now.mono_ns >= self._stop_by_ns or self._may_stop():
             self._stop(outputs)
         return outputs
@@ -174,11 +173,16 @@ class Core:
 
     # --- connections ---
 
-    def _serve_next(self, connection: ConnectionId, now: Now) -> None:
+    def _serve_next(self, connection: ConnectionId, now: Now) -> bool:
+        """The connection was answered; False if nothing waited behind that."""
         state = self._connections.get(connection)
-        if state is not None:
-            state.is_busy = False
-            self._serve(connection, now)
+        if state is None:
+            return False
+        state.is_busy = False
+        if not state.queue:
+            return False
+        self._serve(connection, now)
+        return True
 
     def _serve(self, connection: ConnectionId, now: Now) -> None:
         """Hand over the oldest waiting request, unless one is being handled."""

@@ -37,6 +37,7 @@ class Peers:
         self._peers = {node: _Peer() for node in nodes}
         self._request_timeout_ns = timeouts.request_ms * MS
         self._retry_backoff_ns = timeouts.retry_backoff_ms * MS
+        self._fetches: dict[NodeId, FetchRequest] = {}
         self._next_correlation_id = 0
         self._outbox = outbox
 
@@ -59,12 +60,8 @@ class Peers:
         ]
 
     def fetching_from(self) -> list[tuple[NodeId, FetchRequest]]:
-        return [
-            (node, request)
-            for node, peer in self._peers.items()
-            for request in peer.outstanding.values()
-            if isinstance(request, FetchRequest)
-        ]
+        """Fetches that are out; one a voter at most."""
+        return list(self._fetches.items())
 
     def ask(self, node: NodeId, request: PeerRequest, mono_ns: int) -> None:
         """Send; first drop a connection on which the answer would be late or mistaken."""
@@ -77,6 +74,8 @@ class Peers:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
+        if isinstance(request, FetchRequest):
+            self._fetches[node] = request
         peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
         self._outbox.emit(Ask(peer=node, correlation_id=correlation_id, request=request))
 
@@ -87,6 +86,8 @@ class Peers:
         request = peer.outstanding.pop(correlation_id, None)
         if request is not None:
             peer.failures = 0
+        if isinstance(request, FetchRequest):
+            del self._fetches[node]
         return request
 
     def back_off(self, node: NodeId, mono_ns: int) -> None:
@@ -98,16 +99,19 @@ class Peers:
         peer = self._peers[node]
         doublings = min(peer.failures, _MAX_BACKOFF_DOUBLINGS)
         peer.failures += 1
-        peer.outstanding.clear()
-        peer.deadlines_ns.clear()
+        self._forget(node)
         peer.ready_at_ns = mono_ns + (self._retry_backoff_ns << doublings)
 
     def drop(self, node: NodeId) -> None:
         """Hang up; what is outstanding will not be answered."""
+        self._forget(node)
+        self._outbox.emit(DisconnectPeer(peer=node))
+
+    def _forget(self, node: NodeId) -> None:
         peer = self._peers[node]
         peer.outstanding.clear()
         peer.deadlines_ns.clear()
-        self._outbox.emit(DisconnectPeer(peer=node))
+        self._fetches.pop(node, None)
 
     def poll(self, mono_ns: int, on_timed_out: Callable[[NodeId], None]) -> None:
         """End back-offs that are over, and connections whose oldest request is overdue."""

@@ -22,17 +22,24 @@ def dump(paths: Sequence[Path], out: TextIO) -> int:
 
     Raises OSError on a file that cannot be read.
     """
-    sound = True
+    damaged = 0
     for path in paths:
         print(f"Dumping {path}", file=out)
         file = open_to_read(path)
         try:
-            for line in _lines(file):
-                sound = sound and not line.startswith("DAMAGED")
-                print(line, file=out)
+            damaged += dump_file(file, out)
         finally:
             file.close()
-    return 0 if sound else 1
+    return 1 if damaged else 0
+
+
+def dump_file(file: File, out: TextIO) -> int:
+    """Print every batch and record of `file`. The number of damaged places."""
+    damaged = 0
+    for line in _lines(file):
+        damaged += line.startswith("DAMAGED")
+        print(line, file=out)
+    return damaged
 
 
 def _lines(file: File) -> Iterator[str]:

@@ -1,0 +1,110 @@
+"""The random runs can fail: each planted bug breaks some invariant within a few seeds."""
+
+from collections.abc import Callable
+
+import pytest
+
+from node.ids import Epoch, Offset
+from node.raft import timers
+from node.raft.fetch_follower import FollowerFetch
+from node.raft.fetch_leader import LeaderFetch
+from node.raft.progress import Progress
+from node.raft.quorum import Quorum
+from node.raft.read_index import ReadIndex
+from node.raft.roles import Leader, Role
+from node.raft.vote import Votes
+from tests.node.raft.test_random_runs import run_seed
+from tests.support.quorum import Mischief
+from tests.support.watch import Violation
+
+SEEDS = range(20)
+
+
+class ForgetsElections(Mischief):
+    """quorum-state never reaches the disk."""
+
+    def persists(self) -> bool:
+        return False
+
+
+def stay_leader(self: Quorum, epoch: Epoch, mono_ns: int) -> Role:
+    """Q-SAME-EPOCH: a restarted leader leads on in its epoch (KAFKA-10527)."""
+    others = self.voters.others(self.key)
+    return Leader(
+        epoch=epoch,
+        leader=self.key.id,
+        epoch_start=Offset(0),
+        granting=(),
+        replicas={key: Progress() for key in others},
+        begin_due_ns={key.id: mono_ns for key in others},
+        check_quorum_deadline_ns=mono_ns + timers.check_quorum_timeout_ns(self.timeouts),
+    )
+
+
+def count_unflushed(self: LeaderFetch, leader: Leader) -> list[Offset]:
+    """The leader counts what it has only written."""
+    others = [progress.end or Offset(0) for progress in leader.replicas.values()]
+    return [*others, self._log.end.offset]
+
+
+def fetch_unflushed(_self: FollowerFetch) -> bool:
+    """Q-NO-FSYNC: the next Fetch goes out before the last answer is durable (KAFKA-10533)."""
+    return True
+
+
+def confirm_all(self: ReadIndex) -> int:
+    """R-STALE-READ: reads are answered without asking whether we still lead."""
+    return self._issued
+
+
+def believe_any_log(_self: Votes, _request: object) -> bool:
+    """Votes go to candidates whose log is older."""
+    return True
+
+
+def commit_at_epoch_start(candidate: Offset, epoch_start: Offset) -> bool:
+    """Q-HWM-EPOCH: off by one, so that LeaderChange need not be committed (KAFKA-12619)."""
+    return candidate >= epoch_start
+
+
+def is_caught(mischief: Mischief | None = None) -> bool:
+    for seed in SEEDS:
+        try:
+            run_seed(seed, mischief)
+        except Violation:
+            return True
+    return False
+
+
+def test_forgotten_elections_are_caught() -> None:
+    assert is_caught(ForgetsElections())
+
+
+@pytest.mark.parametrize(
+    ("owner", "decision", "bug"),
+    [
+        (Quorum, "restarted_leader", stay_leader),
+        (LeaderFetch, "voter_ends", count_unflushed),
+        (FollowerFetch, "may_fetch", fetch_unflushed),
+        (ReadIndex, "confirmed", confirm_all),
+        (Votes, "is_up_to_date", believe_any_log),
+    ],
+)
+def test_a_wrong_decision_is_caught(
+    monkeypatch: pytest.MonkeyPatch, owner: type, decision: str, bug: Callable[..., object]
+) -> None:
+    monkeypatch.setattr(owner, decision, bug)
+    assert is_caught()
+
+
+@pytest.mark.parametrize(
+    ("rule", "bug"),
+    [
+        ("node.raft.high_watermark.covers_leader_change", commit_at_epoch_start),
+    ],
+)
+def test_a_wrong_rule_is_caught(
+    monkeypatch: pytest.MonkeyPatch, rule: str, bug: Callable[..., bool]
+) -> None:
+    monkeypatch.setattr(rule, bug)
+    assert is_caught()

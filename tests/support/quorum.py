@@ -1,0 +1,394 @@
+"""A quorum of node cores in one process: virtual time, seeded latencies, links that can be cut.
+
+Nodes talk in flat messages (`node.core`), over connections that behave as TCP does: in order, and
+dead in a direction once something sent that way was swallowed. A power-off loses what was not
+flushed. Every trace line goes to the watchers as it is written.
+"""
+
+import heapq
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from uuid import UUID
+
+from node.config import NodeConfig, QuorumTimeouts
+from node.core import Core
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    DisconnectPeer,
+    ElectionState,
+    FlushLog,
+    PersistElectionState,
+    SendReply,
+    SendToPeer,
+    Stop,
+    Trace,
+    TruncateLog,
+)
+from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.messages import Endpoint, Request, Response
+from node.raft.outbox import Answer, Ask, Output
+from node.raft.roles import Leader
+from tests.support.memory_log import MemoryLog
+
+MS = 1_000_000
+SECOND = 1000 * MS
+CLUSTER_ID = "a-cluster-of-tests-0000"
+WALL_START_NS = 1_700_000_000 * SECOND
+
+
+class Mischief:
+    """Where a planted bug of the disk takes hold; the base class does everything right."""
+
+    def persists(self) -> bool:
+        """Does quorum-state reach the disk?"""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceLine:
+    at_ns: int
+    node: NodeId
+    incarnation: int
+    event: str
+    fields: dict[str, object]
+
+
+Watcher = Callable[["Quorum", TraceLine], None]
+OnAnswer = Callable[[Response | None], None]
+
+
+@dataclass(eq=False, slots=True)
+class Link:
+    """A connection that `client` opened to `server`; None is a client outside the quorum."""
+
+    id: ConnectionId
+    client: NodeId | None
+    server: NodeId
+    pending: list[int] = field(default_factory=list)  # correlation ids, in order
+    is_open: bool = True
+    request_ns: int = 0  # when the last message of each direction arrives
+    answer_ns: int = 0
+    is_dead_there: bool = False  # something sent that way was swallowed
+    is_dead_back: bool = False
+    on_answer: OnAnswer | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    key: ReplicaKey
+    log: MemoryLog = field(default_factory=MemoryLog)
+    election: ElectionState = ElectionState()
+    core: Core | None = None
+    incarnation: int = 0
+    out: dict[NodeId, Link] = field(default_factory=dict)
+    served: dict[ConnectionId, Link] = field(default_factory=dict)
+    armed_ns: int = -1
+    is_flushing: bool = False
+
+
+class Quorum:
+    def __init__(
+        self,
+        size: int = 3,
+        *,
+        seed: int = 0,
+        timeouts: QuorumTimeouts | None = None,
+        mischief: Mischief | None = None,
+        watchers: tuple[Watcher, ...] = (),
+    ) -> None:
+        self.rng = random.Random(f"{seed}:network")
+        self._seed = seed
+        self._timeouts = timeouts or QuorumTimeouts(append_linger_ms=2)
+        self._mischief = mischief or Mischief()
+        self._watchers = watchers
+        self.now_ns = SECOND
+        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._ids = itertools.count(1)
+        self.cut: set[tuple[NodeId, NodeId]] = set()
+        self.lines: list[TraceLine] = []
+        self.members = {
+            NodeId(i): Member(key=ReplicaKey(NodeId(i), UUID(int=1000 + i)))
+            for i in range(1, size + 1)
+        }
+
+    # --- faults ---
+
+    def start(self, *nodes: int) -> None:
+        for node in nodes or tuple(self.members):
+            self._boot(NodeId(node))
+
+    def power_off(self, node: NodeId) -> None:
+        """Stop at once and lose what was not flushed; the others see their connections break."""
+        member = self.members[node]
+        member.core = None
+        member.log.power_off()
+        member.is_flushing = False
+        for link in list(member.served.values()):
+            self._break(link)
+        for link in list(member.out.values()):
+            link.is_open = False
+            self._after_latency(partial(self._close_at_server, link))
+        member.out.clear()
+        member.served.clear()
+
+    def cut_between(self, one: NodeId, other: NodeId) -> None:
+        self.cut |= {(one, other), (other, one)}
+
+    def isolate(self, node: NodeId) -> None:
+        for other in self.members:
+            if other != node:
+                self.cut_between(node, other)
+
+    def heal(self) -> None:
+        self.cut.clear()
+
+    # --- looking ---
+
+    def is_up(self, node: NodeId) -> bool:
+        return self.members[node].core is not None
+
+    def core(self, node: int) -> Core:
+        core = self.members[NodeId(node)].core
+        assert core is not None, f"node {node} is down"
+        return core
+
+    def leaders(self) -> list[NodeId]:
+        return [
+            node
+            for node, member in self.members.items()
+            if member.core is not None and isinstance(member.core.raft.quorum.role, Leader)
+        ]
+
+    def active(self) -> list[NodeId]:
+        """Who takes itself for the active controller."""
+        return [
+            node
+            for node, member in self.members.items()
+            if member.core is not None and member.core.controller.is_active
+        ]
+
+    # --- time ---
+
+    def run_for(self, ns: int) -> None:
+        self.run_until(lambda: False, ns)
+
+    def run_until(self, condition: Callable[[], bool], at_most_ns: int) -> bool:
+        """Go on until `condition` holds; False if it did not within the time."""
+        end = self.now_ns + at_most_ns
+        while not condition():
+            if not self._heap or self._heap[0][0] > end:
+                self.now_ns = end
+                return condition()
+            self.now_ns, _, action = heapq.heappop(self._heap)
+            action()
+        return True
+
+    def at(self, at_ns: int, action: Callable[[], None]) -> None:
+        heapq.heappush(self._heap, (max(at_ns, self.now_ns), next(self._order), action))
+
+    # --- clients ---
+
+    def ask(self, node: NodeId, request: Request, on_answer: OnAnswer) -> None:
+        """A client's request on a connection of its own; answered with None if that breaks."""
+        link = Link(ConnectionId(next(self._ids)), None, node, on_answer=on_answer)
+        self._send_request(link, request, 0)
+
+    # --- inside ---
+
+    def _boot(self, node: NodeId) -> None:
+        member = self.members[node]
+        assert member.core is None, f"node {node} is up already"
+        member.incarnation += 1
+        inner = {
+            n: (Endpoint(name="CONTROLLER", host=f"n{n}", port=9100 + n),) for n in self.members
+        }
+        outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20000 + node)
+        member.core = Core(
+            config=NodeConfig(
+                node_id=node,
+                log_dir="",
+                listeners=inner[node],
+                advertised=(*inner[node], outer),
+                timeouts=self._timeouts,
+            ),
+            cluster_id=CLUSTER_ID,
+            key=member.key,
+            voters=tuple((other.key, inner[n]) for n, other in self.members.items()),
+            election=member.election,
+            log=member.log,
+            rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
+            apis=(),
+        )
+        self._perform(member, member.core.start(self._now()))
+
+    def _now(self) -> Now:
+        return Now(self.now_ns, WALL_START_NS + self.now_ns)
+
+    def _step(self, member: Member, step: Callable[[Core, Now], list[Output]]) -> None:
+        if member.core is not None:
+            self._perform(member, step(member.core, self._now()))
+
+    def _perform(self, member: Member, outputs: list[Output]) -> None:
+        for output in outputs:
+            self._perform_one(member, output)
+        self._arm(member)
+
+    def _perform_one(self, member: Member, output: Output) -> None:
+        node = member.key.id
+        match output:
+            case Trace():
+                self._trace(member, output)
+            case PersistElectionState(state=state):
+                if self._mischief.persists():
+                    member.election = state
+            case AppendBatches(data=data):
+                member.log.append(data)
+            case TruncateLog(end=end):
+                member.log.truncate(end)
+            case FlushLog():
+                self._flush_later(member)
+            case Ask(peer=peer, correlation_id=correlation_id, request=request):
+                link = member.out.get(peer)
+                if link is None:
+                    link = member.out[peer] = Link(ConnectionId(next(self._ids)), node, peer)
+                self._send_request(link, request, correlation_id)
+            case Answer(connection=connection, response=response):
+                answered = member.served.get(connection)
+                if answered is not None:
+                    self._send_answer(answered, response)
+            case DisconnectPeer(peer=peer):
+                dropped = member.out.pop(peer, None)
+                if dropped is not None:
+                    dropped.is_open = False
+                    self._after_latency(lambda: self._close_at_server(dropped))
+            case CloseConnection(connection=connection):
+                self._break(member.served.pop(connection))
+            case Stop():
+                member.core = None
+            case SendReply() | SendToPeer():
+                raise AssertionError("the core speaks no frames")
+
+    def _trace(self, member: Member, trace: Trace) -> None:
+        line = TraceLine(
+            at_ns=self.now_ns,
+            node=member.key.id,
+            incarnation=member.incarnation,
+            event=trace.event,
+            fields=dict(trace.fields),
+        )
+        self.lines.append(line)
+        for watcher in self._watchers:
+            watcher(self, line)
+
+    def _arm(self, member: Member) -> None:
+        if member.core is None:
+            return
+        deadline = max(member.core.next_deadline_ns(), self.now_ns)
+        if member.armed_ns >= self.now_ns and member.armed_ns <= deadline:
+            return
+        member.armed_ns = deadline
+        self.at(deadline, lambda: self._time_out(member, deadline))
+
+    def _time_out(self, member: Member, deadline: int) -> None:
+        if member.armed_ns != deadline:
+            return
+        member.armed_ns = -1
+        self._step(member, lambda core, now: core.on_timeout(now))
+
+    def _flush_later(self, member: Member) -> None:
+        if member.is_flushing:
+            return  # one flush serves all that was written until it happens
+        member.is_flushing = True
+        incarnation = member.incarnation
+
+        def flush() -> None:
+            if member.incarnation == incarnation and member.core is not None:
+                member.is_flushing = False
+                end = member.log.flush()
+                self._step(member, lambda core, now: core.on_flushed(end, now))
+
+        self.at(self.now_ns + self.rng.randrange(MS // 5, 4 * MS), flush)
+
+    # --- the network ---
+
+    def _latency(self) -> int:
+        usual = self.rng.randrange(MS // 10, 2 * MS)
+        return usual * 40 if self.rng.random() < 0.01 else usual
+
+    def _after_latency(self, action: Callable[[], None]) -> None:
+        self.at(self.now_ns + self._latency(), action)
+
+    def _is_cut(self, sender: NodeId | None, receiver: NodeId | None) -> bool:
+        return sender is not None and receiver is not None and (sender, receiver) in self.cut
+
+    def _send_request(self, link: Link, request: Request, correlation_id: int) -> None:
+        link.is_dead_there |= self._is_cut(link.client, link.server)
+        if link.is_dead_there:
+            return
+        link.request_ns = max(link.request_ns, self.now_ns + self._latency())
+        self.at(link.request_ns, lambda: self._deliver_request(link, request, correlation_id))
+
+    def _deliver_request(self, link: Link, request: Request, correlation_id: int) -> None:
+        link.is_dead_there |= self._is_cut(link.client, link.server)
+        if link.is_dead_there or not link.is_open:
+            return
+        member = self.members[link.server]
+        if member.core is None:
+            self._break(link)
+            return
+        member.served[link.id] = link
+        link.pending.append(correlation_id)
+        listener = "EXTERNAL" if link.client is None else "CONTROLLER"
+        self._step(member, lambda core, now: core.on_request(link.id, listener, request, now))
+
+    def _send_answer(self, link: Link, response: Response) -> None:
+        correlation_id = link.pending.pop(0)
+        link.is_dead_back |= self._is_cut(link.server, link.client)
+        if link.is_dead_back:
+            return
+        link.answer_ns = max(link.answer_ns, self.now_ns + self._latency())
+        self.at(link.answer_ns, lambda: self._deliver_answer(link, response, correlation_id))
+
+    def _deliver_answer(self, link: Link, response: Response, correlation_id: int) -> None:
+        link.is_dead_back |= self._is_cut(link.server, link.client)
+        if link.is_dead_back or not link.is_open:
+            return
+        if link.client is None:
+            assert link.on_answer is not None
+            self._close_at_server(link)
+            link.on_answer(response)
+            return
+        self._step(
+            self.members[link.client],
+            lambda core, now: core.on_response(link.server, correlation_id, response, now),
+        )
+
+    def _break(self, link: Link) -> None:
+        """The server is gone, or hung up: the client learns of it, unless it hung up first."""
+
+        def notice() -> None:
+            if not link.is_open:
+                return
+            link.is_open = False
+            if link.client is None:
+                assert link.on_answer is not None
+                link.on_answer(None)
+                return
+            client = self.members[link.client]
+            if client.out.get(link.server) is link:
+                del client.out[link.server]
+                self._step(client, lambda core, now: core.on_peer_disconnected(link.server, now))
+
+        self._after_latency(notice)
+
+    def _close_at_server(self, link: Link) -> None:
+        if self._is_cut(link.client, link.server):
+            return  # nobody tells the server
+        member = self.members[link.server]
+        if member.served.pop(link.id, None) is not None:
+            self._step(member, lambda core, now: core.on_connection_closed(link.id, now))
