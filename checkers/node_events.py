@@ -141,9 +141,5 @@ def gaps(found: tuple[Life, ...]) -> tuple[str, ...]:
 
 def witness(event: NodeEvent, what: str) -> Mapping[str, EventValue]:
     """An event as a row of a witness: who, when, and the fields that it has."""
-    fields: dict[str, EventValue] = {
-        name: value
-        for name, value in zip(event._fields, event, strict=True)
-        if value is not None and name != "t"
-    }
+    fields = {name: v for name, v in event._asdict().items() if v is not None and name != "t"}
     return {"what": what, "t_ns": event.t, **fields}

@@ -85,13 +85,13 @@ def _judgement(directory: Path) -> tuple[Verdict | None, str]:
         return None, "not judged yet"
     try:
         judgement = read_verdict(directory)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise _UnusableError(f"verdict.json cannot be read: {error}") from error
     return judgement.verdict, judgement.sentence
 
 
 def _require_intact(directory: Path) -> None:
-    """Raises _UnusableError if the directory is not sealed, or a file is not the one that was sealed."""
+    """Raises _UnusableError if it is not sealed, or a file is not the one that was sealed."""
     try:
         manifest = json.loads((directory / MANIFEST).read_bytes())
     except FileNotFoundError:

@@ -127,7 +127,9 @@ def _add_start(commands: Commands) -> None:
 
 def _add_quorum(commands: Commands) -> None:
     parser = _command(commands, "quorum", "ask the leader about its quorum", QUORUM_EXAMPLE)
-    parser.add_argument("--bootstrap", required=True, type=_address, metavar="HOST:PORT")
+    parser.add_argument(
+        "--bootstrap", required=True, type=_addresses, metavar="HOST:PORT,...", help="controllers"
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     describe = _command(actions, "describe", "leader, voters and their lag", QUORUM_EXAMPLE)
     describe.add_argument("--replication", action="store_true", help="one line a replica")
@@ -145,6 +147,10 @@ def _address(text: str) -> tuple[str, int]:
     if not (host and colon and port.isdigit() and int(port) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
+
+
+def _addresses(text: str) -> list[tuple[str, int]]:
+    return [_address(entry.strip()) for entry in text.split(",")]
 
 
 def _controllers(text: str) -> list[tuple[ReplicaKey, str, int]]:
@@ -224,7 +230,7 @@ def _start(options: argparse.Namespace) -> int:
 def _describe_quorum(options: argparse.Namespace) -> int:
     from node.server.quorum import ask_leader, replication_lines, status_lines
 
-    quorum = ask_leader(*options.bootstrap)
+    quorum = ask_leader(options.bootstrap)
     for line in (replication_lines if options.replication else status_lines)(quorum):
         print_line(line)
     return 0

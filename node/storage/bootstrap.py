@@ -4,11 +4,11 @@ Both are snapshot files (KIP-630): batches between a SnapshotHeader and a Snapsh
 without its footer is not complete and is refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from node.ids import Epoch, Offset, ReplicaKey
 from node.messages import Endpoint
-from node.records.batch import Batch, DamagedBatch, KeyValue, encode_batch, split_batches
+from node.records.batch import Batch, KeyValue, encode_batch, split_batches
 from node.records.control import (
     ControlRecord,
     KRaftVersion,
@@ -19,7 +19,12 @@ from node.records.control import (
     decode_control,
     encode_control,
 )
-from node.records.metadata import MetadataRecord, decode_metadata, encode_metadata
+from node.records.metadata import (
+    FeatureLevelRecord,
+    MetadataRecord,
+    decode_metadata,
+    encode_metadata,
+)
 from node.storage.disk import Disk
 from node.storage.errors import CorruptFile
 from node.storage.layout import BOOTSTRAP_CHECKPOINT, VOTERS_CHECKPOINT
@@ -41,16 +46,22 @@ def encode_bootstrap(records: Sequence[MetadataRecord], *, timestamp_ms: int) ->
 
 def read_voters(disk: Disk) -> VoterSet:
     """The voters of the 0-0 checkpoint, with their endpoints. Raises CorruptFile."""
-    controls, _ = _read_snapshot(disk, VOTERS_CHECKPOINT)
-    sets = [record for record in controls if isinstance(record, Voters)]
-    if len(sets) != 1 or not sets[0].voters:
-        raise _corrupt(VOTERS_CHECKPOINT, "it does not hold one set of voters")
-    return tuple((voter.key, voter.endpoints) for voter in sets[0].voters)
+    match _read_snapshot(disk, VOTERS_CHECKPOINT):
+        case [KRaftVersion(), Voters(voters=(_, *_) as voters)]:
+            return tuple((voter.key, voter.endpoints) for voter in voters)
+        case _:
+            raise _corrupt(VOTERS_CHECKPOINT, "it does not hold a kraft.version and voters")
 
 
 def read_bootstrap(disk: Disk) -> tuple[MetadataRecord, ...]:
     """The records of bootstrap.checkpoint, metadata.version first. Raises CorruptFile."""
-    return _read_snapshot(disk, BOOTSTRAP_CHECKPOINT)[1]
+    content = _read_snapshot(disk, BOOTSTRAP_CHECKPOINT)
+    records = tuple(record for record in content if isinstance(record, MetadataRecord))
+    match records:
+        case (FeatureLevelRecord(name="metadata.version"), *_) if len(records) == len(content):
+            return records
+        case _:
+            raise _corrupt(BOOTSTRAP_CHECKPOINT, "its first record does not set metadata.version")
 
 
 def _encode_snapshot(
@@ -75,33 +86,31 @@ def _encode_snapshot(
     return data
 
 
-def _read_snapshot(
-    disk: Disk, path: str
-) -> tuple[tuple[ControlRecord, ...], tuple[MetadataRecord, ...]]:
+def _read_snapshot(disk: Disk, path: str) -> list[ControlRecord | MetadataRecord]:
+    """The records between a snapshot's header and its footer."""
     if not disk.exists(path):
         raise _corrupt(path, "it is missing")
-    controls: list[ControlRecord] = []
-    records: list[MetadataRecord] = []
+    found: list[ControlRecord | MetadataRecord] = []
     try:
         for batch in split_batches(disk.read_all(path)):
-            _decode_into(batch, controls, records)
-    except ValueError as error:  # DamagedBatch or MalformedRecord
+            if batch.header.base_offset != len(found):
+                raise ValueError(f"offset {batch.header.base_offset} after {len(found)} records")
+            found.extend(_decode(batch))
+    except ValueError as error:  # DamagedBatch and MalformedRecord as well
         raise _corrupt(path, str(error)) from error
-    first, last = (controls[0], controls[-1]) if controls else (None, None)
-    if not isinstance(first, SnapshotHeader) or not isinstance(last, SnapshotFooter):
-        raise _corrupt(path, "it is not enclosed by a snapshot's header and footer")
-    return tuple(controls), tuple(records)
+    match found:
+        case [SnapshotHeader(), *content, SnapshotFooter()]:
+            return content
+        case _:
+            raise _corrupt(path, "it is not enclosed by a snapshot's header and footer")
 
 
-def _decode_into(
-    batch: Batch, controls: list[ControlRecord], records: list[MetadataRecord]
-) -> None:
-    if controls and isinstance(controls[-1], SnapshotFooter):
-        raise DamagedBatch(0, "a batch after the snapshot's footer")
-    if batch.header.is_control:
-        controls.extend(decode_control(record.key, record.value) for record in batch.records())
-    else:
-        records.extend(decode_metadata(record.value) for record in batch.records())
+def _decode(batch: Batch) -> Iterator[ControlRecord | MetadataRecord]:
+    for record in batch.records():
+        if batch.header.is_control:
+            yield decode_control(record.key, record.value)
+        else:
+            yield decode_metadata(record.value)
 
 
 def _corrupt(path: str, why: str) -> CorruptFile:

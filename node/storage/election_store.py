@@ -12,8 +12,13 @@ from node.ids import NO_NODE, ZERO_UUID, Epoch, NodeId, ReplicaKey, parse_uuid, 
 from node.storage.disk import Disk
 from node.storage.errors import CorruptFile
 from node.storage.layout import QUORUM_STATE
+from node.storage.segment import parse_segment_name
 
 _MAX_INT32 = 2**31 - 1
+_WHY_NOT_GUESSED = (
+    "  it holds this node's vote, which must not be cast twice, so it is not guessed\n"
+    "  try: put it back from a copy of this disk, or format an empty disk"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +33,39 @@ class ElectionStore:
 
         What it returns is durable: a process killed amid `save` may have left the new state where
         only the page cache holds its name. Raises CorruptFile on anything that `save` or Kafka
-        would not write: an empty vote may be cast twice.
+        would not write, and where it is missing beside a log with records in it, which nobody
+        writes before an epoch is saved: a vote that is forgotten may be cast twice.
         """
         if not self.disk.exists(self.path):
+            self._refuse_if_lost()
             return ElectionState()
         data = self.disk.read_all(self.path)
         try:
             state = parse_election_state(data)
         except ValueError as error:
-            raise CorruptFile(
-                f"{self.path} is damaged: {error}\n"
-                "  it held this node's vote, which must not be cast twice, so it is not guessed\n"
-                "  try: put it back from a copy of this disk, or format an empty disk"
-            ) from error
+            raise CorruptFile(f"{self.path} is damaged: {error}\n{_WHY_NOT_GUESSED}") from error
         self.disk.replace(self.path, data)
         return state
 
     def save(self, state: ElectionState) -> None:
         """Replace the file; durable when it returns."""
         self.disk.replace(self.path, encode_election_state(state))
+
+    def _refuse_if_lost(self) -> None:
+        directory = self.path.rpartition("/")[0]
+        for name in self.disk.names(directory):
+            if parse_segment_name(name) is not None and self._size(f"{directory}/{name}"):
+                raise CorruptFile(
+                    f"{self.path} is missing, but {directory}/{name} holds records\n"
+                    f"{_WHY_NOT_GUESSED}"
+                )
+
+    def _size(self, path: str) -> int:
+        file = self.disk.open(path)
+        try:
+            return file.size()
+        finally:
+            file.close()
 
 
 def encode_election_state(state: ElectionState) -> bytes:

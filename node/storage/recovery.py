@@ -174,7 +174,4 @@ def _epochs_differ(directory: str, checkpoint: LeaderEpochs, found: LeaderEpochs
 
 
 def _next_step(path: str) -> str:
-    return (
-        "  try: kraft-node dump-log on the log directory's"
-        f" {path}; nothing was changed, the disk of another voter may hold what is lost here"
-    )
+    return f"  try: kraft-node dump-log LOG_DIR/{path} (nothing was changed)"

@@ -9,6 +9,7 @@
 5. The kernel lets go of the file system; a mount before that finds the dead one.
 """
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,7 @@ class Power:
         self._labels = labels
         self._topology = topology
         self._devices = devices
+        self._draws = itertools.count()
         self.cuts = {
             NodeId(int(key.removeprefix(MEMORY))): _read(value)
             for key, value in agent.call("recall", prefix=MEMORY).items()
@@ -121,7 +123,8 @@ class Power:
 
     def _forget(self, pids: Mapping[NodeId, int], mode: PowerCutMode) -> None:
         if mode is PowerCutMode.TORN:
-            seeds = {node: f"{self._labels.run_id}:torn:{node}" for node in pids}
+            # Another draw for every cut, and the same ones when a run is repeated by its name.
+            seeds = {n: f"{self._labels.run_id}:torn:{n}:{next(self._draws)}" for n in pids}
             self._agent.each(
                 "tear",
                 [{"pid": pid, "path": DATA, "seed": seeds[node]} for node, pid in pids.items()],

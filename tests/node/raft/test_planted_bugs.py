@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from node.ids import Epoch, Offset, ReplicaKey
+from node.ids import Epoch, Offset
 from node.raft import timers
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
-from node.raft.roles import Leader, Prospective, Role, Unattached
+from node.raft.roles import Leader, Role
 from node.raft.vote import Votes
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.quorum import Mischief
@@ -62,11 +62,6 @@ def believe_any_log(_self: Votes, _request: object) -> bool:
     return True
 
 
-def vote_for_all(role: Role, _candidate: ReplicaKey, *, up_to_date: bool) -> bool:
-    """The vote of an epoch is not remembered."""
-    return up_to_date and isinstance(role, Unattached | Prospective)
-
-
 def commit_at_epoch_start(candidate: Offset, epoch_start: Offset) -> bool:
     """Q-HWM-EPOCH: off by one, so that LeaderChange need not be committed (KAFKA-12619)."""
     return candidate >= epoch_start
@@ -105,7 +100,6 @@ def test_a_wrong_decision_is_caught(
 @pytest.mark.parametrize(
     ("rule", "bug"),
     [
-        ("node.raft.vote.grants_vote", vote_for_all),
         ("node.raft.high_watermark.covers_leader_change", commit_at_epoch_start),
     ],
 )

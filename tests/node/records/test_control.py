@@ -20,6 +20,7 @@ from node.records.control import (
     encode_control,
 )
 from node.records.entities import MalformedRecord
+from node.records.varint import encode_unsigned
 
 DIRECTORY = UUID(bytes=bytes(range(16)))
 LEADER = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=(NodeId(2),))
@@ -78,6 +79,15 @@ def test_leader_change_version_1_is_not_misread() -> None:
     value = bytes.fromhex("0001000000020200000001") + bytes(16) + bytes.fromhex("00 01 00")
     with pytest.raises(MalformedRecord):
         decode_control(b"\0\0\0\2", value)
+
+
+@pytest.mark.parametrize("count", [3, 1000, 2**31, 2**32 - 1, 2**63])
+def test_an_array_longer_than_its_record_is_refused(count: int) -> None:
+    """kio would reserve the room for it first, and abort the process where there is none."""
+    lengths = encode_unsigned(count + 1)
+    for kind, before in ((2, bytes(6)), (6, bytes(2)), (6, b"\0\0\x02" + bytes(20))):
+        with pytest.raises(MalformedRecord, match=r"announces|index out of range"):
+            decode_control(b"\0\0\0" + bytes([kind]), before + lengths + b"\0\0")
 
 
 @given(st.integers(2, 6), st.binary(max_size=100))

@@ -9,6 +9,8 @@ from node.ids import Epoch, NodeId, ReplicaKey
 from node.storage.election_store import ElectionStore
 from node.storage.errors import CorruptFile
 from node.storage.layout import METADATA_DIRECTORY, QUORUM_STATE
+from node.storage.log import Log
+from tests.support.batches import batch
 from tests.support.simulated_disk import SimulatedDisk
 
 VOTED = ElectionState(
@@ -84,3 +86,11 @@ def test_what_nobody_writes_is_refused(disk: SimulatedDisk, content: bytes) -> N
     with pytest.raises(CorruptFile, match="quorum-state is damaged"):
         ElectionStore(disk).load()
     assert disk.read_all(QUORUM_STATE) == content
+
+
+def test_a_state_that_was_lost_is_not_taken_for_a_new_node(disk: SimulatedDisk) -> None:
+    log = Log.open(disk, METADATA_DIRECTORY, 1 << 20)
+    assert ElectionStore(disk).load() == ElectionState(), "an empty log belongs to a new node"
+    log.append(batch(0, 1))
+    with pytest.raises(CorruptFile, match=r"quorum-state is missing, but .*\.log holds records"):
+        ElectionStore(disk).load()

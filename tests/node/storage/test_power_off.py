@@ -35,7 +35,9 @@ class Storage(RuleBasedStateMachine):
         self.store = ElectionStore(self.disk)
         self.written: list[bytes] = []
         self.durable = 0
-        self.saved = ElectionState()
+        # A node knows an epoch, durably, before it writes a record of it.
+        self.saved = ElectionState(epoch=Epoch(1))
+        self.store.save(self.saved)
         self.saving: ElectionState | None = None
         self.cut = False
 
@@ -101,10 +103,42 @@ class Storage(RuleBasedStateMachine):
             return
         self.saved, self.saving = self.saving, None
 
-    @rule(seed=st.integers(0, 2**32), keeps=st.sampled_from(list(Keeps)))
-    def power_off(self, seed: int, keeps: Keeps) -> None:
-        self.disk.power_off(Random(seed), keeps)
+    @rule(
+        seed=st.integers(0, 2**32),
+        keeps=st.sampled_from(list(Keeps)),
+        again=st.none() | st.integers(0, 6),
+    )
+    def power_off(self, seed: int, keeps: Keeps, again: int | None) -> None:
+        """The power goes, and `again` so many steps into what is done when it is back."""
+        rng = Random(seed)
+        self.disk.power_off(rng, keeps)
+        self.disk.steps_left = again
+        try:
+            self._start_again(keeps)
+        except PowerCut:
+            self.disk.power_off(rng, keeps)
+            self._start_again(keeps)
+        self.disk.steps_left = None
         self.cut = False
+
+    @precondition(lambda self: not self.cut)
+    @rule()
+    def kill(self) -> None:
+        """The process dies, the page cache lives; what is read again is durable by then."""
+        self.disk.steps_left = None
+        self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
+        assert self._batches() == self.written
+        self.durable = len(self.written)
+
+    @invariant()
+    def reads_what_was_written(self) -> None:
+        if not self.cut:
+            assert self._batches() == self.written
+            last = list(split_batches(b"".join(self.written)))[-1:]
+            ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
+            assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
+
+    def _start_again(self, keeps: Keeps) -> None:
         self._load_election_state()
         try:
             self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
@@ -118,22 +152,6 @@ class Storage(RuleBasedStateMachine):
         assert len(found) >= self.durable
         self.written = found
         self.durable = len(found)
-
-    @rule()
-    def kill(self) -> None:
-        """The process dies, the page cache lives; what is read again is durable by then."""
-        if not self.cut:
-            self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
-            assert self._batches() == self.written
-            self.durable = len(self.written)
-
-    @invariant()
-    def reads_what_was_written(self) -> None:
-        if not self.cut:
-            assert self._batches() == self.written
-            last = list(split_batches(b"".join(self.written)))[-1:]
-            ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
-            assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
 
     def _load_election_state(self) -> None:
         loaded = self.store.load()

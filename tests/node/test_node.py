@@ -1,0 +1,214 @@
+"""The whole core through Kafka's frames: what goes in and comes out is bytes."""
+
+import random
+from collections import deque
+from uuid import UUID
+
+import pytest
+
+from node.config import NodeConfig, QuorumTimeouts
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    Effect,
+    ElectionState,
+    FlushLog,
+    SendReply,
+    SendToPeer,
+    Stop,
+)
+from node.errors import ErrorCode
+from node.events import (
+    ConnectionClosed,
+    Event,
+    FrameReceived,
+    LogFlushed,
+    PeerFrameReceived,
+    ShutdownRequested,
+    TimeoutElapsed,
+)
+from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    DescribeConfigsResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    Endpoint,
+    Request,
+    RequestHeader,
+    Response,
+)
+from node.node import Node
+from node.wire import decode_response, encode_request
+from tests.support.memory_log import MemoryLog
+from tests.support.registers import read_request, write_request
+
+CLIENT = ConnectionId(77)
+
+
+class Trio:
+    """Nodes whose frames reach each other at once; time passes only when nothing else is left."""
+
+    def __init__(self, size: int = 3) -> None:
+        keys = [ReplicaKey(NodeId(i), UUID(int=500 + i)) for i in range(1, size + 1)]
+        voters = tuple(
+            (key, (Endpoint(name="CONTROLLER", host=f"node-{key.id}", port=9100 + key.id),))
+            for key in keys
+        )
+        self.now_ns = 0
+        self.logs = {key.id: MemoryLog() for key in keys}
+        self.nodes = {
+            key.id: Node(
+                config=NodeConfig(
+                    node_id=key.id,
+                    log_dir="",
+                    listeners=endpoints,
+                    advertised=endpoints,
+                    timeouts=QuorumTimeouts(append_linger_ms=0),
+                ),
+                cluster_id="a-cluster",
+                key=key,
+                voters=voters,
+                election=ElectionState(),
+                log=self.logs[key.id],
+                rng=random.Random(key.id),
+            )
+            for key, endpoints in voters
+        }
+        self.ready: deque[tuple[NodeId, Event]] = deque()
+        self.to_client: list[bytes] = []
+        self.others: list[tuple[NodeId, Effect]] = []
+        for node_id, node in self.nodes.items():
+            self._perform(node_id, node.start(self._now()))
+
+    def _now(self) -> Now:
+        return Now(self.now_ns, self.now_ns)
+
+    def _perform(self, node: NodeId, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case AppendBatches(data=data):
+                    self.logs[node].append(data)
+                case FlushLog():
+                    self.ready.append((node, LogFlushed(end=self.logs[node].flush())))
+                case SendToPeer(peer=peer, frame=frame):
+                    event = FrameReceived(
+                        connection=ConnectionId(node), listener="CONTROLLER", frame=frame
+                    )
+                    self.ready.append((peer, event))
+                case SendReply(connection=connection, frame=frame) if connection == CLIENT:
+                    self.to_client.append(frame)
+                case SendReply(connection=connection, frame=frame):
+                    answer = PeerFrameReceived(peer=node, frame=frame)
+                    self.ready.append((NodeId(connection), answer))
+                case _:
+                    self.others.append((node, effect))
+
+    def step(self, node: NodeId, event: Event) -> list[Effect]:
+        effects = self.nodes[node].step(event, self._now())
+        self._perform(node, effects)
+        return effects
+
+    def turn(self) -> None:
+        if self.ready:
+            node, event = self.ready.popleft()
+            self.step(node, event)
+            return
+        node = min(self.nodes, key=lambda each: self.nodes[each].next_deadline_ns())
+        self.now_ns = max(self.now_ns, self.nodes[node].next_deadline_ns())
+        self.step(node, TimeoutElapsed())
+
+    def active(self) -> NodeId:
+        for _ in range(1000):
+            for node in self.nodes:
+                if self.nodes[node].core.controller.is_active:
+                    return node
+            self.turn()
+        raise AssertionError("nobody became active")
+
+    def send(self, node: NodeId, request: Request, version: int | None = None) -> RequestHeader:
+        header, frame = encode_request(
+            request, correlation_id=len(self.to_client) + 1, client_id="test", version=version
+        )
+        self.step(node, FrameReceived(connection=CLIENT, listener="CONTROLLER", frame=frame))
+        return header
+
+    def ask(self, node: NodeId, request: Request, version: int | None = None) -> Response:
+        header = self.send(node, request, version)
+        expected = header.correlation_id
+        for _ in range(1000):
+            if len(self.to_client) >= expected:
+                return decode_response(header, self.to_client[-1])
+            self.turn()
+        raise AssertionError("no answer")
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_written_value_is_read_back_through_frames(size: int) -> None:
+    trio = Trio(size)
+    leader = trio.active()
+    trio.ask(leader, write_request("a", 1234))
+    answer = trio.ask(leader, read_request("a"))
+    assert isinstance(answer, DescribeConfigsResponse)
+    assert answer.results[0].entries[0].value == "1234"
+
+
+def test_the_quorum_describes_itself_and_its_followers_name_the_leader() -> None:
+    trio = Trio()
+    leader = trio.active()
+    follower = next(node for node in trio.nodes if node != leader)
+    answer = trio.ask(leader, DescribeQuorumRequest())
+    assert isinstance(answer, DescribeQuorumResponse)
+    assert (answer.leader, len(answer.voters)) == (leader, 3)
+    refusal = trio.ask(follower, DescribeQuorumRequest())
+    assert isinstance(refusal, DescribeQuorumResponse)
+    assert refusal.error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert refusal.leader == leader
+
+
+def test_api_versions_lists_what_is_served() -> None:
+    trio = Trio(1)
+    answer = trio.ask(NodeId(1), ApiVersionsRequest())
+    assert isinstance(answer, ApiVersionsResponse)
+    assert {api.api_key for api in answer.apis} >= {1, 18, 32, 44, 52, 53, 54, 55, 60}
+
+
+def test_a_malformed_frame_closes_its_connection_after_earlier_answers() -> None:
+    trio = Trio(1)
+    trio.active()
+    trio.send(NodeId(1), write_request("a", 1000))
+    trio.step(NodeId(1), FrameReceived(connection=CLIENT, listener="CONTROLLER", frame=b"\xff" * 9))
+    while not trio.to_client:
+        trio.turn()
+    assert (NodeId(1), CloseConnection(connection=CLIENT)) in trio.others
+
+
+def test_an_answer_to_a_closed_connection_goes_nowhere() -> None:
+    trio = Trio(1)
+    trio.active()
+    trio.send(NodeId(1), write_request("a", 1000))
+    trio.step(NodeId(1), ConnectionClosed(connection=CLIENT))
+    for _ in range(10):
+        trio.turn()
+    assert trio.to_client == []
+
+
+def test_a_peer_that_answers_nonsense_is_hung_up_on_and_asked_again() -> None:
+    trio = Trio()
+    leader = trio.active()
+    follower = next(node for node in trio.nodes if node != leader)
+    trio.step(follower, PeerFrameReceived(peer=leader, frame=b"\0\0\0\xff nonsense"))
+    trio.ready = deque(item for item in trio.ready if item[0] != follower)
+    trio.ask(leader, write_request("a", 1000))
+    assert trio.active() == leader
+
+
+def test_a_leader_that_shuts_down_tells_the_others_and_stops() -> None:
+    trio = Trio()
+    leader = trio.active()
+    trio.step(leader, ShutdownRequested())
+    while not any(isinstance(effect, Stop) for _, effect in trio.others):
+        trio.turn()
+    assert trio.now_ns < 10_000_000_000
+    assert trio.active() != leader
