@@ -10,7 +10,7 @@ import random
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,17 +24,33 @@ from chaos.probes import NoLeaderError, QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 
-DEFAULT_NAME = "play"
 _LEADER_WITHIN_S = 15.0
 
 Found = TypeVar("Found")
 
 
-def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Which cluster is played with, and where it is kept what was injected into it."""
+
+    name: str
+    runtime: str
+    out: Path
+
+    @property
+    def directory(self) -> Path:
+        return self.out / self.name
+
+    def attach(self) -> Cluster:
+        return RUNTIMES[self.runtime].attach(self.name)
+
+
+def up(ground: Ground, *, nodes: int, target: str) -> int:
     """Bring a cluster up and leave it; says how to reach it."""
+    name = ground.name
     progress = ConsoleProgress()
-    cluster = RUNTIMES[runtime].new(
-        run_id=name, nodes=nodes, target=target, keep=True, directory=out / name
+    cluster = RUNTIMES[ground.runtime].new(
+        run_id=name, nodes=nodes, target=target, keep=True, directory=ground.directory
     )
     asyncio.run(_up(cluster, progress))
     progress.end()
@@ -51,22 +67,22 @@ def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
     return 0
 
 
-def down(name: str, *, runtime: str, out: Path) -> int:
+def down(ground: Ground) -> int:
     """Remove a cluster that is up, and what was injected into it."""
     progress = ConsoleProgress()
-    asyncio.run(RUNTIMES[runtime].attach(name).destroy())
-    _forget(out / name)
-    progress.tell(f"cluster {name} is gone")
+    asyncio.run(ground.attach().destroy())
+    _forget(ground.directory)
+    progress.tell(f"cluster {ground.name} is gone")
     return 0
 
 
-def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: Path) -> int:
+def inject_fault(ground: Ground, fault: str, *, node: int | None) -> int:
     """Let a fault begin on a cluster that is up; it lasts until `heal`."""
     chosen = FAULTS[fault] if node is None else aimed_at(FAULTS[fault], NodeId(node))
-    cluster = RUNTIMES[runtime].attach(name)
-    _require(cluster, chosen, node, RUNTIMES[runtime].why_lacking(cluster))
+    cluster = ground.attach()
+    _require(cluster, chosen, node, RUNTIMES[ground.runtime].why_lacking(cluster))
     hit = asyncio.run(_inject(cluster, chosen))
-    _remember(out / name, fault, hit)
+    _remember(ground.directory, fault, hit)
     where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
     sys.stdout.write(f"{chosen.kind}: {'links' if hit.links else 'node'} {where}\n")
     if isinstance(chosen, Partition | PowerOff):
@@ -74,23 +90,22 @@ def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: 
     else:
         for of_node, evidence in hit.evidence.items():
             sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
-    sys.stdout.write(f"  cure: kraft-chaos heal --name {name}\n")
+    sys.stdout.write(f"  cure: kraft-chaos heal --name {ground.name}\n")
     return 0
 
 
-def heal(name: str, *, runtime: str, out: Path) -> int:
+def heal(ground: Ground) -> int:
     """Cure everything that was injected, the newest first. 3 if something did not bite."""
-    hits = _remembered(out / name)
+    hits = _remembered(ground.directory)
     if not hits:
-        sys.stdout.write(f"nothing is injected into {name}\n")
+        sys.stdout.write(f"nothing is injected into {ground.name}\n")
         return 0
-    cluster = RUNTIMES[runtime].attach(name)
-    found = asyncio.run(_heal(cluster, list(reversed(hits))))
-    _forget(out / name)
+    found = asyncio.run(_heal(ground.attach(), list(reversed(hits))))
+    _forget(ground.directory)
     for hit, evidence in found:
         sys.stdout.write(f"{hit.fault.kind} healed: {_said(evidence)}\n")
-        for name, value in sorted(evidence.facts.items()):
-            sys.stdout.write(f"  {name}: {value}\n")
+        for fact, value in sorted(evidence.facts.items()):
+            sys.stdout.write(f"  {fact}: {value}\n")
     return 0 if all(evidence.bit for _, evidence in found) else 3
 
 
