@@ -20,7 +20,6 @@ from chaos.commands.play import DEFAULT_NAME, down, heal, inject_fault, up
 from chaos.commands.run import RunArguments, run
 from chaos.nemesis.named import FAULTS
 from chaos.recorder import RecordingError
-from chaos.runner import RefusedError
 from chaos.runtimes import RUNTIMES, TARGETS
 from chaos.seal import UnsealableError
 from chaos.setup.needs import SetupError
@@ -31,21 +30,20 @@ OWN_FAILURE = 255
 
 _EXAMPLES = """\
 examples:
-  kraft-chaos doctor                             what this machine has, what it lacks, how to mend it
+  kraft-chaos doctor                             what is there, what is missing, how to mend it
   kraft-chaos run partition-leader               30 s of split leaders, a verdict, a page
   kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
   kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
   kraft-chaos check runs/latest                  judge a run again from its files
   kraft-chaos report runs --out report.html      many runs on one page (Spark)
 
-exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or too little happened),
-            254 bad arguments, 255 the harness itself failed or was interrupted
+exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or too
+            little happened), 254 bad arguments, 255 the harness itself failed or was interrupted
 """
 
 _EXPECTED = (
     OperatorError,
     RecordingError,
-    RefusedError,
     SetupError,
     UnreadableRunError,
     UnsealableError,
@@ -134,6 +132,7 @@ def _add_play(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = commands.add_parser("up", help="bring up a cluster to play with")
     command.add_argument("name", nargs="?", type=_name, default=DEFAULT_NAME, metavar="NAME")
     _add_nodes(command)
+    _add_out(command)
     _add_where(command)
     command = commands.add_parser("down", help="remove a cluster that is up")
     command.add_argument("name", nargs="?", type=_name, default=DEFAULT_NAME, metavar="NAME")
@@ -226,7 +225,13 @@ def _play(arguments: argparse.Namespace) -> int:
     name, runtime = arguments.name, arguments.runtime
     match arguments.command:
         case "up":
-            return up(name, nodes=arguments.nodes, target=arguments.target, runtime=runtime)
+            return up(
+                name,
+                nodes=arguments.nodes,
+                target=arguments.target,
+                runtime=runtime,
+                out=arguments.out,
+            )
         case "down":
             return down(name, runtime=runtime, out=arguments.out)
         case "inject":

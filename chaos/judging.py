@@ -8,16 +8,12 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow.compute as pc
-
 from chaos.seal import seal
-from checkers.history.events import EventType
 from checkers.history.run import Run, RunInfo
-from checkers.history.store import read_run
+from checkers.history.store import UnreadableRunError, read_run
 from checkers.page import render_page
 from checkers.suite import judge, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
-from workloads.history import FINAL
 
 PAGE = "report.html"
 REPRO = "repro.sh"
@@ -25,16 +21,27 @@ HARNESS_LOG = "harness.log"
 
 
 def judge_directory(directory: Path) -> Judgement:
-    """Seal and judge a run and leave all results in its directory. Raises UnsealableError."""
-    seal(directory)
-    run = read_run(directory)
+    """Judge a run, sealing it first if need be, and leave all results in its directory.
+
+    Raises UnsealableError.
+    """
+    run = _sealed(directory)
     judgement = _judged(run, directory)
-    for row in completeness(run):
+    for row in troubles(run):
         judgement = with_row(judgement, row)
     write_verdict(directory, judgement)
     _write_page(run, judgement, directory)
     _write_repro(run.info, judgement, directory)
     return judgement
+
+
+def _sealed(directory: Path) -> Run:
+    """A seal that is missing, damaged or another version's is made again from the events."""
+    try:
+        return read_run(directory)
+    except UnreadableRunError:
+        seal(directory)
+    return read_run(directory)
 
 
 def broken(run_id: str, row: CheckResult) -> Judgement:
@@ -46,7 +53,7 @@ def with_row(judgement: Judgement, row: CheckResult) -> Judgement:
     """A judgement with one more row; its sentence is that of the worst."""
     verdict = worst((judgement.verdict, row.verdict))
     worse = verdict is not judgement.verdict
-    sentence = row.message if worse else judgement.sentence
+    sentence = f"{verdict.name}: {row.message}" if worse else judgement.sentence
     return replace(judgement, verdict=verdict, sentence=sentence, results=(row, *judgement.results))
 
 
@@ -56,25 +63,13 @@ def log_crash(directory: Path, error: BaseException) -> None:
         log.writelines(traceback.format_exception(error))
 
 
-def completeness(run: Run) -> list[CheckResult]:
-    """What the run lacks, as far as the harness itself is concerned: its end, its final reads."""
+def troubles(run: Run) -> list[CheckResult]:
+    """A row for what went wrong with the harness itself."""
     info = run.info
-    if not info.finished or info.trouble:
-        why = info.trouble or "the harness died before its end"
-        message = f"the run broke off: {why}"
-        return [CheckResult(check="run", verdict=Verdict.ERROR, message=message)]
-    ops = run.tables["ops"]
-    keys = set(ops["key"].to_pylist())
-    final = pc.and_(pc.equal(ops["phase"], FINAL), pc.equal(ops["outcome"], EventType.OK.value))
-    unread = keys - set(ops.filter(final)["key"].to_pylist())
-    if not unread:
+    if info.finished and not info.trouble:
         return []
-    message = f"{len(unread)} of {len(keys)} keys could not be read at the end"
-    return [
-        CheckResult(
-            check="final-reads", verdict=Verdict.UNKNOWN, message=message, looked_at=len(keys)
-        )
-    ]
+    message = info.trouble or "the harness died before the end of the run"
+    return [CheckResult(check="run", verdict=Verdict.ERROR, message=message)]
 
 
 def _judged(run: Run, directory: Path) -> Judgement:

@@ -1,24 +1,23 @@
 """One run, from an empty machine to a verdict.
 
     create - first acknowledged write - load and hurt - heal - whole again - final reads by fresh
-    clients - stop, collect - destroy - seal - judge
+    clients - collect - destroy - seal - judge
 
 Whatever goes wrong on the way, or whoever interrupts it: what was recorded is sealed and judged,
 the verdict says what happened, and nothing of the cluster stays on the machine.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, NodeId
+from chaos.cluster.interface import Cluster
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
-from chaos.nemesis.faults import lacking
 from chaos.nemesis.nemesis import Nemesis
 from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import Progress
@@ -40,10 +39,6 @@ _POLL_S = 0.02
 
 class RunFailedError(Exception):
     """The run cannot go on; the message says what and where."""
-
-
-class RefusedError(Exception):
-    """The cluster cannot do what the scenario needs. Nothing was started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +81,7 @@ class Runner:
         self._info = self._describe()
 
     async def run(self) -> Judgement:
-        """The verdict; all files are in the directory. Raises RefusedError, nothing being started."""
-        missing = lacking(self._cluster, self._plan.scenario.needs)
-        if missing:
-            raise RefusedError(f"this cluster cannot {' or '.join(missing)}")
+        """The verdict; all files are in the directory."""
         write_run_info(self._directory, self._info)
         finished = await self._record()
         await self._clean_up()
@@ -182,7 +174,7 @@ class Runner:
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
         schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
-        self._told(f"load runs; {len(schedule.windows)} faults in {plan.duration_s:g} s")
+        self._told(f"load runs; {len(schedule.windows)} fault windows in {plan.duration_s:g} s")
         with self._timed("hurt", "hurting it"):
             await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):
@@ -217,11 +209,8 @@ class Runner:
         """Logs and disks first, then everything goes; each step has its time and no more."""
         if self._created or not self._interrupt.asked:
             with self._timed("collect", "collecting logs and disks"):
-                await self._bounded("collect", self._stop_and_collect(), _COLLECT_S)
+                await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
         if self._plan.keep and self._created and not self._interrupt.asked:
-            await self._bounded(
-                "start again", _each(self._cluster.start, self._cluster), _COLLECT_S
-            )
             self._progress.tell(f"kept: kraft-chaos down {self._directory.name}")
             return
         with self._timed("destroy", "removing the cluster"):
@@ -230,12 +219,6 @@ class Runner:
     @property
     def _created(self) -> bool:
         return "create" in self._timings
-
-    async def _stop_and_collect(self) -> None:
-        """A log is read when nobody writes to it any more."""
-        if not self._interrupt.asked:
-            await _each(self._cluster.stop, self._cluster)
-        await self._cluster.collect(self._directory)
 
     async def _bounded(self, what: str, act: Coroutine[None, None, None], seconds: float) -> None:
         """Do it within the time; what fails is said in the verdict, and the next step goes on."""
@@ -269,14 +252,6 @@ async def _first_write(workload: RegisterWorkload) -> None:
         if loop.time() > deadline:
             raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
         await asyncio.sleep(_POLL_S)
-
-
-async def _each(act: Callable[[NodeId], Awaitable[None]], cluster: Cluster) -> None:
-    """For all nodes at once; the first error is raised when all have ended."""
-    ends = await asyncio.gather(*(act(node) for node in cluster.nodes), return_exceptions=True)
-    for end in ends:
-        if isinstance(end, BaseException):
-            raise end
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:

@@ -49,7 +49,7 @@ def seal(directory: Path) -> tuple[str, ...]:
         "ops": operations_table(recorded.operations),
         "faults": faults_table(recorded.faults),
         "node_events": _node_events(directory, info.started_mono_ns),
-        **read_disks(directory),
+        **read_disks(directory / "disks"),
     }
     assert tables.keys() == TABLES.keys()
     write_tables(directory, tables, {"truncated": recorded.dropped})

@@ -64,10 +64,12 @@ def longest_without_success_s(main: pa.Table) -> float | None:
     ok = pc.equal(main["outcome"], "ok").to_numpy()
     marks = np.concatenate([[t0[0]], np.sort(t1[ok]), [max(int(t0[-1]), int(t1.max()))]])
     begins, ends = marks[:-1], marks[1:]
-    # Under way within (begin, end): invoked before the end, and not all of those done by the start.
-    invoked = np.searchsorted(t0, ends, side="left")
-    done = np.searchsorted(np.sort(t1), begins, side="right")
-    gaps = np.where(invoked > done, ends - begins, 0)
+    # A gap begins with the first operation that is under way in it: at once, or the next invoked.
+    open_at = np.searchsorted(t0, begins, side="right") > np.searchsorted(
+        np.sort(t1), begins, side="right"
+    )
+    invoked = np.append(t0, ends[-1])[np.searchsorted(t0, begins, side="left")]
+    gaps = ends - np.where(open_at, begins, np.minimum(invoked, ends))
     return round(int(gaps.max()) / SECOND, 3)
 
 

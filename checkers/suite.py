@@ -9,12 +9,26 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from checkers.durability import acknowledged_writes_survive
+from checkers.elections import (
+    monotonic_epochs,
+    no_leader_again_after_restart,
+    one_leader_per_epoch,
+)
+from checkers.fsync import durable_before_counted
+from checkers.high_watermark import (
+    node_high_watermark,
+    published_above_leader_change,
+    quorum_high_watermark,
+)
 from checkers.history.run import Run
 from checkers.linearizability.registers import linearizable
+from checkers.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
 from checkers.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
+from checkers.votes import one_vote_per_epoch
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
@@ -22,6 +36,18 @@ Check = Callable[[Run], CheckResult]
 
 CHECKS: tuple[Check, ...] = (
     linearizable,
+    acknowledged_writes_survive,
+    monotonic_epochs,
+    one_leader_per_epoch,
+    one_vote_per_epoch,
+    log_matching,
+    quorum_high_watermark,
+    node_high_watermark,
+    leader_completeness,
+    committed_agree,
+    published_above_leader_change,
+    no_leader_again_after_restart,
+    durable_before_counted,
     final_reads,
     workload_succeeded,
     faults_bit,

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkers.suite import read_verdict
 from crc32c import crc32c
 
 from checkers.history.run import RunInfo, read_run_info
 from checkers.history.store import MANIFEST, SCHEMA_VERSION
-from checkers.suite import read_verdict
 from checkers.verdict import Verdict
 
 # In the order in which they are read: no import of pyspark for their names.
@@ -85,13 +85,13 @@ def _judgement(directory: Path) -> tuple[Verdict | None, str]:
         return None, "not judged yet"
     try:
         judgement = read_verdict(directory)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise _UnusableError(f"verdict.json cannot be read: {error}") from error
     return judgement.verdict, judgement.sentence
 
 
 def _require_intact(directory: Path) -> None:
-    """Raises _UnusableError if the directory is not sealed, or a file is not the one that was sealed."""
+    """Raises _UnusableError if it is not sealed, or a file is not the one that was sealed."""
     try:
         manifest = json.loads((directory / MANIFEST).read_bytes())
     except FileNotFoundError:

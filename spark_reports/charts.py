@@ -17,7 +17,9 @@ from spark_reports.summary import UNJUDGED, VERDICT_WORDS, Election, Summary, ve
 
 Spec = NewType("Spec", str)  # JSON
 
-_WIDTH = 700
+_WIDTH = 880
+_ROW_HEIGHT = 19
+_FONT = "DejaVu Sans, Verdana, sans-serif"  # wide: no text is cut where another one is used
 _BINS_LIMIT = 50
 _MS = 1_000_000
 
@@ -59,7 +61,7 @@ def verdicts(summary: Summary) -> Spec:
     ]
     chart = (
         alt.Chart(_data(values))
-        .mark_bar(height=18)
+        .mark_bar(height=15)
         .encode(
             x=alt.X("runs:Q", title="runs", axis=alt.Axis(tickMinStep=1)),
             y=alt.Y("scenario:N", title=None),
@@ -68,13 +70,13 @@ def verdicts(summary: Summary) -> Spec:
             tooltip=["scenario:N", "verdict:N", "runs:Q"],
         )
     )
-    return _spec(chart)
+    return _spec(chart.properties(width=_WIDTH, height=_rows()))
 
 
 def durability(summary: Summary) -> Spec | None:
     """Values by fate: a dot each, on a scale on which one lost write is seen beside a million."""
     values = [
-        {"scenario": c.scenario, "phase": c.fault_phase, "fate": c.fate, "values": c.values}
+        {"group": _group(c.scenario, c.fault_phase), "fate": c.fate, "values": c.values}
         for c in summary.fates
         if c.fate in _FATE_COLOURS
     ]
@@ -87,22 +89,22 @@ def durability(summary: Summary) -> Spec | None:
             x=alt.X(
                 "values:Q",
                 title="values written (logarithmic)",
-                scale=alt.Scale(type="symlog", domainMin=0),
+                scale=alt.Scale(type="symlog", domainMin=0, nice=False),
+                axis=alt.Axis(values=_decades(values), format=",d"),
             ),
-            y=alt.Y("phase:N", title=None, sort=list(PHASES)),
-            row=_row(),
+            y=_groups(summary),
             color=_colour("fate", _FATE_COLOURS, [str(value["fate"]) for value in values]),
-            tooltip=["scenario:N", "phase:N", "fate:N", "values:Q"],
+            tooltip=["group:N", "fate:N", "values:Q"],
         )
     )
-    return _spec(chart, width=_WIDTH - 130)
+    return _spec(chart.properties(width=_WIDTH, height=_rows()))
 
 
 def latency(summary: Summary) -> Spec | None:
     """From the median (dot) to p99 (end of the bar) to the maximum (tick), a row a phase."""
     values = [
         {
-            "scenario": row.scenario,
+            "group": _group(row.scenario, row.fault_phase),
             "phase": row.fault_phase,
             "p50": row.p50_ns / _MS,
             "p99": row.p99_ns / _MS,
@@ -115,12 +117,11 @@ def latency(summary: Summary) -> Spec | None:
         return None
     time = alt.X("p50:Q", title="latency of ok, ms", scale=alt.Scale(type="log"))
     told = [
-        alt.Tooltip("scenario:N"),
-        alt.Tooltip("phase:N"),
+        alt.Tooltip("group:N"),
         *(alt.Tooltip(f"{name}:Q", title=f"{name}, ms", format=",.1f") for name in _POINTS),
     ]
     base = alt.Chart().encode(
-        y=alt.Y("phase:N", title=None, sort=list(PHASES)),
+        y=_groups(summary),
         color=_colour("phase", _PHASE_COLOURS, [str(value["phase"]) for value in values]),
         tooltip=told,
     )
@@ -130,8 +131,7 @@ def latency(summary: Summary) -> Spec | None:
         base.mark_tick(thickness=2, height=13).encode(x=alt.X("max:Q")),
         data=_data(values),
     )
-    layers = layers.properties(width=_WIDTH - 130)
-    return _spec(layers.facet(row=_row()))
+    return _spec(layers.properties(width=_WIDTH, height=_rows()))
 
 
 _POINTS = ("p50", "p99", "max")
@@ -163,7 +163,7 @@ def elections(summary: Summary) -> Spec | None:
             tooltip=["kind:N", "from:Q", "to:Q", "faults:Q"],
         )
     )
-    return _spec(chart, height=180)
+    return _spec(chart.properties(width=_WIDTH, height=180))
 
 
 def _binned(answered: list[Election]) -> tuple[list[dict[str, object]], int]:
@@ -181,9 +181,14 @@ def _data(values: list[dict[str, object]]) -> alt.InlineData:
     return alt.InlineData(values=values)
 
 
-def _row() -> alt.Row:
-    header = alt.Header(labelAngle=0, labelAlign="left", labelFontWeight="bold", labelLimit=160)
-    return alt.Row("scenario:N", title=None, header=header)
+def _group(scenario: str, phase: str) -> str:
+    return f"{scenario}, {phase}"
+
+
+def _groups(summary: Summary) -> alt.Y:
+    """A row for each phase of each scenario, in the order of time."""
+    order = [_group(scenario, phase) for scenario in summary.scenarios for phase in PHASES]
+    return alt.Y("group:N", title=None, sort=order)
 
 
 def _colour(field: str, colours: dict[str, str], used: list[str]) -> alt.Color:
@@ -197,16 +202,23 @@ def _colour(field: str, colours: dict[str, str], used: list[str]) -> alt.Color:
     )
 
 
-def _spec(chart: alt.TopLevelMixin, width: int = _WIDTH, height: int | None = None) -> Spec:
+def _rows() -> alt.Step:
+    return alt.Step(_ROW_HEIGHT)
+
+
+def _decades(values: list[dict[str, object]]) -> list[int]:
+    """Nothing, one, and the powers of ten up to the greatest count."""
+    most = max(int(str(value["values"])) for value in values)
+    return [0, *(10**power for power in range(len(str(most))))]
+
+
+def _spec(chart: alt.TopLevelMixin) -> Spec:
     """The JSON of a chart, without the address of a schema that nobody is to load."""
-    if isinstance(chart, alt.Chart):
-        chart = chart.properties(width=width, **({} if height is None else {"height": height}))
-    chart = chart.configure(background="transparent", font="system-ui, DejaVu Sans, sans-serif")
-    chart = (
-        chart.configure_facet(spacing=10)
-        .configure_view(stroke=None)
-        .configure_axis(gridColor="#dcdedc", domain=False)
+    chart = chart.configure(background="transparent", font=_FONT, padding=6)
+    chart = chart.configure_axis(
+        gridColor="#dcdedc", domain=False, labelFontSize=11, titleFontSize=11, labelLimit=220
     )
+    chart = chart.configure_legend(labelFontSize=11).configure_view(stroke=None)
     spec = chart.to_dict()
     del spec["$schema"]
     return Spec(json.dumps(spec))

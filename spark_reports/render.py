@@ -22,6 +22,7 @@ from spark_reports.charts import Spec, charts_of
 from spark_reports.durability import LOST, RECOVERED, SURVIVED, UNDECIDED, UNEXPECTED
 from spark_reports.phases import PHASES
 from spark_reports.summary import (
+    CULPRITS_LIMIT,
     FateCount,
     Summary,
     lost_per_million,
@@ -35,7 +36,8 @@ from spark_reports.summary import (
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 _STYLE = """
-.chart { overflow-x: auto; margin: 8px 0 14px; } .chart svg { width: auto; max-width: none; }
+.chart { overflow-x: auto; margin: 8px 0 14px; } .chart svg { width: auto; max-width: none;
+  overflow: visible; }
 .chart svg text { fill: var(--ink) !important; }
 .chart .role-axis-grid line { stroke: var(--rule) !important; }
 .chart .role-axis-tick line { stroke: var(--rule) !important; }
@@ -94,7 +96,7 @@ _READING = (
 
 def _scripts(charts: dict[str, Spec]) -> Sequence[Markup]:
     """Vega and the charts. `<` is written as an escape: no text in them can end the script."""
-    bundle = vl_convert.javascript_bundle(None).replace("</script", "<\\/script")
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
     specs = ",".join(f'"{name}":{spec}' for name, spec in charts.items())
     data = f"const CHARTS = {{{specs}}};".replace("<", "\\u003c")
     return tag("script", Markup(bundle)), tag("script", Markup(data + _DRAW))
@@ -128,7 +130,11 @@ def _head(summary: Summary) -> Markup:
     ]
     return tag(
         "header",
-        tag("h1", tag("span", verdict.word, class_="word"), tag("span", "durability report")),
+        tag(
+            "h1",
+            tag("span", verdict.word, class_="word"),
+            tag("span", "durability report", class_="what"),
+        ),
         tag("p", _sentence(summary), class_="sentence"),
         fact_list(facts),
         class_=verdict.word,
@@ -142,7 +148,7 @@ def _sentence(summary: Summary) -> str:
     losses = f"{lost:,} of {_acknowledged(summary.fates):,} acknowledged writes were lost"
     refused = f", and {wrong:,} refused ones are there" if wrong else ""
     skipped = len(summary.archive.skipped)
-    left_out = f" {skipped:,} directories could not be used (below)." if skipped else ""
+    left_out = f" Directories left out, with the reason below: {skipped:,}." if skipped else ""
     return f"{red:,} of {len(runs):,} runs broke a promise; {losses}{refused}.{left_out}"
 
 
@@ -243,7 +249,7 @@ def _culprit_table(summary: Summary, out: Path) -> Markup | None:
         )
         for culprit in summary.culprits
     ]
-    title = f"The first {len(rows)} values that were lost, or are there although refused"
+    title = f"Values that were lost, or are there although refused (at most {CULPRITS_LIMIT})"
     return joined(tag("h3", title), table(_CULPRIT_COLUMNS, rows))
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from spark_reports.summary import Summary
 
-CULPRITS_LIMIT = 200
-
 Row = TypeVar("Row")
 
 
@@ -53,7 +51,15 @@ def summarize(
     """All numbers of the report. What is collected is one row a run, fault or group."""
     from spark_reports import availability, durability
     from spark_reports.ingest import read_tables
-    from spark_reports.summary import Culprit, Election, FateCount, Latency, Outage, Summary
+    from spark_reports.summary import (
+        CULPRITS_LIMIT,
+        Culprit,
+        Election,
+        FateCount,
+        Latency,
+        Outage,
+        Summary,
+    )
 
     tables = read_tables(session, archive.runs)
     progress("durability: every written value")

@@ -46,10 +46,15 @@ class SessionSettings:
 def open_session(settings: SessionSettings) -> "Iterator[SparkSession]":
     """A session that is stopped at the end; its files live in a directory removed with it.
 
+    Where a session is open already (a notebook), that one is used, and left open.
     Raises JavaNotFoundError.
     """
     from pyspark.sql import SparkSession
 
+    opened = SparkSession.getActiveSession()
+    if opened is not None:
+        yield opened
+        return
     with tempfile.TemporaryDirectory(prefix="kraft-chaos-spark-") as name:
         scratch = Path(name)
         # Workers are started as `python3` from the PATH unless told otherwise.

@@ -10,6 +10,7 @@ from spark_reports.archive import Archive, SealedRun
 _RULE_OF_THREE = 3.0
 _MILLION = 1_000_000
 
+CULPRITS_LIMIT = 200  # values named in a report; all are counted
 UNJUDGED = "not judged"
 VERDICT_WORDS = (*(verdict.word for verdict in Verdict), UNJUDGED)
 

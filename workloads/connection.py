@@ -1,7 +1,7 @@
 """The raw driver: a connection carries one request at a time and is closed at the first doubt.
 
-What matters to a history is whether a request may have been executed. `NotSentError`: surely not, no
-byte left. `LostError`: perhaps; it was sent, and no answer came. There is no third way to fail.
+What matters to a history is whether a request may have been executed. `NotSentError`: surely not,
+no byte left. `LostError`: perhaps; it was sent, and no answer came. There is no third way to fail.
 """
 
 import asyncio

@@ -108,7 +108,7 @@ def read_alter_answer(body: bytes) -> int:
 
 
 def read_describe_answer(body: bytes) -> tuple[int, int | None]:
-    """Error code and value of the register; None: nobody ever set it. Raises MalformedAnswerError."""
+    """Error code and value; None: nobody ever set it. Raises MalformedAnswerError."""
     reader = _Reader(body)
     reader.skip(4)  # throttle time
     reader.expect_one()

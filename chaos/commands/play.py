@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
 from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
 from chaos.commands.errors import OperatorError
@@ -26,11 +27,15 @@ from chaos.runtimes import RUNTIMES
 DEFAULT_NAME = "play"
 _LEADER_WITHIN_S = 15.0
 
+Found = TypeVar("Found")
 
-def up(name: str, *, nodes: int, target: str, runtime: str) -> int:
+
+def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
     """Bring a cluster up and leave it; says how to reach it."""
     progress = ConsoleProgress()
-    cluster = RUNTIMES[runtime].new(run_id=name, nodes=nodes, target=target, keep=True)
+    cluster = RUNTIMES[runtime].new(
+        run_id=name, nodes=nodes, target=target, keep=True, directory=out / name
+    )
     asyncio.run(_up(cluster, progress))
     progress.end()
     entries = [cluster.bootstrap[node] for node in cluster.nodes]
@@ -59,7 +64,7 @@ def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: 
     """Let a fault begin on a cluster that is up; it lasts until `heal`."""
     chosen = FAULTS[fault] if node is None else aimed_at(FAULTS[fault], NodeId(node))
     cluster = RUNTIMES[runtime].attach(name)
-    _require(cluster, chosen, node)
+    _require(cluster, chosen, node, RUNTIMES[runtime].why_lacking(cluster))
     hit = asyncio.run(_inject(cluster, chosen))
     _remember(out / name, fault, hit)
     where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
@@ -133,7 +138,7 @@ async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, Eviden
     return [(hit, await cure(cluster, hit)) for hit in hits]
 
 
-async def _with_probe[T](cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[T]]) -> T:
+async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[Found]]) -> Found:
     probe = QuorumProbe(driver_for(cluster))
     try:
         return await ask(probe)
@@ -141,12 +146,15 @@ async def _with_probe[T](cluster: Cluster, ask: Callable[[QuorumProbe], Awaitabl
         await probe.close()
 
 
-def _require(cluster: Cluster, fault: Fault, node: int | None) -> None:
+def _require(cluster: Cluster, fault: Fault, node: int | None, why: str) -> None:
     if node is not None and node not in cluster.nodes:
         raise OperatorError(f"no node {node}; there are {', '.join(map(str, cluster.nodes))}")
     missing = lacking(cluster, frozenset({need_of(fault)}))
     if missing:
-        raise OperatorError(f"this cluster cannot {missing[0]}\n  try: kraft-chaos doctor")
+        raise OperatorError(
+            f"cannot {missing[0]} here: {why or 'this cluster has no such power'}\n"
+            "  try: kraft-chaos doctor"
+        )
 
 
 # --- what is injected ---

@@ -3,13 +3,16 @@
 import asyncio
 import random
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.clock import MachineClock
-from chaos.commands.errors import UsageError
+from chaos.cluster.interface import Cluster
+from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.faults import lacking
 from chaos.progress import ConsoleProgress
 from chaos.rundir import new_run_directory, point_latest
 from chaos.runner import Runner, RunPlan
@@ -58,8 +61,12 @@ def run(arguments: RunArguments) -> int:
     progress = ConsoleProgress()
     progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
     progress.tell(f"  into {directory}")
-    judgement = asyncio.run(_run(plan, directory, clock, progress))
-    progress.end()
+    try:
+        judgement = asyncio.run(_run(plan, directory, clock, progress))
+    finally:
+        progress.end()
+        with suppress(OSError):
+            directory.rmdir()  # nothing was begun: it is still empty
     point_latest(directory)
     show = judgement_json if arguments.as_json else judgement_text
     sys.stdout.write(show(judgement, directory) + "\n")
@@ -81,8 +88,13 @@ async def _run(
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cluster = RUNTIMES[plan.runtime].new(
-            run_id=directory.name, nodes=plan.nodes, target=plan.target, keep=plan.keep
+            run_id=directory.name,
+            nodes=plan.nodes,
+            target=plan.target,
+            keep=plan.keep,
+            directory=directory,
         )
+        _require_powers(plan, cluster)
         runner = Runner(
             plan=plan,
             cluster=cluster,
@@ -92,6 +104,17 @@ async def _run(
             interrupt=interrupt,
         )
         return await runner.run()
+
+
+def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
+    """A story that cannot be told here is refused, never told as something weaker."""
+    missing = lacking(cluster, plan.scenario.needs)
+    if missing:
+        why = RUNTIMES[plan.runtime].why_lacking(cluster) or "this cluster has no such power"
+        raise OperatorError(
+            f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
+            f"  why not here: {why}\n  try: kraft-chaos doctor"
+        )
 
 
 def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: float) -> str:

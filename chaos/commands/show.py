@@ -8,11 +8,14 @@ from pathlib import Path
 from chaos.judging import PAGE, REPRO
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 
+_OUTCOMES = ("ok", "fail", "info")
+_LATENCIES = ("p50", "p99", "max")
+
 
 def judgement_text(judgement: Judgement, directory: Path) -> str:
     """The verdict, its numbers, its rows and where to read on."""
     lines = [
-        f"{judgement.verdict.word.upper()}  {judgement.sentence}",
+        judgement.sentence,
         *_statistics(judgement.statistics),
         *(_row(result) for result in judgement.results),
         *_witnesses(judgement.results),
@@ -31,17 +34,26 @@ def judgement_json(judgement: Judgement, directory: Path) -> str:
     return json.dumps(content, indent=2)
 
 
-def _statistics(statistics: Mapping[str, EventValue | float]) -> list[str]:
-    if not statistics:
+def _statistics(numbers: Mapping[str, EventValue | float]) -> list[str]:
+    """The numbers that a person wants at once; all of them are in `verdict.json`."""
+    if not numbers:
         return []
-    width = max(len(name) for name in statistics)
-    return ["", *(f"  {name:<{width}}  {_number(value)}" for name, value in statistics.items()), ""]
+    outcomes = ", ".join(f"{_number(numbers, f'operations_{end}')} {end}" for end in _OUTCOMES)
+    latencies = ", ".join(f"{p} {_number(numbers, f'latency_{p}_ms')} ms" for p in _LATENCIES)
+    return [
+        f"  operations  {outcomes}; {_number(numbers, 'ok_per_s')} ok/s",
+        f"  latency     {latencies}",
+        f"  elections   {_number(numbers, 'elections')}; longest time without a success "
+        f"{_number(numbers, 'longest_without_success_s')} s",
+        "",
+    ]
 
 
-def _number(value: EventValue | float) -> str:
+def _number(numbers: Mapping[str, EventValue | float], name: str) -> str:
+    value = numbers.get(name)
     if isinstance(value, bool) or value is None or isinstance(value, str):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+        return "-" if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
 def _row(result: CheckResult) -> str:

@@ -30,11 +30,12 @@ def _all_of(parts: Mapping[str, Evidence | None]) -> Evidence:
         for fact, value in part.facts.items() if part is not None else ():
             facts[f"{name} {fact}"] = value
     lacking = {name: part for name, part in parts.items() if part is None or not part.bit}
-    if lacking:
-        what = "; ".join(
-            f"{name}: {part.what if part is not None else 'no evidence'}"
-            for name, part in lacking.items()
-        )
-    else:
-        what = "; ".join(f"{name}: {part.what}" for name, part in parts.items() if part)
-    return Evidence(bit=not lacking, what=what, facts=facts)
+    return Evidence(bit=not lacking, what=_sentence(lacking or parts), facts=facts)
+
+
+def _sentence(parts: Mapping[str, Evidence | None]) -> str:
+    """Who said what; those who said the same are named together."""
+    said: dict[str, list[str]] = {}
+    for name, part in parts.items():
+        said.setdefault(part.what if part is not None else "no evidence", []).append(name)
+    return "; ".join(f"{', '.join(names)}: {what}" for what, names in said.items())

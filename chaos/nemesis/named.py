@@ -1,4 +1,4 @@
-"""Faults by name, for people who inject by hand: KIND-TARGET, `partition-leader`, `power-off-all`."""
+"""Faults by name, for people who inject by hand: `partition-leader`, `power-off-all`."""
 
 from dataclasses import replace
 

@@ -36,6 +36,8 @@ def test_a_good_run_without_faults_is_valid() -> None:
 
 
 PLANTED = {
+    "lost-write": (Verdict.INVALID, "durability"),
+    "two-leaders": (Verdict.INVALID, "Q2-one-leader-per-epoch"),
     "stale-read": (Verdict.INVALID, "linearizable"),
     "no-evidence": (Verdict.VOID, "faults-bit"),
 }

@@ -77,11 +77,14 @@ class FakeNode:
         self.requests = 0
         self.port = 0
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._writers: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
         self._awake = asyncio.Event()
         self._awake.set()
 
     async def start(self) -> None:
+        if self.status is not NodeStatus.OFF:
+            return
+        self._awake.set()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         self.status = NodeStatus.RUNNING
@@ -91,9 +94,12 @@ class FakeNode:
         if self._server is not None:
             self._server.close()
             self._server = None
+        self._awake.set()
+        serving = [task for task in self._writers.values() if task is not None]
         for writer in list(self._writers):
             writer.transport.abort()
-        self._awake.set()
+        if serving:
+            await asyncio.wait(serving)
 
     def pause(self) -> None:
         self.status = NodeStatus.PAUSED
@@ -104,7 +110,7 @@ class FakeNode:
         self._awake.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        self._writers[writer] = asyncio.current_task()
         try:
             while True:
                 size = int.from_bytes(await reader.readexactly(4), "big")
@@ -119,7 +125,7 @@ class FakeNode:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            self._writers.discard(writer)
+            del self._writers[writer]
             writer.close()
 
     def _answer(self, frame: bytes) -> bytes | None:
@@ -324,6 +330,7 @@ class FakeCluster:
         return {node: Evidence(bit=False, what="not on again yet") for node in nodes}
 
     async def power_evidence(self, node: NodeId) -> Evidence:
+        self._called(f"power_evidence {node}")
         what = "the canary is old" if self.bites else "the canary is new"
         return Evidence(bit=self.bites, what=what)
 

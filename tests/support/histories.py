@@ -139,7 +139,7 @@ class NodeTrace:
     def hwm(self, hwm: int, epoch: int, role: str = "leader") -> "NodeTrace":
         return self.emit("q.hwm", hwm=hwm, epoch=epoch, role=role)
 
-    def fetch(self, replica: int, offset: int, epoch: int, outcome: str = "ok") -> "NodeTrace":
+    def fetch(self, replica: int, offset: int, epoch: int, outcome: str = "valid") -> "NodeTrace":
         rest = {"replica_dir": f"dir-{replica}", "last_epoch": epoch, "outcome": outcome}
         return self.emit("q.fetch", replica=replica, offset=offset, epoch=epoch, **rest)
 

@@ -91,7 +91,8 @@ def synthetic_run(shape: Shape | None = None, violation: str | None = None) -> R
         gone = [row for row in rows["records"] if row["value"] == str(value) and row["node"] != 1]
         rows["records"] = [row for row in rows["records"] if row not in gone]
     elif violation == "two-leaders":
-        traces[-1].state("leader", 1, leader=traces[-1].node)
+        rival = traces[model.epoch % len(traces)]
+        rival.state("leader", model.epoch, leader=rival.node, log_end=len(model.log))
     elif violation == "no-evidence":
         faults[0] = {**faults[0], "bit": False, "evidence": "no byte was swallowed"}
     return make_run(

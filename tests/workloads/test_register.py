@@ -102,7 +102,7 @@ def test_nothing_listens_then_nothing_happened() -> None:
         for fake in cluster.fakes.values():
             await fake.stop()
         before = len(history.of("write", EventType.INFO))
-        await enough(history, "write", EventType.FAIL)
+        await enough(history, "write", EventType.FAIL, 2)
         assert len(history.of("write", EventType.INFO)) - before <= FAST.concurrency
 
     history = load(act)
