@@ -133,6 +133,7 @@ class Core:
 
     def on_timeout(self, now: Now) -> list[Output]:
         self.raft.log.begin_step()
+        self.controller.on_timeout(now)
         return self._finish(now)
 
     def on_shutdown(self, now: Now) -> list[Output]:
