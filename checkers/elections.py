@@ -44,6 +44,7 @@ def monotonic_epochs(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="no node's epoch went down",
+        algorithm="running maximum per disk over its processes",
     )
 
 
@@ -81,6 +82,7 @@ def one_leader_per_epoch(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
         holds="each had one leader",
+        algorithm="first claim per epoch, compared with every later one",
     )
 
 
@@ -142,6 +144,7 @@ def no_leader_again_after_restart(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="none was taken up again by a restarted process",
+        algorithm="first process per node and epoch",
     )
 
 

@@ -47,6 +47,7 @@ def quorum_high_watermark(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="it never went down",
+        algorithm="running maximum over epochs, against each epoch's first",
     )
 
 
@@ -72,6 +73,7 @@ def node_high_watermark(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="each rose, within the log it was reported with",
+        algorithm="replay of each process",
         gaps=gaps(found),
     )
 
@@ -124,6 +126,7 @@ def published_above_leader_change(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}",
         holds="each was published above the epoch's LeaderChange",
+        algorithm="first of each epoch, against its LeaderChange",
         gaps=gaps(found),
     )
 

@@ -56,6 +56,7 @@ def log_matching(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
         holds="the same epoch and offset held the same bytes everywhere",
+        algorithm="(epoch, offset) -> batch, intervals per epoch, prefixes of pairs of disks",
     )
 
 
@@ -145,6 +146,7 @@ def committed_agree(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="every node that committed one holds the same",
+        algorithm="replay of each replica's log into one ledger by offset",
         gaps=gaps(lives(run)),
     )
 
@@ -192,6 +194,7 @@ def leader_completeness(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="each had all that was committed before",
+        algorithm="replay of each replica's log; ledger against the log at each election",
         gaps=gaps(lives(run)),
     )
 
