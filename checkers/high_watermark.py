@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from checkers.conclusion import Violation, conclude
+from checkers.elections import leader_changes
 from checkers.history.run import Run
 from checkers.node_events import NEED, Life, NodeEvent, Process, gaps, lives, witness
 from checkers.verdict import CheckResult
@@ -109,11 +110,7 @@ def published_above_leader_change(run: Run) -> CheckResult:
     Where that record lies is read off the disks, or from the first batch that the leader
     appended. (Raft figure 8; KIP-595, KAFKA-12619)
     """
-    starts = {
-        row["epoch"]: row["offset"]
-        for row in run.tables["log_records"].to_pylist()
-        if row["type"] == "LeaderChange"
-    }
+    starts = {row["epoch"]: row["offset"] for row in leader_changes(run)}
     looked_at = 0
     violations: list[Violation] = []
     found = lives(run)
