@@ -71,7 +71,7 @@ _CHECK_COLUMNS = (
     ("looked at", "number"),
     ("violations", "number"),
     ("what it says", "wide"),
-    ("algorithm", ""),
+    ("algorithm", "middling"),
     ("time", "number"),
 )
 

@@ -71,3 +71,11 @@ def answered(container: Container, host: str, port: int) -> bool:
     """Whether that address answers when asked from inside a node."""
     status, _ = container.exec_run(["python3", "-c", ASK, host, str(port)])
     return bool(status == 0)
+
+
+def said_in(container: Container, *command: str) -> bytes:
+    """What a command printed inside a node; it must succeed."""
+    status, output = container.exec_run(list(command))
+    assert status == 0, output
+    assert isinstance(output, bytes)
+    return output

@@ -28,6 +28,7 @@ from tests.container.clusters import (
     cluster_of_stand_ins,
     containers_of,
     run,
+    said_in,
 )
 
 pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
@@ -144,8 +145,7 @@ def test_a_power_cut_forgets_what_was_not_synced(
     cluster: PoweredDockerCluster, mode: PowerCutMode
 ) -> None:
     with containers_of(NAME) as nodes:
-        status, said = nodes[ONE].exec_run(["python3", "-c", WRITE])
-        assert status == 0, said
+        said_in(nodes[ONE], "python3", "-c", WRITE)
     before = run(cluster.power_off([ONE], mode))[ONE]
     assert not before.bit  # nobody has looked at the canary yet
     assert run(cluster.status(ONE)) is NodeStatus.OFF
@@ -153,7 +153,7 @@ def test_a_power_cut_forgets_what_was_not_synced(
     evidence = run(cluster.power_evidence(ONE))
     assert evidence.bit, evidence
     with containers_of(NAME) as nodes:
-        assert nodes[ONE].exec_run(["cat", "/data/synced"]).output == b"kept"
+        assert said_in(nodes[ONE], "cat", "/data/synced") == b"kept"
         remembered = nodes[ONE].exec_run(["cat", "/data/unsynced"]).output
     assert remembered != b"lost" * 102400
     assert asks(2, 1)
@@ -199,7 +199,7 @@ def test_it_has_every_power_that_scenarios_ask_for(cluster: PoweredDockerCluster
 
 def test_nodes_have_no_privileges(cluster: PoweredDockerCluster) -> None:
     with containers_of(NAME) as nodes:
-        status = nodes[ONE].exec_run(["cat", "/proc/1/status"]).output.decode()
+        status = said_in(nodes[ONE], "cat", "/proc/1/status").decode()
         ports = cluster._parts.proxy.attrs["HostConfig"]["PortBindings"]
     words = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert words["Uid"].split() == ["10001"] * 4

@@ -116,13 +116,16 @@ def test_a_kept_cluster_is_found_again_and_never_reaped() -> None:
             assert found.bootstrap == cluster.bootstrap
             assert run(found.heal([Link(ONE, TWO)]))[Link(ONE, TWO)].bit
             run(found.power_off([TWO]))
+            found.let_go()
             assert run(cluster.status(TWO)) is NodeStatus.OFF
             again = DockerCluster.attach(name, target=StandIn())
             assert isinstance(again, PoweredDockerCluster)
             run(again.start(TWO))
             assert run(again.power_evidence(TWO)).bit
+            twin = DockerCluster.new(run_id=name, nodes=3, target=StandIn())
             with pytest.raises(ClusterError, match="already"):
-                run(DockerCluster.new(run_id=name, nodes=3, target=StandIn()).create())
+                run(twin.create())
+            twin.let_go()
             run(again.destroy())
             assert not left_of(client, name)
         with pytest.raises(ClusterError, match="no cluster"):

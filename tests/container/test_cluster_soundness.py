@@ -5,11 +5,14 @@ stops all processes first (`fault-injection` 2.2). Repeat with more cuts on any 
 """
 
 import threading
+from typing import Any
 
+import docker
 import pytest
 from docker.models.containers import Container
 
-from tests.container.clusters import ONE, cluster_of_stand_ins, containers_of, run
+from chaos.setup import docker_engine
+from tests.container.clusters import ONE, cluster_of_stand_ins, containers_of, run, said_in
 
 pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
 CUTS = 6
@@ -34,10 +37,11 @@ for number in range(4):
 class Acknowledged:
     """What the writers said, read by a thread until the node is gone."""
 
-    def __init__(self, container: Container, cut: int) -> None:
-        _, self._output = container.exec_run(
-            ["python3", "-c", WRITER, str(cut)], stream=True, demux=False
-        )
+    def __init__(self, client: docker.DockerClient, container: Container, cut: int) -> None:
+        command = ["python3", "-c", WRITER, str(cut)]
+        begun = client.api.exec_create(container.id or "", command, tty=True)
+        # A file object over the connection; both hang on the library's response.
+        self._output: Any = client.api.exec_start(begun["Id"], tty=True, socket=True)
         self._enough = threading.Event()
         self._text = b""
         self._thread = threading.Thread(target=self._read)
@@ -49,30 +53,33 @@ class Acknowledged:
     def last(self) -> dict[int, int]:
         """The last record that each writer acknowledged."""
         self._thread.join(30)
+        self._output._sock.close()
+        self._output._response.close()
         lines = self._text[: self._text.rfind(b"\n")].splitlines()
         pairs = [line.split() for line in lines]
         return {int(writer): int(count) for writer, count in pairs}
 
     def _read(self) -> None:
-        for piece in self._output:
+        while piece := self._output.read(4096):
             self._text += piece
             if self._text.count(b"\n") >= ACKNOWLEDGED_BEFORE_THE_CUT:
                 self._enough.set()
 
 
 def test_no_acknowledged_record_is_lost() -> None:
-    with cluster_of_stand_ins("sound") as cluster:
-        for cut in range(CUTS):
-            with containers_of("sound") as nodes:
-                writers = Acknowledged(nodes[ONE], cut)
+    client = docker_engine.connect()
+    try:
+        with cluster_of_stand_ins("sound") as cluster, containers_of("sound") as nodes:
+            for cut in range(CUTS):
+                writers = Acknowledged(client, nodes[ONE], cut)
                 writers.wait()
                 run(cluster.power_off([ONE]))
                 acknowledged = writers.last()
-            run(cluster.start(ONE))
-            assert run(cluster.power_evidence(ONE)).bit
-            with containers_of("sound") as nodes:
+                run(cluster.start(ONE))
+                assert run(cluster.power_evidence(ONE)).bit
                 for writer, count in acknowledged.items():
-                    wanted = f"/data/log-{cut}-{writer}"
-                    kept = nodes[ONE].exec_run(["cat", wanted]).output.splitlines()
+                    kept = said_in(nodes[ONE], "cat", f"/data/log-{cut}-{writer}").splitlines()
                     assert len(kept) > count, f"cut {cut}: record {count} of writer {writer}"
                     assert int(kept[count]) == count
+    finally:
+        client.close()

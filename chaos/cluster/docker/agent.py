@@ -1,8 +1,7 @@
-"""The harness's end of the disk agent: JSON lines over the container's stdin and stdout."""
+"""The harness's end of the disk agent: JSON lines over the program's stdin and stdout."""
 
 import itertools
 import json
-import os
 import socket
 import struct
 import threading
@@ -17,6 +16,7 @@ from chaos.cluster.docker.labels import Role, RunLabels
 
 CAPABILITIES = ["SYS_ADMIN", "SYS_PTRACE", "MKNOD", "NET_ADMIN"]
 DEVICES = ["b 7:* rwm", "c 10:237 rwm"]  # loop devices and /dev/loop-control
+PROGRAM = ["python3", "-u", "/agent_program.py"]
 ANSWER_WITHIN_S = 30.0
 FRAME = struct.Struct(">BxxxL")  # the engine's header before each piece of output
 
@@ -32,9 +32,9 @@ class Agent:
 
     def __init__(self, container: Container) -> None:
         self.container = container
-        self._ids = (f"{os.getpid()}-{number}" for number in itertools.count())
+        self._ids = itertools.count()
         self._lock = threading.Lock()
-        self._socket, self._response = _attach(container)
+        self._socket, self._response = _converse(container)
         self._stdout = b""
         self._raw = b""
 
@@ -47,7 +47,6 @@ class Agent:
             image,
             name=labels.name("agent"),
             labels=labels.labels(Role.AGENT),
-            stdin_open=True,
             network_mode="none",
             pid_mode="host",
             cap_add=CAPABILITIES,
@@ -87,8 +86,8 @@ class Agent:
         self._socket.close()
         self._response.close()
 
-    def _answer(self, request_id: str) -> dict[str, object]:
-        """The next line with our id: others may be attached to the same agent."""
+    def _answer(self, request_id: int) -> dict[str, object]:
+        """The next line with this id: an answer that came too late may precede it."""
         while True:
             line, found, rest = self._stdout.partition(b"\n")
             if found:
@@ -103,7 +102,7 @@ class Agent:
         """Take the engine's frames apart; what is no stdout only shows in the container's log."""
         piece = self._socket.recv(1 << 16)
         if not piece:
-            raise ConnectionError("its container has ended")
+            raise ConnectionError("its program has ended")
         self._raw += piece
         while len(self._raw) >= FRAME.size:
             stream, size = FRAME.unpack_from(self._raw)
@@ -114,9 +113,17 @@ class Agent:
             self._raw = self._raw[FRAME.size + size :]
 
 
-def _attach(container: Container) -> tuple[socket.socket, Closeable]:
-    """The connection to a container's stdin and stdout, and what must be closed with it."""
-    wrapped = container.attach_socket(params={"stdin": 1, "stdout": 1, "stream": 1})
+def _converse(container: Container) -> tuple[socket.socket, Closeable]:
+    """A conversation with the agent's program, and what must be closed with it.
+
+    An exec of our own, not an attachment to the container: the engine shares those among all who
+    attach, and one that leaves may take the others with it.
+    """
+    api = container.client.api if container.client else None
+    if api is None:
+        raise ClusterError("the disk agent's container is not on an engine")
+    begun = api.exec_create(container.id or "", PROGRAM, stdin=True)
+    wrapped = api.exec_start(begun["Id"], socket=True)
     # A local engine's socket comes wrapped into a file object that can only be read, and both hang
     # on the response by which the library got them.
     connection = cast("socket.socket", getattr(wrapped, "_sock", wrapped))

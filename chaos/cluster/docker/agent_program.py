@@ -21,7 +21,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -302,19 +301,26 @@ def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
 
 # What a cluster must know of itself when another process attaches to it
 
-MEMORY: dict[str, str] = {}
+MEMORY = DISKS / "memory.json"
 
 
 def remember(key: str, value: str) -> None:
     """Keep a word for as long as the cluster lives; an empty one is forgotten."""
-    if value:
-        MEMORY[key] = value
-    else:
-        MEMORY.pop(key, None)
+    with MEMORY.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        words = {**json.loads(file.read() or "{}"), key: value}
+        file.truncate(0)
+        json.dump({key: word for key, word in words.items() if word}, file)
 
 
 def recall(prefix: str) -> dict[str, str]:
-    return {key: value for key, value in MEMORY.items() if key.startswith(prefix)}
+    if not MEMORY.exists():
+        return {}
+    with MEMORY.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        words = json.loads(file.read() or "{}")
+    return {key: word for key, word in words.items() if key.startswith(prefix)}
 
 
 # Whether all this works here
@@ -384,18 +390,10 @@ def answer(line: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Serve until stdin ends. Requests overlap: a slow one of one client holds up no other."""
-    writing = threading.Lock()
-
-    def serve(line: str) -> None:
-        reply = json.dumps(answer(line))
-        with writing:
-            sys.stdout.write(reply + "\n")
-            sys.stdout.flush()
-
+    """Serve until stdin ends."""
     for line in sys.stdin:
-        if line.strip():
-            threading.Thread(target=serve, args=(line,), daemon=True).start()
+        sys.stdout.write(json.dumps(answer(line)) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

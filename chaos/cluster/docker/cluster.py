@@ -109,6 +109,7 @@ class DockerCluster:
         labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
         if not left_of(client, run_id):
             names = ", ".join(kept(client)) or "none is"
+            client.close()
             raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
         parts = Assembly(client, images_of(client), labels, target).find()
         if parts is None:
@@ -151,6 +152,13 @@ class DockerCluster:
 
     async def destroy(self) -> None:
         await asyncio.to_thread(self._destroy)
+
+    def let_go(self) -> None:
+        """Close what this process holds of a cluster that stays up."""
+        self._gate.close()
+        if self._parts_or_none is not None and self._parts_or_none.agent is not None:
+            self._parts_or_none.agent.close()
+        self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:
         return await self._gate.run(self._kill, node)
@@ -197,11 +205,9 @@ class DockerCluster:
     def _destroy(self) -> None:
         self._gate.close()
         demolish(self._client, self._labels.run_id, self._images.agent)
-        if self._parts_or_none is not None and self._parts_or_none.agent is not None:
-            self._parts_or_none.agent.close()
         self._lock.acquire()  # that of a kept cluster is held by nobody
         self._lock.release()
-        self._client.close()
+        self.let_go()
 
     def _container(self, node: NodeId) -> Container:
         """With what the engine knows of it now."""
