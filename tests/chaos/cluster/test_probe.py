@@ -13,7 +13,11 @@ async def asked(serve: Serve) -> bool:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        return await answers(Address("127.0.0.1", port), timeout_s=0.5)
+        answered = await answers(Address("127.0.0.1", port), timeout_s=0.5)
+        serving = asyncio.all_tasks() - {asyncio.current_task()}
+        if serving:
+            await asyncio.wait(serving, timeout=1.0)
+    return answered
 
 
 async def kafka(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -21,15 +25,18 @@ async def kafka(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     body = frame[4:8] + bytes(6)
     writer.write(len(body).to_bytes(4, "big") + body)
     writer.close()
+    await writer.wait_closed()
 
 
 async def proxy_before_a_dead_node(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.close()
+    await writer.wait_closed()
 
 
 async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read()
     writer.close()
+    await writer.wait_closed()
 
 
 def test_who_answers_answers() -> None:
