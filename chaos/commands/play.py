@@ -8,8 +8,8 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -41,8 +41,15 @@ class Ground:
     def directory(self) -> Path:
         return self.out / self.name
 
-    def attach(self) -> Cluster:
-        return RUNTIMES[self.runtime].attach(self.name)
+    @contextmanager
+    def attached(self) -> Iterator[Cluster]:
+        """The cluster, while it is needed; it stays up."""
+        runtime = RUNTIMES[self.runtime]
+        cluster = runtime.attach(self.name)
+        try:
+            yield cluster
+        finally:
+            runtime.let_go(cluster)
 
 
 def up(ground: Ground, *, nodes: int, target: str) -> int:
@@ -52,9 +59,12 @@ def up(ground: Ground, *, nodes: int, target: str) -> int:
     cluster = RUNTIMES[ground.runtime].new(
         run_id=name, nodes=nodes, target=target, keep=True, directory=ground.directory
     )
-    asyncio.run(_up(cluster, progress))
-    progress.end()
-    entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    try:
+        asyncio.run(_up(cluster, progress))
+        entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    finally:
+        progress.end()
+        RUNTIMES[ground.runtime].let_go(cluster)
     bootstrap = ",".join(f"{entry.host}:{entry.port}" for entry in entries)
     sys.stdout.write(
         f"cluster {name} is up: {cluster.version}, {len(entries)} controllers\n"
@@ -70,7 +80,8 @@ def up(ground: Ground, *, nodes: int, target: str) -> int:
 def down(ground: Ground) -> int:
     """Remove a cluster that is up, and what was injected into it."""
     progress = ConsoleProgress()
-    asyncio.run(ground.attach().destroy())
+    with ground.attached() as cluster:
+        asyncio.run(cluster.destroy())
     _forget(ground.directory)
     progress.tell(f"cluster {ground.name} is gone")
     return 0
@@ -79,9 +90,9 @@ def down(ground: Ground) -> int:
 def inject_fault(ground: Ground, fault: str, *, node: int | None) -> int:
     """Let a fault begin on a cluster that is up; it lasts until `heal`."""
     chosen = FAULTS[fault] if node is None else aimed_at(FAULTS[fault], NodeId(node))
-    cluster = ground.attach()
-    _require(cluster, chosen, node, RUNTIMES[ground.runtime].why_lacking(cluster))
-    hit = asyncio.run(_inject(cluster, chosen))
+    with ground.attached() as cluster:
+        _require(cluster, chosen, node, RUNTIMES[ground.runtime].why_lacking(cluster))
+        hit = asyncio.run(_inject(cluster, chosen))
     _remember(ground.directory, fault, hit)
     where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
     sys.stdout.write(f"{chosen.kind}: {'links' if hit.links else 'node'} {where}\n")
@@ -100,7 +111,8 @@ def heal(ground: Ground) -> int:
     if not hits:
         sys.stdout.write(f"nothing is injected into {ground.name}\n")
         return 0
-    found = asyncio.run(_heal(ground.attach(), list(reversed(hits))))
+    with ground.attached() as cluster:
+        found = asyncio.run(_heal(cluster, list(reversed(hits))))
     _forget(ground.directory)
     for hit, evidence in found:
         sys.stdout.write(f"{hit.fault.kind} healed: {_said(evidence)}\n")

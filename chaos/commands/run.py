@@ -105,7 +105,11 @@ async def _run(
             progress=progress,
             interrupt=interrupt,
         )
-        return await runner.run()
+        try:
+            return await runner.run()
+        finally:
+            if plan.keep:
+                RUNTIMES[plan.runtime].let_go(cluster)
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:

@@ -161,8 +161,9 @@ class DockerCluster:
         await asyncio.to_thread(self._destroy)
 
     def let_go(self) -> None:
-        """Close what this process holds of a cluster that stays up."""
+        """Close what this process holds of a cluster that stays up, its lock included."""
         self._gate.close()
+        self._lock.release()
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
         self._client.close()
@@ -216,7 +217,6 @@ class DockerCluster:
         if not self._name_is_anothers:
             demolish(self._client, self._labels.run_id, self._images.agent)
             self._lock.acquire()  # that of a kept cluster is held by nobody
-        self._lock.release()
         self.let_go()
 
     def _container(self, node: NodeId) -> Container:
