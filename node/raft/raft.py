@@ -190,9 +190,8 @@ class Raft:
             case Follower() as role:
                 return role.fetch_deadline_ns
             case Leader() as role:
-                begin = [due for due in role.begin_due_ns.values() if due > self._polled_ns]
-                check = NEVER_NS if len(self.quorum.voters) == 1 else role.check_quorum_deadline_ns
-                return min([check, *begin])
+                due = [role.check_quorum_deadline_ns, *role.begin_due_ns.values()]
+                return min((at for at in due if at > self._polled_ns), default=NEVER_NS)
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any."""
