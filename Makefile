@@ -38,7 +38,9 @@ integration: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "container or spark or browser"
 
-test: lint unit integration
+# Times itself, for `make bench`.
+test: .venv/test.stamp
+	@.ci/timed-test
 
 bench: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

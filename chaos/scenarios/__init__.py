@@ -1,0 +1,14 @@
+"""The stories, one module each.
+
+`CATALOGUE` is the one place that lists them, in the order in which a reader should meet them.
+"""
+
+from chaos.scenario import Scenario
+from chaos.scenarios.baseline import BASELINE
+from chaos.scenarios.kill_leader import KILL_LEADER
+from chaos.scenarios.partition_leader import PARTITION_LEADER
+from chaos.scenarios.power_off import POWER_OFF
+
+CATALOGUE: dict[str, Scenario] = {
+    scenario.name: scenario for scenario in (BASELINE, PARTITION_LEADER, KILL_LEADER, POWER_OFF)
+}

@@ -28,7 +28,9 @@ class RunInfo:
     started_mono_ns: int
     duration_ns: int = 0
     finished: bool = False
+    trouble: str = ""  # what kept the run from its end, or its clean-up from being complete
     expects_faults: bool = True
+    timings_s: Mapping[str, float] = field(default_factory=dict)  # how long each phase took
     command: str = ""  # the one line that runs it again
 
 

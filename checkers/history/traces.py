@@ -1,5 +1,13 @@
 """The reader's side of the nodes' trace lines (`node.trace` writes them; a test compares)."""
 
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from checkers.history.tables import NODE_EVENTS
+
 COMMON_FIELDS = ("ev", "node", "dir", "inc", "seq", "mono", "wall")
 
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
@@ -16,3 +24,143 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.active": ("epoch", "offset"),
     "c.resign": ("epoch",),
 }
+
+# Columns whose field has another name on the line.
+_RENAMED = {
+    "role": "state",
+    "voted_dir": "voted_directory",
+    "end": "log_end",
+    "last_epoch": "log_epoch",
+    "replica_dir": "replica_directory",
+    "candidate": "replica",
+    "candidate_dir": "replica_directory",
+}
+_COLUMNS: list[str] = NODE_EVENTS.names
+_POSITION = {name: position for position, name in enumerate(_COLUMNS)}
+_FIRST_FIELD = _POSITION["event"] + 1
+_DETAIL = _POSITION["detail"]
+_OUTCOMES = {True: "granted", False: "refused"}
+
+Value = object
+Row = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """The trace lines found in a log, and what was no trace line.
+
+    `prose` counts lines that are no JSON object; `damaged` names those that began as one and
+    are broken: a node that died while it wrote leaves one, with its last words lost.
+    """
+
+    table: pa.Table
+    prose: int
+    damaged: tuple[str, ...]
+
+
+def parse_trace_lines(lines: Iterable[str | bytes], started_mono_ns: int) -> pa.Table:
+    """NODE_EVENTS from one node's log, in the order of the lines. See `parse_traces`."""
+    return parse_traces(lines, started_mono_ns).table
+
+
+def parse_traces(lines: Iterable[str | bytes], started_mono_ns: int) -> Traces:
+    """Read a node's log; `started_mono_ns` becomes the zero of `t`.
+
+    An event that we do not know is kept under its name, with its fields in `detail`. A line whose
+    head was torn off by a crash and which goes on with the next process's first line gives that
+    first line, and counts as damaged.
+    """
+    rows: list[Row] = []
+    damaged: list[str] = []
+    prose = 0
+    for number, line in enumerate(lines, start=1):
+        text = line.decode(errors="replace") if isinstance(line, bytes) else line
+        if not text.lstrip().startswith("{"):
+            prose += bool(text.strip())
+            continue
+        row, whole = _parse_line(text, started_mono_ns)
+        if row is not None:
+            rows.append(row)
+        if not whole:
+            damaged.append(f"line {number}: {text.strip()[:80]}")
+    table, refused = _table(rows)
+    return Traces(table=table, prose=prose, damaged=(*damaged, *refused))
+
+
+def _parse_line(text: str, started_mono_ns: int) -> tuple[Row | None, bool]:
+    """The row of a line, and whether the line was whole."""
+    row = _row(_object(text), started_mono_ns)
+    if row is not None:
+        return row, True
+    again = text.rfind('{"ev"', 1)
+    return (_row(_object(text[again:]), started_mono_ns) if again > 0 else None), False
+
+
+def _object(text: str) -> dict[str, Value] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _row(line: dict[str, Value] | None, started_mono_ns: int) -> Row | None:
+    if line is None:
+        return None
+    try:
+        event, mono = line.pop("ev"), line.pop("mono")
+        head = (line.pop("node"), line.pop("dir"), line.pop("inc"), line.pop("seq"))
+    except KeyError:
+        return None
+    if not (isinstance(mono, int) and isinstance(event, str)):
+        return None
+    line.pop("wall", None)
+    return _fill(
+        [*head, mono - started_mono_ns, event, *[None] * (_DETAIL + 1 - _FIRST_FIELD)], line
+    )
+
+
+def _fill(row: list[Value], fields: dict[str, Value]) -> Row:
+    known = TRACE_FIELDS.get(str(row[_FIRST_FIELD - 1]), ())
+    detail = {}
+    for name, value in fields.items():
+        position = _POSITION.get(_RENAMED.get(name, name), 0) if name in known else 0
+        if name == "granted":
+            row[_POSITION["outcome"]] = _OUTCOMES.get(bool(value))
+        elif position >= _FIRST_FIELD:
+            row[position] = value
+        else:
+            detail[name] = value
+    if detail:
+        row[_DETAIL] = json.dumps(detail, sort_keys=True)
+    return tuple(row)
+
+
+def _table(rows: list[Row]) -> tuple[pa.Table, list[str]]:
+    """The rows as NODE_EVENTS; a row with a value of another type is refused, the others kept."""
+    try:
+        return _typed(rows), []
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        pass
+    kept, refused = [], []
+    for row in rows:
+        try:
+            _typed([row])
+            kept.append(row)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            refused.append(f"{row[_FIRST_FIELD - 1]}: {error}"[:120])
+    return _typed(kept), refused
+
+
+def _typed(rows: list[Row]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
+    arrays = [
+        pa.array(column, type=field.type)
+        for column, field in zip(columns, NODE_EVENTS, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=NODE_EVENTS)
+
+
+def fields_of(detail: str | None) -> Mapping[str, Value]:
+    """The fields of a row's `detail`; none where there is no detail."""
+    return (_object(detail) or {}) if detail else {}

@@ -1,0 +1,14 @@
+"""The page of one run: what was judged, what was done to the cluster, and how it went.
+
+`render_page` is a pure function of the sealed run and its judgement. The page needs no script and
+loads nothing: charts are inline SVG, drawn from bins and never from raw operations, so a run of any
+length gives a page of well under 1 MB. It is made for failing, void and broken-off runs as well: a
+red run without a page is the one case in which somebody needs it.
+
+Strings that come from nodes, clients or files reach the page through `markup`, which escapes all
+that is not markup of our own.
+"""
+
+from checkers.page.render import render_page
+
+__all__ = ["render_page"]

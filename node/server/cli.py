@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from node.config import NodeConfig
 from node.ids import NodeId, ReplicaKey, parse_uuid
@@ -14,7 +14,6 @@ from node.messages import Endpoint
 from node.server.config import ConfigError, read_settings
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk
-from node.storage.bootstrap import VoterSet
 from node.storage.errors import StorageError
 from node.storage.format import format_log_directory
 
@@ -43,7 +42,7 @@ example:
 """
 
 
-Commands = "argparse._SubParsersAction[Parser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 0  # whoever read our output has seen enough
     except Refusal as refusal:
         code = _say(str(refusal), refusal.code)
     except ConfigError as error:
@@ -67,7 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except OSError as error:
         what = f"error: {error.strerror or error}\n  {error.filename or ''}\n  try: mend that"
         code = _say(what, FAILED)
-    sys.stdout.flush()
     sys.stderr.flush()
     # Threads that still resolve a name must not hold the process up.
     os._exit(code)
@@ -128,7 +129,9 @@ def _add_start(commands: Commands) -> None:
 
 def _add_quorum(commands: Commands) -> None:
     parser = _command(commands, "quorum", "ask the leader about its quorum", QUORUM_EXAMPLE)
-    parser.add_argument("--bootstrap", required=True, type=_address, metavar="HOST:PORT")
+    parser.add_argument(
+        "--bootstrap", required=True, type=_addresses, metavar="HOST:PORT,...", help="controllers"
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     describe = _command(actions, "describe", "leader, voters and their lag", QUORUM_EXAMPLE)
     describe.add_argument("--replication", action="store_true", help="one line a replica")
@@ -146,6 +149,10 @@ def _address(text: str) -> tuple[str, int]:
     if not (host and colon and port.isdigit() and int(port) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
+
+
+def _addresses(text: str) -> list[tuple[str, int]]:
+    return [_address(entry.strip()) for entry in text.split(",")]
 
 
 def _controllers(text: str) -> list[tuple[ReplicaKey, str, int]]:
@@ -175,7 +182,7 @@ def _config(path: Path) -> NodeConfig:
 def _format(options: argparse.Namespace) -> int:
     config = _config(options.config)
     listener = config.advertised[0].name
-    voters: VoterSet = tuple(
+    voters = tuple(
         (key, (Endpoint(name=listener, host=host, port=port),))
         for key, host, port in options.initial_controllers
     )
@@ -225,7 +232,7 @@ def _start(options: argparse.Namespace) -> int:
 def _describe_quorum(options: argparse.Namespace) -> int:
     from node.server.quorum import ask_leader, replication_lines, status_lines
 
-    quorum = ask_leader(*options.bootstrap)
+    quorum = ask_leader(options.bootstrap)
     for line in (replication_lines if options.replication else status_lines)(quorum):
         print_line(line)
     return 0
@@ -234,10 +241,7 @@ def _describe_quorum(options: argparse.Namespace) -> int:
 def _dump_log(options: argparse.Namespace) -> int:
     from node.server.dump_log import dump
 
-    for file in options.files:
-        for line in dump(file):
-            print_line(line)
-    return 0
+    return dump(options.files, sys.stdout)
 
 
 def print_line(text: str) -> None:

@@ -1,6 +1,8 @@
-"""`kraft-node quorum describe`: what the leader says of its quorum, as kafka-metadata-quorum does."""
+"""`kraft-node quorum describe`: what the leader says of its quorum, in Kafka's form."""
 
 import json
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.errors import ErrorCode
@@ -14,6 +16,7 @@ from node.messages import (
 )
 from node.server.client import Client
 from node.server.outcome import Refusal
+from node.wire import MalformedFrame
 
 CONTROLLERS = 2
 
@@ -24,42 +27,52 @@ class Quorum:
     answer: DescribeQuorumResponse
 
 
-def ask_leader(host: str, port: int) -> Quorum:
-    """Ask any controller for the leader, and the leader for the quorum.
+Address = tuple[str, int]
 
-    The leader is reached by the listener that the question came in by, at its advertised address.
-    Raises Refusal.
+
+def ask_leader(bootstrap: Sequence[Address]) -> Quorum:
+    """The leader's own account, whichever controllers are asked. Raises Refusal.
+
+    Every bootstrap address may be the leader's. If none is, the address is tried under which the
+    asked ones know the leader; they may know its inner one only.
     """
-    where = f"at {host}:{port}"
-    try:
-        with Client(host, port) as client:
-            cluster = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
-        assert isinstance(cluster, DescribeClusterResponse)
-        leaders = [member for member in cluster.members if member.id == cluster.controller]
-        if not leaders:
-            raise Refusal(
-                what="the quorum has no leader now",
-                where=f"{where}; {len(cluster.members)} controllers are known",
-                next_step=f"again in a moment: kraft-node quorum --bootstrap {host}:{port} describe",
-            )
-        where = f"at {leaders[0].host}:{leaders[0].port}, the leader"
-        with Client(leaders[0].host, leaders[0].port) as client:
-            answer = client.ask(DescribeQuorumRequest())
-    except OSError as error:
-        raise Refusal(
-            what=f"no answer: {error}",
-            where=where,
-            next_step="is the node up, and is this its advertised address? kraft-node start -c FILE",
-        ) from error
+    to_ask = deque(bootstrap)
+    asked: list[Address] = []
+    reasons: list[str] = []
+    while to_ask:
+        address = to_ask.popleft()
+        asked.append(address)
+        try:
+            answer = _ask(address)
+        except (OSError, MalformedFrame) as error:
+            reasons.append(f"{_text(address)}: {error}")
+            continue
+        if isinstance(answer, Quorum):
+            return answer
+        reasons.append(f"{_text(address)}: not the leader")
+        to_ask += [named for named in answer if named not in asked and named not in to_ask]
+    again = f"kraft-node quorum --bootstrap {_text(bootstrap[0])} describe"
+    raise Refusal(
+        what="no leader answered",
+        where="; ".join(reasons),
+        next_step=f"again in a moment: {again}",
+    )
+
+
+def _ask(address: Address) -> Quorum | list[Address]:
+    """The quorum if this is the leader, else where it says that the leader is."""
+    with Client(*address) as client:
+        answer = client.ask(DescribeQuorumRequest())
+        cluster = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
     assert isinstance(answer, DescribeQuorumResponse)
-    error_code = answer.top_error or answer.error
-    if error_code is not ErrorCode.NONE:
-        raise Refusal(
-            what=f"the node refused: {error_code.name} ({error_code.value})",
-            where=where,
-            next_step=f"again in a moment: kraft-node quorum --bootstrap {host}:{port} describe",
-        )
-    return Quorum(cluster_id=cluster.cluster_id, answer=answer)
+    assert isinstance(cluster, DescribeClusterResponse)
+    if ErrorCode.NONE is answer.top_error is answer.error:
+        return Quorum(cluster_id=cluster.cluster_id, answer=answer)
+    return [(m.host, m.port) for m in cluster.members if m.id == cluster.controller]
+
+
+def _text(address: Address) -> str:
+    return f"{address[0]}:{address[1]}"
 
 
 def status_lines(quorum: Quorum) -> list[str]:

@@ -150,7 +150,6 @@ def _node(config: NodeConfig, found: Recovered) -> Node:
         election=found.election,
         log=found.log,
         rng=random.Random(),
-        now=read_clocks(),
     )
 
 

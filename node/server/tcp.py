@@ -22,8 +22,12 @@ class Connections:
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
-        self._open: dict[ConnectionId, "Connection"] = {}
+        self._open: dict[ConnectionId, Connection] = {}
         self._next = 1
+
+    def __len__(self) -> int:
+        """How many are open."""
+        return len(self._open)
 
     def accept(self, listener: str) -> "Connection":
         connection = Connection(ConnectionId(self._next), listener, self)

@@ -1,0 +1,17 @@
+"""What a node keeps, and how it finds it again after the power went.
+
+    meta.properties                  which cluster, node and disk this is; written last by `format`
+    bootstrap.checkpoint             the metadata records that a new cluster begins with
+    __cluster_metadata-0/
+        quorum-state                 epoch, leader and vote; replaced whole before anybody is told
+        00000000000000000000.log     the metadata log: record batches, rolled by size
+        leader-epoch-checkpoint      where each epoch begins in it
+        partition.metadata           the topic's id
+        0...0-0...0.checkpoint       the voter set that the quorum was formatted with
+
+`disk` is the seam: everything here runs over a real directory and over a simulated disk that
+forgets what was not flushed. Two kinds of durability meet. Small files are replaced: the old or the
+new content is there, whole. The log is appended to and flushed: what was flushed is there, what was
+not may be gone, or gone in parts, and `recovery` tells the one from the other before the node says
+a word. What it cannot explain by a power cut it refuses (`errors`), and never repairs.
+"""

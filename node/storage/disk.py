@@ -3,6 +3,10 @@
 The server implements it over a real file system, the simulator over a page cache that forgets.
 Paths are relative to the log directory, with `/` between parts. Every method may raise OSError;
 nobody in `node` catches it: a node whose disk fails stops.
+
+What a power cut may take: of a file, whatever was appended or cut since its last `flush`, in any
+part and order of pages. What it may not: a name that `open`, `make_directory`, `replace` or
+`remove` returned about.
 """
 
 from typing import Protocol
@@ -19,7 +23,8 @@ class File(Protocol):
     def read(self, position: int, length: int) -> bytes:
         """Up to `length` bytes; fewer at the end of the file."""
 
-    def truncate(self, size: int) -> None: ...
+    def truncate(self, size: int) -> None:
+        """Cut to `size` bytes, no more than there are; durable only after `flush`."""
 
     def flush(self) -> None:
         """Make the content and size durable (fdatasync)."""
@@ -29,7 +34,7 @@ class File(Protocol):
 
 class Disk(Protocol):
     def open(self, path: str) -> File:
-        """Open for append and read; created when absent."""
+        """Open for append and read; created when absent; its name is durable then."""
 
     def exists(self, path: str) -> bool: ...
 
@@ -42,6 +47,10 @@ class Disk(Protocol):
     def read_all(self, path: str) -> bytes: ...
 
     def replace(self, path: str, data: bytes) -> None:
-        """Whole new content, atomic and durable: temporary file, fsync, rename, directory fsync."""
+        """Whole new content, atomic and durable: temporary file, fsync, rename, directory fsync.
 
-    def remove(self, path: str) -> None: ...
+        The temporary file is `path` with `.tmp` after it; a power cut may leave one behind.
+        """
+
+    def remove(self, path: str) -> None:
+        """Durable when it returns."""

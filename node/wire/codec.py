@@ -1,10 +1,5 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
-from io import BytesIO
-from typing import Any
-
-from kio.serial import entity_writer
-
 from node.messages import ApiVersionsRequest, Request, RequestHeader, Response
 from node.wire.admin import API_VERSIONS
 from node.wire.api import Api, kio_class, kio_module
@@ -18,6 +13,7 @@ from node.wire.headers import (
 )
 from node.wire.malformed import MalformedFrame
 from node.wire.reader import read_whole
+from node.wire.writer import write_whole
 
 # What the header of an ApiVersions request looks like is known even of versions that are not.
 _FIRST_FLEXIBLE_API_VERSIONS = 3
@@ -51,7 +47,7 @@ def encode_response(header: RequestHeader, response: Response) -> bytes:
     version = header.api_version if api.serves(header.api_version) else 0
     kio = kio_module(api.package, version, "response")
     entity = api.write_response(response, kio)
-    return response_header(header.correlation_id, tagged=_tagged(api, entity)) + _bytes(entity)
+    return response_header(header.correlation_id, tagged=_tagged(api, entity)) + write_whole(entity)
 
 
 def encode_request(
@@ -66,7 +62,7 @@ def encode_request(
         client_id=client_id,
     )
     entity = api.write_request(request, kio_module(api.package, header.api_version, "request"))
-    return header, request_header(header, flexible=entity.__flexible__) + _bytes(entity)
+    return header, request_header(header, flexible=entity.__flexible__) + write_whole(entity)
 
 
 def decode_response(header: RequestHeader, frame: bytes) -> Response:
@@ -84,9 +80,3 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
 
 def _tagged(api: Api, message: object) -> bool:
     return api is not API_VERSIONS and bool(getattr(message, "__flexible__", False))
-
-
-def _bytes(entity: Any) -> bytes:
-    buffer = BytesIO()
-    entity_writer(type(entity))(buffer, entity)
-    return buffer.getvalue()

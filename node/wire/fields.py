@@ -9,6 +9,19 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
+# How `struct` calls the types of fixed width; the last three stand for something else.
+FIXED = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint16": "H",
+    "uuid": "16s",
+    "error_code": "h",
+    "timedelta_i32": "i",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireField:
@@ -20,6 +33,11 @@ class WireField:
     array: bool
     nullable: bool
     tag: int | None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Always as many bytes, so that it can be packed together with its neighbours."""
+        return self.kafka_type in FIXED and not self.array
 
 
 def wire_fields(message_class: type[Any]) -> Iterator[WireField]:

@@ -16,7 +16,7 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode as KioErrorCode
 
 from node.ids import ZERO_UUID
-from node.wire.fields import WireField, wire_fields
+from node.wire.fields import FIXED, WireField, wire_fields
 from node.wire.malformed import MalformedFrame
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
@@ -63,7 +63,7 @@ def _steps(plain: list[WireField], flexible: bool) -> list[Step]:
     steps: list[Step] = []
     run: list[WireField] = []
     for field in plain:
-        if field.kafka_type in FIXED and not field.array:
+        if field.is_fixed:
             run.append(field)
             continue
         if run:
@@ -219,17 +219,6 @@ def _milliseconds(value: int) -> timedelta:
     return timedelta(milliseconds=value)
 
 
-FIXED = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint16": "H",
-    "uuid": "16s",
-    "error_code": "h",
-    "timedelta_i32": "i",
-}
 CONVERT: dict[str, Callable[[Any], Any]] = {
     "uuid": _uuid,
     "error_code": KioErrorCode,

@@ -1,0 +1,1 @@
+"""Damage thrown at the node in bulk; small shares of it run among the tests."""

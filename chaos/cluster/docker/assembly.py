@@ -1,0 +1,204 @@
+"""How a cluster comes into being, or is found again: everything that can go side by side does."""
+
+import base64
+import time
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import docker
+from docker.models.containers import Container
+
+from chaos.cluster.docker import labels as label
+from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.containers import (
+    PROPERTIES_FILE,
+    Formatting,
+    NodeContainer,
+    format_directory,
+    format_disks,
+    format_properties_file,
+    start_node,
+    start_proxy_on_free_ports,
+)
+from chaos.cluster.docker.disks import create_loop_disks, create_plain_volumes, devices_of
+from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.docker.labels import Role, RunLabels
+from chaos.cluster.docker.networks import create_networks, subnet_of
+from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
+from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Target
+from chaos.cluster.topology import (
+    API_PORT,
+    NodeNetwork,
+    Topology,
+    client_port,
+    host_name,
+    inner_port,
+)
+
+PROXY_ANSWERS_TRIES = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Images:
+    node: str
+    agent: str
+    proxy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """All that a cluster is made of on the engine."""
+
+    topology: Topology
+    proxy: Container
+    api: ToxiproxyApi
+    agent: Agent | None
+    devices: Mapping[NodeId, str]  # loop devices; empty with plain volumes
+    containers: Mapping[NodeId, Container]
+
+
+class Assembly:
+    """Makes the parts of one cluster."""
+
+    def __init__(
+        self, client: docker.DockerClient, images: Images, labels: RunLabels, target: Target
+    ) -> None:
+        self._client = client
+        self._images = images
+        self._labels = labels
+        self._target = target
+
+    def create(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
+        """Networks and proxy on one side, disks and their formatting on the other; then nodes."""
+        with ThreadPoolExecutor(max_workers=2 + len(nodes)) as pool:
+            wiring = pool.submit(self._wire, nodes)
+            making = pool.submit(self._make_disks, nodes, loop_disks)
+            topology, proxy, api = wiring.result()
+            agent, devices = making.result()
+            starts = {node: pool.submit(self._start, topology, node) for node in nodes}
+            containers = {node: start.result() for node, start in starts.items()}
+        return Parts(
+            topology=topology,
+            proxy=proxy,
+            api=api,
+            agent=agent,
+            devices=devices,
+            containers=containers,
+        )
+
+    def find(self) -> Parts | None:
+        """The parts of a cluster that is up already; None when some are missing."""
+        wanted = f"{label.RUN}={self._labels.run_id}"
+        found = self._client.containers.list(all=True, filters={"label": wanted})
+        by_role = {container.labels[label.ROLE]: container for container in found}
+        containers = {
+            NodeId(int(container.labels[label.NODE])): container
+            for container in found
+            if container.labels[label.ROLE] == Role.NODE
+        }
+        if not containers or Role.PROXY not in by_role:
+            return None
+        agent = Agent(by_role[Role.AGENT]) if Role.AGENT in by_role else None
+        topology, server = self._found_topology(by_role[Role.PROXY], sorted(containers))
+        return Parts(
+            topology=topology,
+            proxy=by_role[Role.PROXY],
+            api=ToxiproxyApi(server),
+            agent=agent,
+            devices=devices_of(agent, self._labels.run_id) if agent else {},
+            containers=containers,
+        )
+
+    def reformat(self, node: NodeId, seats: tuple[Seat, ...]) -> None:
+        """Format one disk anew, for the voters who sit at `seats`."""
+        format_disks(
+            self._client, self._images.node, self._labels, [self._job(_uuid(), seats, node)]
+        )
+
+    def _wire(self, nodes: tuple[NodeId, ...]) -> tuple[Topology, Container, ToxiproxyApi]:
+        networks = create_networks(self._client, self._labels, nodes)
+        proxy, ports = start_proxy_on_free_ports(
+            self._client, self._images.proxy, self._labels, networks
+        )
+        topology = Topology(
+            networks=networks, published={node: ports[client_port(node)] for node in nodes}
+        )
+        api = ToxiproxyApi(Address("127.0.0.1", ports[API_PORT]))
+        _until_it_answers(api)
+        api.populate(topology.proxies())
+        return topology, proxy, api
+
+    def _make_disks(
+        self, nodes: tuple[NodeId, ...], loop_disks: bool
+    ) -> tuple[Agent | None, Mapping[NodeId, str]]:
+        agent, devices = None, {}
+        if loop_disks:
+            agent = Agent.start(self._client, self._images.agent, self._labels)
+            devices = create_loop_disks(self._client, agent, self._labels, nodes)
+        else:
+            create_plain_volumes(self._client, self._labels, nodes)
+        cluster_id = _uuid()
+        seats = tuple(_seat(node, client_port(node)) for node in nodes)
+        jobs = [self._job(cluster_id, seats, node) for node in nodes]
+        format_disks(self._client, self._images.node, self._labels, jobs)
+        return agent, devices
+
+    def _job(self, cluster_id: str, seats: tuple[Seat, ...], node: NodeId) -> Formatting:
+        seat = next(seat for seat in seats if seat.node == node)
+        directory = f"{format_directory(node)}/{LOG_DIRECTORY}"
+        return Formatting(
+            node=node,
+            properties=self._target.properties(seat, directory),
+            command=self._target.format_command(cluster_id, seats, format_properties_file(node)),
+        )
+
+    def _start(self, topology: Topology, node: NodeId) -> Container:
+        seat = _seat(node, topology.published[node])
+        spec = NodeContainer(
+            image=self._images.node,
+            node=node,
+            command=self._target.start_command(PROPERTIES_FILE),
+            properties=self._target.properties(seat, f"{DATA}/{LOG_DIRECTORY}"),
+        )
+        return start_node(self._client, self._labels, topology, spec)
+
+    def _found_topology(self, proxy: Container, nodes: list[NodeId]) -> tuple[Topology, Address]:
+        published = {
+            int(inner.removesuffix("/tcp")): int(outer[0]["HostPort"])
+            for inner, outer in proxy.attrs["HostConfig"]["PortBindings"].items()
+        }
+        networks = {}
+        for node in nodes:
+            network = self._client.networks.get(self._labels.name(host_name(node)))
+            networks[node] = NodeNetwork(node=node, subnet=subnet_of(network))
+        ports = {node: published[client_port(node)] for node in nodes}
+        server = Address("127.0.0.1", published[API_PORT])
+        return Topology(networks=networks, published=ports), server
+
+
+def _seat(node: NodeId, published: int) -> Seat:
+    return Seat(
+        node=node,
+        directory_id=_uuid(),
+        inner=Address(host_name(node), inner_port(node)),
+        outer=Address("127.0.0.1", published),
+    )
+
+
+def _uuid() -> str:
+    """A random id in Kafka's text form; one that begins with '-' would look like an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+
+
+def _until_it_answers(api: ToxiproxyApi) -> None:
+    for _ in range(PROXY_ANSWERS_TRIES):
+        if api.answers():
+            return
+        time.sleep(0.01)  # between two questions
+    raise ClusterError("toxiproxy was started and does not answer")

@@ -1,0 +1,389 @@
+"""The cluster in containers, as scenarios and nemesis see it (`chaos.cluster.interface`)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import docker
+from docker.errors import APIError
+from docker.models.containers import Container
+
+from chaos.cluster.docker import evidence
+from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.assembly import Assembly, Images, Parts
+from chaos.cluster.docker.disks import why_no_loop_disks
+from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.docker.gate import Gate
+from chaos.cluster.docker.labels import Owner, RunLabels
+from chaos.cluster.docker.links import Links
+from chaos.cluster.docker.power import Power
+from chaos.cluster.docker.registry import Reaped, RunLock, demolish, kept, left_of, reap
+from chaos.cluster.docker.salvage import save_node
+from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.probe import until_it_answers
+from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.target import Target
+from chaos.setup import docker_engine, images, node_image
+from chaos.setup.needs import SetupError
+
+ANSWERS_WITHIN_S = 30.0
+STOP_WITHIN_S = 10
+
+
+def images_of(client: docker.DockerClient) -> Images:
+    """The images that a cluster is made of now; SetupError where one was never made."""
+    found = Images(
+        node=node_image.recipe(client).name,
+        agent=images.agent_recipe(images.base_id(client)).name,
+        proxy=images.TOXIPROXY,
+    )
+    for name in (found.node, found.agent, found.proxy):
+        if images.image_id(client, name) is None:
+            why = "it was never built, or its sources have changed"
+            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
+    return found
+
+
+class DockerCluster:
+    """Nodes that can be killed, paused and cut off.
+
+    Where the machine has loop devices, `new` and `attach` give a `PoweredDockerCluster`, whose
+    power can be cut as well; `no_power` holds the reason where they do not.
+    """
+
+    def __init__(
+        self,
+        client: docker.DockerClient,
+        labels: RunLabels,
+        nodes: int,
+        target: Target,
+        no_power: str,
+    ) -> None:
+        self._client = client
+        self._labels = labels
+        self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
+        self._target = target
+        self._gate = Gate()
+        self._lock = RunLock(labels.run_id)
+        self._images = images_of(client)
+        self._assembly = Assembly(client, self._images, labels, target)
+        self._parts_or_none: Parts | None = None
+        self._links_or_none: Links | None = None
+        self.no_power = no_power
+        self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
+
+    @classmethod
+    def new(
+        cls,
+        *,
+        run_id: str,
+        nodes: int = 3,
+        keep: bool = False,
+        directory: Path | None = None,
+        target: Target | None = None,
+    ) -> "DockerCluster":
+        """A cluster that is not there yet. With `keep` it outlives this process.
+
+        `directory` is where the next run saves the nodes' logs should this one be killed.
+        Raises SetupError where the engine or an image is missing.
+        """
+        client = docker_engine.require()
+        labels = RunLabels(
+            run_id=run_id,
+            owner=Owner.KEPT if keep else Owner.RUN,
+            directory=str(directory.resolve()) if directory else "",
+        )
+        no_power = why_no_loop_disks(client, images_of(client).agent)
+        kind = DockerCluster if no_power else PoweredDockerCluster
+        return kind(client, labels, nodes, target or OwnNode(), no_power)
+
+    @classmethod
+    def attach(cls, run_id: str, target: Target | None = None) -> "DockerCluster":
+        """A cluster that another process keeps up; ClusterError when there is none.
+
+        What is left of one whose making was broken off can only be destroyed.
+        """
+        client = docker_engine.require()
+        target = target or OwnNode()
+        labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
+        if not left_of(client, run_id):
+            names = ", ".join(kept(client)) or "none is"
+            client.close()
+            raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
+        parts = Assembly(client, images_of(client), labels, target).find()
+        if parts is None:
+            return DockerCluster(client, labels, 0, target, "")
+        no_power = "" if parts.devices else "it was made without loop devices"
+        kind = PoweredDockerCluster if parts.devices else DockerCluster
+        cluster = kind(client, labels, len(parts.containers), target, no_power)
+        cluster._adopt(parts)
+        return cluster
+
+    @property
+    def nodes(self) -> Sequence[NodeId]:
+        return self._nodes
+
+    @property
+    def bootstrap(self) -> Mapping[NodeId, Address]:
+        return self._parts.topology.bootstrap()
+
+    @property
+    def version(self) -> str:
+        return f"{self._target.name} ({self._images.node})"
+
+    async def create(self) -> None:
+        parts = await self._gate.run(self._create)
+        self._adopt(parts)
+        await asyncio.gather(*(self._until_it_answers(node) for node in self._nodes))
+
+    async def status(self, node: NodeId) -> NodeStatus:
+        return await self._gate.run(self._status, node)
+
+    async def start(self, node: NodeId) -> None:
+        await self._gate.run(self._start, node)
+        await self._until_it_answers(node)
+
+    async def stop(self, node: NodeId) -> None:
+        await self._gate.run(self._stop, node)
+
+    async def collect(self, into: Path) -> None:
+        await self._gate.run(self._collect, into)
+
+    async def destroy(self) -> None:
+        await asyncio.to_thread(self._destroy)
+
+    def let_go(self) -> None:
+        """Close what this process holds of a cluster that stays up."""
+        self._gate.close()
+        if self._parts_or_none is not None and self._parts_or_none.agent is not None:
+            self._parts_or_none.agent.close()
+        self._client.close()
+
+    async def kill(self, node: NodeId) -> Evidence:
+        return await self._gate.run(self._kill, node)
+
+    async def pause(self, node: NodeId) -> Evidence:
+        return await self._gate.run(self._pause, node)
+
+    async def resume(self, node: NodeId) -> None:
+        await self._gate.run(self._resume, node)
+
+    async def cut(self, links: Sequence[Link]) -> None:
+        await self._gate.run(self._links.cut, links)
+
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        return await self._gate.run(self._heal, links)
+
+    @property
+    def _parts(self) -> Parts:
+        if self._parts_or_none is None:
+            raise ClusterError("the cluster has not been created")
+        return self._parts_or_none
+
+    @property
+    def _links(self) -> Links:
+        if self._links_or_none is None:
+            raise ClusterError("the cluster has not been created")
+        return self._links_or_none
+
+    def _adopt(self, parts: Parts) -> None:
+        self._parts_or_none = parts
+        self._links_or_none = Links(parts.api, parts.topology, parts.agent)
+
+    def _create(self) -> Parts:
+        if not self._lock.acquire():
+            raise ClusterError(f"the run {self._labels.run_id} is already alive")
+        self.reaped = reap(self._client, self._images.agent, self._labels.run_id)
+        if left_of(self._client, self._labels.run_id):
+            raise ClusterError(
+                f"a cluster {self._labels.run_id!r} is up already\n"
+                f"  try: kraft-chaos down {self._labels.run_id}"
+            )
+        return self._assembly.create(self._nodes, loop_disks=not self.no_power)
+
+    def _destroy(self) -> None:
+        self._gate.close()
+        demolish(self._client, self._labels.run_id, self._images.agent)
+        self._lock.acquire()  # that of a kept cluster is held by nobody
+        self._lock.release()
+        self.let_go()
+
+    def _container(self, node: NodeId) -> Container:
+        """With what the engine knows of it now."""
+        container = self._parts.containers[node]
+        container.reload()
+        return container
+
+    def _status(self, node: NodeId) -> NodeStatus:
+        state = self._container(node).attrs["State"]
+        if not state["Running"]:
+            return NodeStatus.OFF
+        agent = self._parts.agent
+        paused = bool(state["Paused"])
+        if agent is not None:
+            threads = str(agent.call("states", pid=state["Pid"]))
+            paused = paused or evidence.of_pause(threads).bit
+        return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
+
+    def _start(self, node: NodeId) -> None:
+        container = self._container(node)
+        self._reachable(node, on=True)
+        container.start()
+
+    def _stop(self, node: NodeId) -> None:
+        container = self._container(node)
+        if container.attrs["State"]["Running"]:
+            self._resume(node)
+            container.stop(timeout=STOP_WITHIN_S)
+        self._reachable(node, on=False)
+
+    def _kill(self, node: NodeId) -> Evidence:
+        container = self._container(node)
+        ran = bool(container.attrs["State"]["Running"])
+        if ran:
+            container.kill()
+            container.wait()
+        container.reload()
+        state = container.attrs["State"]
+        self._reachable(node, on=False)
+        return evidence.of_kill(ran, bool(state["Running"]), int(state["ExitCode"]))
+
+    def _pause(self, node: NodeId) -> Evidence:
+        """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
+        container = self._container(node)
+        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
+        if agent is None:
+            container.pause()
+            container.reload()
+            paused = bool(container.attrs["State"]["Paused"])
+            what = "the engine froze it" if paused else "the engine did not freeze it"
+            return Evidence(bit=paused, what=what, facts={"frozen": paused})
+        if pid == 0:
+            return evidence.of_pause("")
+        agent.call("quiesce", pids=[pid])
+        return evidence.of_pause(str(agent.call("states", pid=pid)))
+
+    def _resume(self, node: NodeId) -> None:
+        container = self._container(node)
+        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
+        if container.attrs["State"]["Paused"]:
+            container.unpause()
+        elif agent is not None and pid != 0:
+            agent.call("resume", pid=pid)
+
+    def _heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        """Probes leave from the nodes' own networks; from the proxy's where a node is off."""
+        proxy_pid = self._proxy_pid()
+        pids = {}
+        for node in self._nodes:
+            pids[node] = int(self._container(node).attrs["State"]["Pid"]) or proxy_pid
+        return self._links.heal(links, pids)
+
+    def _proxy_pid(self) -> int:
+        self._parts.proxy.reload()
+        return int(self._parts.proxy.attrs["State"]["Pid"])
+
+    def _reachable(self, node: NodeId, *, on: bool) -> None:
+        """A node that is off is unreachable at once: the proxy would block on dialling it."""
+        if self._parts.agent is not None:
+            address = self._parts.topology.networks[node].address
+            where = {"pid": self._proxy_pid(), "address": address}
+            self._parts.agent.call("unreachable", **where, on=not on)
+
+    def _collect(self, into: Path) -> None:
+        """Running nodes stand still meanwhile, so that their files are of one moment."""
+        nodes = {node: self._container(node) for node in self._nodes}
+        agent = self._parts.agent
+        pids = [int(c.attrs["State"]["Pid"]) for c in nodes.values() if c.attrs["State"]["Running"]]
+        if agent is not None and pids:
+            agent.call("quiesce", pids=pids)
+        try:
+            with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
+                list(pool.map(lambda container: save_node(container, into), nodes.values()))
+        finally:
+            if agent is not None:
+                agent.each("resume", [{"pid": pid} for pid in pids])
+
+    async def _until_it_answers(self, node: NodeId) -> None:
+        address = self._parts.topology.bootstrap()[node]
+        answering = asyncio.create_task(until_it_answers(address, ANSWERS_WITHIN_S))
+        try:
+            while not answering.done():
+                await asyncio.wait([answering], timeout=1.0)
+                if not answering.done():
+                    await self._gate.run(self._refuse_dead, node)
+        finally:
+            answering.cancel()
+        if not answering.result():
+            raise ClusterError(self._words_of(node, f"does not answer within {ANSWERS_WITHIN_S} s"))
+
+    def _refuse_dead(self, node: NodeId) -> None:
+        state = self._container(node).attrs["State"]
+        if not state["Running"]:
+            raise ClusterError(
+                self._words_of(node, f"exited during startup (code {state['ExitCode']})")
+            )
+
+    def _words_of(self, node: NodeId, what: str) -> str:
+        container = self._parts.containers[node]
+        try:
+            said = container.logs(tail=8).decode(errors="replace").strip()
+        except APIError as error:
+            said = str(error)
+        return f"node {node} {what}\n  run {self._labels.run_id}; the end of its log:\n{said}"
+
+
+class PoweredDockerCluster(DockerCluster):
+    """A cluster on loop disks: its power can be cut, and others must not even seem to have that.
+
+    A subclass because powers are asked for with isinstance, and this one is only on some machines.
+    """
+
+    _power_or_none: Power | None = None
+
+    async def power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    ) -> Mapping[NodeId, Evidence]:
+        return await self._gate.run(self._power_off, nodes, mode)
+
+    async def power_evidence(self, node: NodeId) -> Evidence:
+        return await self._gate.run(self._power_evidence, node)
+
+    def _adopt(self, parts: Parts) -> None:
+        super()._adopt(parts)
+        self._power_or_none = Power(
+            self._client, self._agent, self._labels, parts.topology, parts.devices
+        )
+
+    @property
+    def _agent(self) -> Agent:
+        if self._parts.agent is None:
+            raise ClusterError("the cluster has loop disks and no agent")
+        return self._parts.agent
+
+    @property
+    def _power(self) -> Power:
+        if self._power_or_none is None:
+            raise ClusterError("the cluster has not been created")
+        return self._power_or_none
+
+    def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
+        victims = {node: self._container(node) for node in nodes}
+        off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
+        if off:
+            raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
+        cuts = self._power.off(victims, self._proxy_pid(), mode)
+        return {node: evidence.of_power_cut(cut) for node, cut in cuts.items()}
+
+    def _start(self, node: NodeId) -> None:
+        container = self._container(node)
+        self._power.connect(node, container)
+        super()._start(node)
+        self._power.look_at_canary(node, container)
+
+    def _power_evidence(self, node: NodeId) -> Evidence:
+        cut = self._power.cuts.get(node)
+        if cut is None:
+            return Evidence(bit=False, what=f"the power of node {node} was never cut")
+        return evidence.of_power_cut(cut)

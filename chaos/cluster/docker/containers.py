@@ -1,0 +1,190 @@
+"""The containers of a cluster: the nodes by testcontainers, the proxy, and the one that formats."""
+
+import random
+import shlex
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import docker
+from docker.errors import APIError
+from docker.models.containers import Container
+from docker.types import LogConfig
+from testcontainers.core.config import testcontainers_config
+from testcontainers.core.container import DockerContainer
+
+from chaos.cluster.docker.disks import GID, UID, volume_name
+from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.docker.labels import Role, RunLabels
+from chaos.cluster.docker.networks import FRONT
+from chaos.cluster.interface import NodeId
+from chaos.cluster.targets.target import DATA
+from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port, host_name
+
+# Its reaper would remove what --keep and `up` keep; the registry does that work here.
+testcontainers_config.ryuk_disabled = True
+
+PROPERTIES_FILE = "/tmp/server.properties"  # in the container, written by its entry
+PUBLISHED_PORTS = range(20000, 30000)  # below the range from which the kernel gives out ports
+PORT_TRIES = 20
+FORMAT_WITHIN_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeContainer:
+    """All that makes one node's container."""
+
+    image: str
+    node: NodeId
+    command: Sequence[str]
+    properties: str
+
+
+def start_node(
+    client: docker.DockerClient, labels: RunLabels, topology: Topology, spec: NodeContainer
+) -> Container:
+    """Start a node, without privileges, alone with the proxy on its network."""
+    place = topology.networks[spec.node]
+    network = labels.name(host_name(spec.node))
+    endpoint = client.api.create_endpoint_config(ipv4_address=place.address)
+    started = (
+        DockerContainer(spec.image)
+        .with_name(labels.name(host_name(spec.node)))
+        .with_command(list(spec.command))
+        .with_env("SERVER_PROPERTIES", spec.properties)
+        .with_volume_mapping(volume_name(labels, spec.node), DATA, "rw")
+        .with_kwargs(
+            labels=labels.labels(Role.NODE, spec.node),
+            hostname=host_name(spec.node),
+            user=f"{UID}:{GID}",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            extra_hosts=dict(topology.aliases(spec.node)),
+            network=network,
+            networking_config={network: endpoint},
+            log_config=LogConfig(type=LogConfig.types.JSON),  # kept when the node dies
+        )
+        .start()
+    )
+    return started.get_wrapped_container()
+
+
+def start_proxy(
+    client: docker.DockerClient,
+    image: str,
+    labels: RunLabels,
+    networks: Mapping[NodeId, NodeNetwork],
+    ports: Mapping[int, int],
+) -> Container:
+    """Start the proxy with an address in every node's network.
+
+    `ports`: container port to port of 127.0.0.1. APIError when one of them is taken meanwhile.
+    """
+    container = client.containers.create(
+        image,
+        name=labels.name("proxy"),
+        labels=labels.labels(Role.PROXY),
+        network=labels.name(FRONT),
+        ports={f"{inner}/tcp": ("127.0.0.1", outer) for inner, outer in ports.items()},
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+    )
+    try:
+        for node, place in networks.items():
+            client.api.connect_container_to_network(
+                container.id or "", labels.name(host_name(node)), ipv4_address=place.proxy
+            )
+        container.start()
+    except APIError:
+        container.remove(force=True)
+        raise
+    return container
+
+
+def start_proxy_on_free_ports(
+    client: docker.DockerClient,
+    image: str,
+    labels: RunLabels,
+    networks: Mapping[NodeId, NodeNetwork],
+) -> tuple[Container, dict[int, int]]:
+    """Start the proxy on ports that are free; taken by trying, pinned for the cluster's life."""
+    inner = [API_PORT, *(client_port(node) for node in sorted(networks))]
+    for _ in range(PORT_TRIES):
+        ports = dict(zip(inner, free_ports(len(inner)), strict=True))
+        try:
+            return start_proxy(client, image, labels, networks, ports), ports
+        except APIError as error:
+            if "port is already allocated" not in str(error) and "in use" not in str(error):
+                raise
+    raise ClusterError(f"no free ports of 127.0.0.1 in {PUBLISHED_PORTS} after {PORT_TRIES} tries")
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on now."""
+    found: list[int] = []
+    candidates = random.SystemRandom().sample(PUBLISHED_PORTS, len(PUBLISHED_PORTS))
+    for port in candidates:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            return found
+    raise ClusterError(f"not {count} free ports of 127.0.0.1 in {PUBLISHED_PORTS}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formatting:
+    """How one node's disk is formatted."""
+
+    node: NodeId
+    properties: str
+    command: Sequence[str]
+
+
+def format_disks(
+    client: docker.DockerClient, image: str, labels: RunLabels, jobs: Sequence[Formatting]
+) -> None:
+    """Format all disks side by side in one container; ClusterError with its words on failure."""
+    container = client.containers.create(
+        image,
+        entrypoint=["sh", "-c", _format_script(jobs)],
+        name=labels.name(f"format-{'-'.join(str(job.node) for job in jobs)}"),
+        labels=labels.labels(Role.FORMAT),
+        environment={f"PROPERTIES_{job.node}": job.properties for job in jobs},
+        user=f"{UID}:{GID}",
+        network_mode="none",
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        volumes={
+            volume_name(labels, job.node): {"bind": format_directory(job.node)} for job in jobs
+        },
+    )
+    try:
+        container.start()
+        status = container.wait(timeout=FORMAT_WITHIN_S)["StatusCode"]
+        if status != 0:
+            said = container.logs(tail=12).decode(errors="replace").strip()
+            raise ClusterError(f"formatting the disks failed (exit {status}):\n{said}")
+    finally:
+        container.remove(force=True)
+
+
+def format_directory(node: NodeId) -> str:
+    """Where a disk is mounted while it is formatted."""
+    return f"/disks/{node}"
+
+
+def format_properties_file(node: NodeId) -> str:
+    return f"/tmp/{node}.properties"
+
+
+def _format_script(jobs: Sequence[Formatting]) -> str:
+    lines = ["set -eu", 'pids=""']
+    for job in jobs:
+        file = format_properties_file(job.node)
+        lines.append(f"printf '%s' \"$PROPERTIES_{job.node}\" > {file}")
+        lines.append(f'{shlex.join(job.command)} & pids="$pids $!"')
+    return "\n".join([*lines, "for pid in $pids; do wait $pid; done"])

@@ -1,0 +1,9 @@
+"""What can go wrong with a cluster, for its operator."""
+
+
+class ClusterError(Exception):
+    """The cluster could not do what was asked: what, where, and the next command."""
+
+
+class PowerRefusedError(ClusterError):
+    """A power that this machine cannot give, with the reason; never run as something weaker."""

@@ -1,0 +1,60 @@
+"""The labels by which everything of a run is found again, whoever looks."""
+
+import os
+import socket
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+RUN: Final = "kraft-chaos.run"
+USER: Final = "kraft-chaos.user"
+OWNER: Final = "kraft-chaos.owner"
+ROLE: Final = "kraft-chaos.role"
+NODE: Final = "kraft-chaos.node"
+DIRECTORY: Final = "kraft-chaos.directory"
+
+
+class Role(StrEnum):
+    NODE = "node"
+    FORMAT = "format"
+    PROXY = "proxy"
+    AGENT = "agent"
+
+
+class Owner(StrEnum):
+    """Whose the cluster is: only what belongs to a process dies with it."""
+
+    RUN = "run"
+    KEPT = "kept"  # `up`, and runs with --keep: never reaped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLabels:
+    """What every container, network and volume of one run carries."""
+
+    run_id: str
+    owner: Owner
+    directory: str = ""  # where the run writes; the logs of a dead run are saved there
+
+    def labels(self, role: Role | None = None, node: int | None = None) -> dict[str, str]:
+        labels = {RUN: self.run_id, USER: user(), OWNER: self.owner}
+        if self.directory:
+            labels[DIRECTORY] = self.directory
+        if role is not None:
+            labels[ROLE] = role
+        if node is not None:
+            labels[NODE] = str(node)
+        return labels
+
+    def name(self, part: str) -> str:
+        return f"{prefix(self.run_id)}{part}"
+
+
+def prefix(run_id: str) -> str:
+    """What the names of a run's containers, networks, volumes and disk images start with."""
+    return f"kraft-chaos-{run_id}-"
+
+
+def user() -> str:
+    """Lock files are per user and machine, so nobody else's runs can be judged dead."""
+    return f"{os.getuid()}@{socket.gethostname()}"

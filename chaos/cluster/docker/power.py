@@ -1,0 +1,157 @@
+"""Power cuts, in the order that was measured to be sound (`fault-injection` 1, 2.2 and 8).
+
+1. Every process of all victims is stopped, and no thread of them can run: an fsync that is in
+   flight during the shutdown may return 0 although nothing reached the disk.
+2. The canary, a block synced long ago, is overwritten and not synced.
+3. The network falls silent before anything dies, else the kill would send FIN and RST; before that
+   the node's address becomes unreachable for the proxy, which would block on dialling it.
+4. The file system is shut down without a last flush; only then SIGKILL, whose unmount would flush.
+5. The kernel lets go of the file system; a mount before that finds the dead one.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import TypeVar
+
+import docker
+from docker.models.containers import Container
+
+from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.evidence import PowerCutMeasured
+from chaos.cluster.docker.labels import RunLabels
+from chaos.cluster.interface import NodeId, PowerCutMode
+from chaos.cluster.targets.target import DATA
+from chaos.cluster.topology import Topology, host_name
+
+FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
+MEMORY = "power "
+
+T = TypeVar("T")
+
+
+class Power:
+    """The power of all nodes of one cluster."""
+
+    def __init__(
+        self,
+        client: docker.DockerClient,
+        agent: Agent,
+        labels: RunLabels,
+        topology: Topology,
+        devices: Mapping[NodeId, str],
+    ) -> None:
+        self._client = client
+        self._agent = agent
+        self._labels = labels
+        self._topology = topology
+        self._devices = devices
+        self._draws = itertools.count()
+        self.cuts = {
+            NodeId(int(key.removeprefix(MEMORY))): _read(value)
+            for key, value in agent.call("recall", prefix=MEMORY).items()
+        }
+
+    def off(
+        self, victims: Mapping[NodeId, Container], proxy_pid: int, mode: PowerCutMode
+    ) -> Mapping[NodeId, PowerCutMeasured]:
+        """Cut the power of several running nodes at one moment."""
+        nodes = sorted(victims)
+        pids = {node: _pid(victims[node]) for node in nodes}
+        threads = self._quiesce(pids)
+        overwritten = self._canaries(pids)
+        self._silence(victims, proxy_pid)
+        self._forget(pids, mode)
+        exit_codes = _side_by_side(lambda node: _kill(victims[node]), nodes)
+        self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
+        for node in nodes:
+            cut = PowerCutMeasured(
+                mode=mode,
+                threads_stopped=threads[node],
+                overwritten=overwritten[node],
+                exit_code=exit_codes[node],
+            )
+            self._remember(node, cut)
+        return {node: self.cuts[node] for node in nodes}
+
+    def connect(self, node: NodeId, container: Container) -> None:
+        """Give a node that is off its network back, with the address that it had."""
+        container.reload()
+        network = self._labels.name(host_name(node))
+        if network not in container.attrs["NetworkSettings"]["Networks"]:
+            self._client.api.connect_container_to_network(
+                container.id or "", network, ipv4_address=self._topology.networks[node].address
+            )
+
+    def look_at_canary(self, node: NodeId, container: Container) -> None:
+        """After a start: what the disk remembers of the overwriting before the last cut."""
+        cut = self.cuts.get(node)
+        if cut is not None and not cut.canary:
+            canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
+            self._remember(node, replace(cut, canary=canary))
+
+    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, int]:
+        """All victims in one request: one moment for all of them."""
+        self._agent.call("quiesce", pids=list(pids.values()))
+        states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
+        return {node: len(seen) for node, seen in zip(pids, states, strict=True)}
+
+    def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
+        seen = self._agent.each(
+            "canary_overwrite",
+            [
+                {"pid": pid, "path": DATA, "token": f"unsynced overwriting on node {node}"}
+                for node, pid in pids.items()
+            ],
+        )
+        return dict(zip(pids, (bool(done) for done in seen), strict=True))
+
+    def _silence(self, victims: Mapping[NodeId, Container], proxy_pid: int) -> None:
+        addresses = [self._topology.networks[node].address for node in victims]
+        self._agent.each(
+            "unreachable", [{"pid": proxy_pid, "address": a, "on": True} for a in addresses]
+        )
+
+        def disconnect(node: NodeId) -> None:
+            self._client.api.disconnect_container_from_network(
+                victims[node].id or "", self._labels.name(host_name(node))
+            )
+
+        _side_by_side(disconnect, sorted(victims))
+
+    def _forget(self, pids: Mapping[NodeId, int], mode: PowerCutMode) -> None:
+        if mode is PowerCutMode.TORN:
+            # Another draw for every cut, and the same ones when a run is repeated by its name.
+            seeds = {n: f"{self._labels.run_id}:torn:{n}:{next(self._draws)}" for n in pids}
+            self._agent.each(
+                "tear",
+                [{"pid": pid, "path": DATA, "seed": seeds[node]} for node, pid in pids.items()],
+            )
+        cut = [{"pid": pid, "path": DATA, "flag": FLAGS[mode]} for pid in pids.values()]
+        self._agent.each("shutdown", cut)
+
+    def _remember(self, node: NodeId, cut: PowerCutMeasured) -> None:
+        self.cuts[node] = cut
+        self._agent.call("remember", key=f"{MEMORY}{node}", value=json.dumps(asdict(cut)))
+
+
+def _read(text: str) -> PowerCutMeasured:
+    fields = json.loads(text)
+    return PowerCutMeasured(**{**fields, "mode": PowerCutMode(fields["mode"])})
+
+
+def _pid(container: Container) -> int:
+    container.reload()
+    return int(container.attrs["State"]["Pid"])
+
+
+def _kill(container: Container) -> int:
+    container.kill()
+    return int(container.wait()["StatusCode"])
+
+
+def _side_by_side(act: Callable[[NodeId], T], nodes: Sequence[NodeId]) -> dict[NodeId, T]:
+    with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
+        return dict(zip(nodes, pool.map(act, nodes), strict=True))

@@ -1,0 +1,194 @@
+"""Which runs live, and the removal of what the dead have left.
+
+A run is alive while its process holds the lock on the run's file; the kernel drops the lock with
+the process, however it ends. Only the dead are reaped, and only this user's: by label, and loop
+devices by the name of their backing file, for numbers are reused at once.
+"""
+
+import fcntl
+import re
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+import docker
+from docker.errors import APIError, NotFound
+from docker.models.containers import Container
+
+from chaos.cluster.docker import labels as label
+from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.docker.labels import Owner, Role, RunLabels
+from chaos.cluster.docker.salvage import save_node
+from chaos.setup.places import cache_dir, runtime_dir
+
+T = TypeVar("T")
+
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaped:
+    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
+
+    run_id: str
+    saved: Path
+
+
+class RunLock:
+    """Held by the process that a run lives in."""
+
+    def __init__(self, run_id: str) -> None:
+        if not RUN_ID.fullmatch(run_id):
+            raise ClusterError(f"{run_id!r} cannot be a run id: letters, digits, '_', '.', '-'")
+        self.path = runtime_dir() / f"{run_id}.lock"
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> bool:
+        """False when another process holds it."""
+        while True:
+            file = self.path.open("a")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+                return False
+            # Whoever held it before may have removed the file that we have just locked.
+            if self.path.exists() and self.path.samefile(f"/proc/self/fd/{file.fileno()}"):
+                self._file = file
+                return True
+            file.close()
+
+    def release(self) -> None:
+        """Idempotent."""
+        if self._file is not None:
+            self.path.unlink(missing_ok=True)
+            self._file.close()
+            self._file = None
+
+
+def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[Reaped]:
+    """Remove what this user's dead runs have left, their nodes' logs and disks saved first.
+
+    `held` is the run whose lock the caller has: an earlier run of that name is dead.
+    """
+    reaped = []
+    for run_id, (owner, directory) in sorted(_runs(client).items()):
+        if owner is not Owner.RUN:
+            continue
+        lock = RunLock(run_id)
+        if run_id != held and not lock.acquire():
+            continue
+        try:
+            saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
+            for container in _containers(client, run_id, Role.NODE):
+                save_node(container, saved)
+            demolish(client, run_id, agent_image)
+            reaped.append(Reaped(run_id=run_id, saved=saved))
+        finally:
+            lock.release()
+    return reaped
+
+
+def left_of(client: docker.DockerClient, run_id: str) -> bool:
+    """Whether anything of a run is on the engine, dead or alive."""
+    return any(True for _ in _labels_of_all(client, {"label": f"{label.RUN}={run_id}"}))
+
+
+def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
+    """Remove every trace of a run: nodes first, so that their disks can be detached. Idempotent."""
+    containers = _containers(client, run_id)
+    agents = [c for c in containers if c.labels.get(label.ROLE) == Role.AGENT]
+    _all(_remove_container, [c for c in containers if c not in agents])
+    _detach_disks(client, run_id, agents, agent_image)
+    _all(_remove_container, _containers(client, run_id))
+    chosen = {"label": f"{label.RUN}={run_id}"}
+    removals: list[Callable[[], None]] = [
+        *(network.remove for network in client.networks.list(filters=chosen)),
+        *(volume.remove for volume in client.volumes.list(filters=chosen)),
+    ]
+    _all(_unless_gone, removals)
+
+
+def _detach_disks(
+    client: docker.DockerClient, run_id: str, agents: list[Container], agent_image: str
+) -> None:
+    """By the agent of the run; where it died with disks attached, by a new one."""
+    running = [agent for agent in agents if agent.status == "running"]
+    if running:
+        agent = Agent(running[0])
+    elif _had_disks(client, run_id):
+        _all(_remove_container, agents)
+        agent = Agent.start(client, agent_image, RunLabels(run_id=run_id, owner=Owner.RUN))
+    else:
+        return
+    try:
+        agent.call("detach", prefix=label.prefix(run_id))
+    finally:
+        agent.close()
+
+
+def _had_disks(client: docker.DockerClient, run_id: str) -> bool:
+    return bool(client.volumes.list(filters={"name": label.prefix(run_id)}))
+
+
+def _runs(client: docker.DockerClient) -> dict[str, tuple[Owner, str]]:
+    """This user's runs that have left anything, with their owner and directory."""
+    chosen = {"label": f"{label.USER}={label.user()}"}
+    found: dict[str, tuple[Owner, str]] = {}
+    for attributes in _labels_of_all(client, chosen):
+        run_id = attributes.get(label.RUN)
+        if run_id:
+            owner = Owner(attributes.get(label.OWNER, Owner.RUN))
+            found[run_id] = (owner, attributes.get(label.DIRECTORY, ""))
+    return found
+
+
+def _labels_of_all(client: docker.DockerClient, chosen: dict[str, str]) -> Iterable[dict[str, str]]:
+    for row in client.api.containers(all=True, filters=chosen):
+        yield row["Labels"]
+    for row in client.api.networks(filters=chosen):
+        yield row["Labels"]
+    for row in client.api.volumes(filters=chosen)["Volumes"] or []:
+        yield row["Labels"]
+
+
+def kept(client: docker.DockerClient) -> list[str]:
+    """Clusters that somebody keeps up, by run id."""
+    return sorted(run_id for run_id, (owner, _) in _runs(client).items() if owner is Owner.KEPT)
+
+
+def _containers(
+    client: docker.DockerClient, run_id: str, role: Role | None = None
+) -> list[Container]:
+    wanted = [f"{label.RUN}={run_id}"] + ([f"{label.ROLE}={role}"] if role else [])
+    found = client.containers.list(all=True, filters={"label": wanted}, ignore_removed=True)
+    return sorted(found, key=lambda container: container.name or "")
+
+
+def _remove_container(container: Container) -> None:
+    _unless_gone(lambda: container.remove(force=True, v=True))
+
+
+def _unless_gone(remove: Callable[[], None]) -> None:
+    try:
+        remove()
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code != 409 or "already in progress" not in str(error):
+            raise
+
+
+def _all(act: Callable[[T], None], items: Sequence[T]) -> None:
+    if items:
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(pool.map(act, items))
+
+
+def _attic(run_id: str) -> Path:
+    place = cache_dir() / "reaped" / run_id
+    place.mkdir(parents=True, exist_ok=True)
+    return place

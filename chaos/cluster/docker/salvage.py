@@ -1,0 +1,50 @@
+"""What a node leaves behind, copied off the engine: output of all its incarnations, log directory.
+
+The engine keeps a container's output and mounts its volume for a copy, whether it runs or not.
+"""
+
+import io
+import tarfile
+from pathlib import Path, PurePosixPath
+
+from docker.errors import NotFound
+from docker.models.containers import Container
+
+from chaos.cluster.docker import labels as label
+from chaos.cluster.targets.target import DATA, LOG_DIRECTORY
+
+
+def save_node(container: Container, into: Path) -> None:
+    """Write `logs/node-N.log` (stdout), `logs/node-N.err` and `disks/node-N/`."""
+    name = f"node-{container.labels[label.NODE]}"
+    logs = into / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    _save_output(container, logs / f"{name}.log", stdout=True)
+    _save_output(container, logs / f"{name}.err", stdout=False)
+    _save_disk(container, into / "disks" / name)
+
+
+def _save_output(container: Container, path: Path, *, stdout: bool) -> None:
+    pieces = container.logs(stdout=stdout, stderr=not stdout, stream=True, follow=False)
+    with path.open("wb") as file:
+        for piece in pieces:
+            file.write(piece)
+
+
+def _save_disk(container: Container, into: Path) -> None:
+    """The log directory's own content, without the names above it."""
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        pieces, _ = container.get_archive(f"{DATA}/{LOG_DIRECTORY}")
+    except NotFound:
+        return  # nothing was ever formatted there
+    archive = io.BytesIO(b"".join(pieces))
+    with tarfile.open(fileobj=archive) as tar:
+        for member in tar:
+            below = PurePosixPath(member.name).parts[1:]
+            content = tar.extractfile(member) if member.isfile() else None
+            # Names come from a node's disk: none may lead out of the directory.
+            if content is not None and below and ".." not in below:
+                target = into.joinpath(*below)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content.read())

@@ -1,0 +1,91 @@
+"""A thin adapter over toxiproxy-python, which knows no time-outs and lets 5xx pass silently.
+
+Its server is a class attribute, so it is set anew, under a lock, before every call.
+"""
+
+import contextlib
+import threading
+from collections.abc import Mapping, Sequence
+
+import requests
+from toxiproxy.api import APIConsumer
+from toxiproxy.exceptions import NotFound, ProxyExists
+
+from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.docker.metrics import Counters, Stream, parse
+from chaos.cluster.interface import Address
+from chaos.cluster.topology import ProxyEntry
+
+TIMEOUT_S = 3.0
+DIRECT = {"http": None, "all": None}  # whatever HTTP_PROXY says: the server is on this machine
+_SERVER = threading.Lock()
+
+
+class HungError(ClusterError):
+    """The server did not answer in time (upstream: a toxic removed under load)."""
+
+
+class ToxiproxyApi:
+    """What the links need of the server; every answer is looked at."""
+
+    def __init__(self, server: Address) -> None:
+        self.server = server
+
+    def populate(self, entries: Sequence[ProxyEntry]) -> None:
+        body = [
+            {"name": e.name, "listen": e.listen, "upstream": e.upstream, "enabled": True}
+            for e in entries
+        ]
+        self._ask("post", "/populate", body)
+
+    def recreate(self, entry: ProxyEntry) -> None:
+        """A new proxy in the place of one whose API hangs."""
+        with contextlib.suppress(NotFound):
+            self._ask("delete", f"/proxies/{entry.name}")
+        self.populate([entry])
+
+    def swallow(self, proxy: str, stream: Stream) -> None:
+        """Let nothing pass in one direction: the connections are held, their bytes dropped."""
+        toxic = {
+            "name": f"cut-{stream}",
+            "type": "timeout",
+            "stream": stream,
+            "attributes": {"timeout": 0},
+        }
+        try:
+            self._ask("post", f"/proxies/{proxy}/toxics", toxic)
+        except ProxyExists:
+            return  # cut already
+
+    def pass_again(self, proxy: str, stream: Stream) -> None:
+        """Remove the toxic; the connections that it held are closed."""
+        try:
+            self._ask("delete", f"/proxies/{proxy}/toxics/cut-{stream}")
+        except NotFound:
+            return  # healed already
+
+    def counters(self) -> Counters:
+        return parse(self._ask("get", "/metrics"))
+
+    def answers(self) -> bool:
+        try:
+            self._ask("get", "/version")
+        except (ClusterError, requests.ConnectionError):
+            return False
+        return True
+
+    def _ask(self, method: str, path: str, body: object = None) -> str:
+        keywords: Mapping[str, object] = {"timeout": TIMEOUT_S, "proxies": DIRECT}
+        if body is not None:
+            keywords = {**keywords, "json": body}
+        with _SERVER:
+            APIConsumer.host, APIConsumer.port = self.server.host, self.server.port
+            try:
+                response = getattr(APIConsumer, method)(path, **keywords)
+            except requests.Timeout as error:
+                raise HungError(f"toxiproxy did not answer {method} {path}") from error
+        if not response.ok:
+            raise ClusterError(
+                f"toxiproxy answered {method} {path} with {response.status_code}: {response.text}"
+            )
+        return str(response.text)

@@ -1,0 +1,44 @@
+"""Our own node as a target: Kafka's configuration names, and Kafka's default time-outs."""
+
+from collections.abc import Sequence
+
+from chaos.cluster.targets.target import Seat
+from chaos.cluster.topology import OUTER_PORT
+
+PROGRAM = ("python3", "-m", "node.server.cli")
+
+
+class OwnNode:
+    """Configured by a `server.properties` like Kafka's."""
+
+    name = "node"
+
+    def properties(self, seat: Seat, log_directory: str) -> str:
+        settings = {
+            "process.roles": "controller",
+            "node.id": seat.node,
+            "controller.listener.names": "CONTROLLER,EXTERNAL",
+            "listeners": (
+                f"CONTROLLER://0.0.0.0:{seat.inner.port},EXTERNAL://0.0.0.0:{OUTER_PORT}"
+            ),
+            "advertised.listeners": (
+                f"CONTROLLER://{seat.inner.host}:{seat.inner.port},"
+                f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
+            ),
+            "log.dirs": log_directory,
+            # Our node already shares one flush among all appends that are ready.
+            "controller.quorum.append.linger.ms": 0,
+        }
+        return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+    def format_command(
+        self, cluster_id: str, seats: Sequence[Seat], properties_file: str
+    ) -> Sequence[str]:
+        voters = ",".join(
+            f"{seat.node}@{seat.inner.host}:{seat.inner.port}:{seat.directory_id}" for seat in seats
+        )
+        arguments = ("-t", cluster_id, "-c", properties_file, "--initial-controllers", voters)
+        return (*PROGRAM, "format", *arguments)
+
+    def start_command(self, properties_file: str) -> Sequence[str]:
+        return (*PROGRAM, "start", "-c", properties_file)

@@ -1,0 +1,114 @@
+"""Who is joined to whom, as values: the harness and the compose file are both made from it.
+
+Every node has a network of its own that holds only the node and the proxy. In node i the name
+`node-j` resolves to the proxy's address in i's network, and every node has its own inner port, so
+`node-j:port` is the directed link i->j with a proxy of its own, and nothing can go around it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+from chaos.cluster.interface import Address, Link, NodeId
+
+POOL = IPv4Network("198.18.0.0/15")  # for benchmarks (RFC 2544): nobody's real network
+PREFIX = 28  # gateway, proxy, node, and room
+API_PORT = 8474
+OUTER_PORT = 9200
+PROXY_HOST, NODE_HOST = 2, 3  # within a subnet; 1 is the engine's gateway
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNetwork:
+    """The network of one node."""
+
+    node: NodeId
+    subnet: IPv4Network
+
+    @property
+    def proxy(self) -> str:
+        return str(self.subnet[PROXY_HOST])
+
+    @property
+    def address(self) -> str:
+        return str(self.subnet[NODE_HOST])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyEntry:
+    """One proxy of the toxiproxy server, in the words of its API."""
+
+    name: str
+    listen: str
+    upstream: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Networks by node, and the ports of 127.0.0.1 by which clients enter."""
+
+    networks: Mapping[NodeId, NodeNetwork]
+    published: Mapping[NodeId, int]
+
+    @property
+    def nodes(self) -> Sequence[NodeId]:
+        return sorted(self.networks)
+
+    def links(self) -> Sequence[Link]:
+        return [Link(i, j) for i in self.nodes for j in self.nodes if i != j]
+
+    def aliases(self, node: NodeId) -> Mapping[str, str]:
+        """What names resolve to inside a node: the others to the proxy, its own to itself."""
+        here = self.networks[node]
+        return {
+            host_name(other): here.address if other == node else here.proxy for other in self.nodes
+        }
+
+    def proxies(self) -> Sequence[ProxyEntry]:
+        """Every link and every entrance for clients."""
+        return [self.link_proxy(link) for link in self.links()] + [
+            self.client_proxy(node) for node in self.nodes
+        ]
+
+    def link_proxy(self, link: Link) -> ProxyEntry:
+        port = inner_port(link.target)
+        return ProxyEntry(
+            name=link_name(link),
+            listen=f"{self.networks[link.source].proxy}:{port}",
+            upstream=f"{self.networks[link.target].address}:{port}",
+        )
+
+    def client_proxy(self, node: NodeId) -> ProxyEntry:
+        return ProxyEntry(
+            name=f"client-{node}",
+            listen=f"0.0.0.0:{client_port(node)}",
+            upstream=f"{self.networks[node].address}:{OUTER_PORT}",
+        )
+
+    def bootstrap(self) -> Mapping[NodeId, Address]:
+        return {node: Address("127.0.0.1", self.published[node]) for node in self.nodes}
+
+
+def host_name(node: NodeId) -> str:
+    return f"node-{node}"
+
+
+def link_name(link: Link) -> str:
+    return f"link-{link.source}-{link.target}"
+
+
+def inner_port(node: NodeId) -> int:
+    return 9100 + node
+
+
+def client_port(node: NodeId) -> int:
+    """Where the proxy's container listens for clients of a node; published under another port."""
+    return 20000 + node
+
+
+def subnet(slot: int) -> IPv4Network:
+    """The slot-th subnet of the pool, wrapping around at its end."""
+    size = 1 << (32 - PREFIX)
+    slots = POOL.num_addresses // size
+    first = int(POOL.network_address) + (slot % slots) * size
+    return IPv4Network((first, PREFIX))

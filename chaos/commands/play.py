@@ -1,0 +1,201 @@
+"""`kraft-chaos up`, `down`, `inject`, `heal`: a cluster to play with by hand.
+
+What was injected is kept in `<out>/<name>/injected.json` until it is healed, since `inject` and
+`heal` are processes of their own.
+"""
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
+from chaos.commands.errors import OperatorError
+from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.apply import Hit, cure, inject, resolve
+from chaos.nemesis.faults import Fault, lacking, need_of
+from chaos.nemesis.named import FAULTS, aimed_at
+from chaos.probes import NoLeaderError, QuorumProbe, driver_for
+from chaos.progress import ConsoleProgress
+from chaos.runtimes import RUNTIMES
+
+DEFAULT_NAME = "play"
+_LEADER_WITHIN_S = 15.0
+
+Found = TypeVar("Found")
+
+
+def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
+    """Bring a cluster up and leave it; says how to reach it."""
+    progress = ConsoleProgress()
+    cluster = RUNTIMES[runtime].new(
+        run_id=name, nodes=nodes, target=target, keep=True, directory=out / name
+    )
+    asyncio.run(_up(cluster, progress))
+    progress.end()
+    entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    bootstrap = ",".join(f"{entry.host}:{entry.port}" for entry in entries)
+    sys.stdout.write(
+        f"cluster {name} is up: {cluster.version}, {len(entries)} controllers\n"
+        f"bootstrap {bootstrap}\n"
+        f"  kraft-node quorum --bootstrap {entries[0].host}:{entries[0].port} describe\n"
+        f"  kraft-chaos inject partition-leader --name {name}\n"
+        f"  kraft-chaos heal --name {name}\n"
+        f"  kraft-chaos down {name}\n"
+    )
+    return 0
+
+
+def down(name: str, *, runtime: str, out: Path) -> int:
+    """Remove a cluster that is up, and what was injected into it."""
+    progress = ConsoleProgress()
+    asyncio.run(RUNTIMES[runtime].attach(name).destroy())
+    _forget(out / name)
+    progress.tell(f"cluster {name} is gone")
+    return 0
+
+
+def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: Path) -> int:
+    """Let a fault begin on a cluster that is up; it lasts until `heal`."""
+    chosen = FAULTS[fault] if node is None else aimed_at(FAULTS[fault], NodeId(node))
+    cluster = RUNTIMES[runtime].attach(name)
+    _require(cluster, chosen, node, RUNTIMES[runtime].why_lacking(cluster))
+    hit = asyncio.run(_inject(cluster, chosen))
+    _remember(out / name, fault, hit)
+    where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
+    sys.stdout.write(f"{chosen.kind}: {'links' if hit.links else 'node'} {where}\n")
+    if not hit.evidence:
+        sys.stdout.write("  what it swallowed is known when it is healed\n")
+    for of_node, evidence in hit.evidence.items():
+        sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
+    sys.stdout.write(f"  cure: kraft-chaos heal --name {name}\n")
+    return 0
+
+
+def heal(name: str, *, runtime: str, out: Path) -> int:
+    """Cure everything that was injected, the newest first. 3 if something did not bite."""
+    hits = _remembered(out / name)
+    if not hits:
+        sys.stdout.write(f"nothing is injected into {name}\n")
+        return 0
+    cluster = RUNTIMES[runtime].attach(name)
+    found = asyncio.run(_heal(cluster, list(reversed(hits))))
+    _forget(out / name)
+    for hit, evidence in found:
+        sys.stdout.write(f"{hit.fault.kind} healed: {_said(evidence)}\n")
+    return 0 if all(evidence.bit for _, evidence in found) else 3
+
+
+def _said(evidence: Evidence) -> str:
+    facts = ", ".join(f"{name} {value}" for name, value in sorted(evidence.facts.items()))
+    return f"{'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}" + (
+        f" ({facts})" if facts else ""
+    )
+
+
+async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
+    """Create and wait for a leader; whoever interrupts that gets a clean machine back."""
+    interrupt = Interrupt()
+    with signals_to(interrupt, progress.tell):
+        progress.status("creating the cluster")
+        creation = asyncio.create_task(_create(cluster))
+        asked = asyncio.create_task(interrupt.wait())
+        await asyncio.wait({creation, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if creation.done() and creation.exception() is None:
+            return
+        creation.cancel()
+        await asyncio.wait({creation})
+        await cluster.destroy()
+        with suppress(asyncio.CancelledError):
+            creation.result()
+        raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
+
+
+async def _create(cluster: Cluster) -> None:
+    await cluster.create()
+    await _with_probe(cluster, lambda probe: probe.leader(_LEADER_WITHIN_S))
+
+
+async def _inject(cluster: Cluster, fault: Fault) -> Hit:
+    try:
+        nodes = await _with_probe(
+            cluster, lambda probe: resolve(fault.target, cluster, probe, random.Random())
+        )
+    except NoLeaderError as error:
+        raise OperatorError(
+            f"{error}: nobody to hit\n  try: kraft-chaos heal, or inject with --node"
+        ) from error
+    return await inject(cluster, fault, nodes)
+
+
+async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, Evidence]]:
+    return [(hit, await cure(cluster, hit)) for hit in hits]
+
+
+async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[Found]]) -> Found:
+    probe = QuorumProbe(driver_for(cluster))
+    try:
+        return await ask(probe)
+    finally:
+        await probe.close()
+
+
+def _require(cluster: Cluster, fault: Fault, node: int | None, why: str) -> None:
+    if node is not None and node not in cluster.nodes:
+        raise OperatorError(f"no node {node}; there are {', '.join(map(str, cluster.nodes))}")
+    missing = lacking(cluster, frozenset({need_of(fault)}))
+    if missing:
+        raise OperatorError(
+            f"cannot {missing[0]} here: {why or 'this cluster has no such power'}\n"
+            "  try: kraft-chaos doctor"
+        )
+
+
+# --- what is injected ---
+
+
+def _state(directory: Path) -> Path:
+    return directory / "injected.json"
+
+
+def _remember(directory: Path, name: str, hit: Hit) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    state = _state(directory)
+    known = json.loads(state.read_text()) if state.exists() else []
+    entry = {
+        "fault": name,
+        "nodes": list(hit.nodes),
+        "links": [[link.source, link.target] for link in hit.links],
+        "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
+    }
+    state.write_text(json.dumps([*known, entry], indent=2) + "\n")
+
+
+def _remembered(directory: Path) -> list[Hit]:
+    state = _state(directory)
+    if not state.exists():
+        return []
+    return [
+        Hit(
+            fault=FAULTS[entry["fault"]],
+            nodes=tuple(NodeId(node) for node in entry["nodes"]),
+            links=tuple(Link(NodeId(a), NodeId(b)) for a, b in entry["links"]),
+            evidence={
+                NodeId(int(node)): Evidence(**evidence)
+                for node, evidence in entry["evidence"].items()
+            },
+        )
+        for entry in json.loads(state.read_text())
+    ]
+
+
+def _forget(directory: Path) -> None:
+    _state(directory).unlink(missing_ok=True)
+    with suppress(OSError):
+        directory.rmdir()  # only when nothing else lies there

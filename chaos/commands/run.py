@@ -1,0 +1,127 @@
+"""`kraft-chaos run`: one scenario, from nothing to a verdict."""
+
+import asyncio
+import random
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.clock import MachineClock
+from chaos.cluster.interface import Cluster
+from chaos.commands.errors import OperatorError, UsageError
+from chaos.commands.show import judgement_json, judgement_text
+from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.faults import lacking
+from chaos.progress import ConsoleProgress
+from chaos.rundir import new_run_directory, point_latest
+from chaos.runner import Runner, RunPlan
+from chaos.runtimes import RUNTIMES
+from chaos.scenario import Scenario
+from chaos.scenarios import CATALOGUE
+from checkers.verdict import Judgement
+from workloads.register import RegisterOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunArguments:
+    """The command line of `run`, checked."""
+
+    scenario: str
+    seed: int | None
+    nodes: int
+    duration_s: float | None
+    concurrency: int
+    rate: float
+    out: Path
+    keep: bool
+    as_json: bool
+    target: str
+    runtime: str
+
+
+def run(arguments: RunArguments) -> int:
+    """Run it; the exit code is the verdict's."""
+    scenario = scenario_of(arguments.scenario)
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
+    duration_s = arguments.duration_s or scenario.default_duration_s
+    plan = RunPlan(
+        scenario=scenario,
+        seed=seed,
+        nodes=arguments.nodes,
+        duration_s=duration_s,
+        load=RegisterOptions(concurrency=arguments.concurrency, rate=arguments.rate),
+        target=arguments.target,
+        runtime=arguments.runtime,
+        keep=arguments.keep,
+        command=_again(arguments, scenario, seed, duration_s),
+    )
+    clock = MachineClock()
+    directory = new_run_directory(arguments.out, scenario.name, seed, clock.wall_ns())
+    progress = ConsoleProgress()
+    progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
+    progress.tell(f"  into {directory}")
+    try:
+        judgement = asyncio.run(_run(plan, directory, clock, progress))
+    finally:
+        progress.end()
+        with suppress(OSError):
+            directory.rmdir()  # nothing was begun: it is still empty
+    point_latest(directory)
+    show = judgement_json if arguments.as_json else judgement_text
+    sys.stdout.write(show(judgement, directory) + "\n")
+    return judgement.verdict.exit_code
+
+
+def scenario_of(name: str) -> Scenario:
+    """Raises UsageError naming those that there are."""
+    if name not in CATALOGUE:
+        raise UsageError(
+            f"no scenario {name!r}; there are {', '.join(CATALOGUE)}\n  try: kraft-chaos list"
+        )
+    return CATALOGUE[name]
+
+
+async def _run(
+    plan: RunPlan, directory: Path, clock: MachineClock, progress: ConsoleProgress
+) -> Judgement:
+    interrupt = Interrupt()
+    with signals_to(interrupt, progress.tell):
+        cluster = RUNTIMES[plan.runtime].new(
+            run_id=directory.name,
+            nodes=plan.nodes,
+            target=plan.target,
+            keep=plan.keep,
+            directory=directory,
+        )
+        _require_powers(plan, cluster)
+        runner = Runner(
+            plan=plan,
+            cluster=cluster,
+            directory=directory,
+            clock=clock,
+            progress=progress,
+            interrupt=interrupt,
+        )
+        return await runner.run()
+
+
+def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
+    """A story that cannot be told here is refused, never told as something weaker."""
+    missing = lacking(cluster, plan.scenario.needs)
+    if missing:
+        why = RUNTIMES[plan.runtime].why_lacking(cluster) or "this cluster has no such power"
+        raise OperatorError(
+            f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
+            f"  why not here: {why}\n  try: kraft-chaos doctor"
+        )
+
+
+def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: float) -> str:
+    """The one line that runs it again."""
+    words = ["kraft-chaos", "run", scenario.name, "--seed", str(seed)]
+    words += ["--nodes", str(arguments.nodes), "--duration", f"{duration_s:g}"]
+    words += ["--concurrency", str(arguments.concurrency)]
+    if arguments.rate:
+        words += ["--rate", f"{arguments.rate:g}"]
+    return " ".join(words)

@@ -1,0 +1,82 @@
+"""How verdicts look on a terminal."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from chaos.judging import PAGE, REPRO
+from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
+
+_OUTCOMES = ("ok", "fail", "info")
+_LATENCIES = ("p50", "p99", "max")
+
+
+def judgement_text(judgement: Judgement, directory: Path) -> str:
+    """The verdict, its numbers, its rows and where to read on."""
+    lines = [
+        judgement.sentence,
+        *_statistics(judgement.statistics),
+        *(_row(result) for result in judgement.results),
+        *_witnesses(judgement.results),
+        *_where(directory),
+    ]
+    return "\n".join(lines)
+
+
+def judgement_json(judgement: Judgement, directory: Path) -> str:
+    """The same for scripts: `verdict.json` and where it lies."""
+    content = asdict(judgement)
+    content["verdict"] = judgement.verdict.word
+    for row in content["results"]:
+        row["verdict"] = row["verdict"].word
+    content["directory"] = str(directory)
+    return json.dumps(content, indent=2)
+
+
+def _statistics(numbers: Mapping[str, EventValue | float]) -> list[str]:
+    """The numbers that a person wants at once; all of them are in `verdict.json`."""
+    if not numbers:
+        return []
+    outcomes = ", ".join(f"{_number(numbers, f'operations_{end}')} {end}" for end in _OUTCOMES)
+    latencies = ", ".join(f"{p} {_number(numbers, f'latency_{p}_ms')} ms" for p in _LATENCIES)
+    return [
+        f"  operations  {outcomes}; {_number(numbers, 'ok_per_s')} ok/s",
+        f"  latency     {latencies}",
+        f"  elections   {_number(numbers, 'elections')}; longest time without a success "
+        f"{_number(numbers, 'longest_without_success_s')} s",
+        "",
+    ]
+
+
+def _number(numbers: Mapping[str, EventValue | float], name: str) -> str:
+    value = numbers.get(name)
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return "-" if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def _row(result: CheckResult) -> str:
+    return f"  {result.verdict.word:<8} {result.check:<28} {result.message}"
+
+
+def _witnesses(results: Sequence[CheckResult]) -> list[str]:
+    lines = []
+    for result in results:
+        if result.verdict is Verdict.INVALID:
+            lines.append(f"  witness of {result.check}:")
+            lines += [f"    {_event(event)}" for event in result.witness]
+    return lines
+
+
+def _event(event: Mapping[str, EventValue]) -> str:
+    rest = ", ".join(f"{name} {value}" for name, value in event.items() if name != "what")
+    return f"{event.get('what', '')}  ({rest})" if rest else str(event.get("what", ""))
+
+
+def _where(directory: Path) -> list[str]:
+    page, repro = directory / PAGE, directory / REPRO
+    lines = [f"  page: {page}" if page.exists() else f"  no page; see {directory}/harness.log"]
+    if repro.exists():
+        lines.append(f"  again: sh {repro}")
+    return lines

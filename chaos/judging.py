@@ -1,0 +1,102 @@
+"""From what was recorded to a verdict: seal, judge, write `verdict.json`, the page and `repro.sh`.
+
+Used at the end of a run and by `kraft-chaos check`. A checker that crashes makes an error, never a
+verdict of its own; a violation found in a run that broke off stays a violation.
+"""
+
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+from chaos.seal import seal
+from checkers.history.run import Run, RunInfo
+from checkers.history.store import UnreadableRunError, read_run
+from checkers.page import render_page
+from checkers.suite import judge, write_verdict
+from checkers.verdict import CheckResult, Judgement, Verdict, worst
+
+PAGE = "report.html"
+REPRO = "repro.sh"
+HARNESS_LOG = "harness.log"
+
+
+def judge_directory(directory: Path) -> Judgement:
+    """Judge a run, sealing it first if need be, and leave all results in its directory.
+
+    Raises UnsealableError.
+    """
+    run = _sealed(directory)
+    judgement = _judged(run, directory)
+    for row in troubles(run):
+        judgement = with_row(judgement, row)
+    write_verdict(directory, judgement)
+    _write_page(run, judgement, directory)
+    _write_repro(run.info, judgement, directory)
+    return judgement
+
+
+def _sealed(directory: Path) -> Run:
+    """A seal that is missing, damaged or another version's is made again from the events."""
+    try:
+        return read_run(directory)
+    except UnreadableRunError:
+        seal(directory)
+    return read_run(directory)
+
+
+def broken(run_id: str, row: CheckResult) -> Judgement:
+    """The judgement of a run of which nothing can be judged."""
+    return Judgement(run_id=run_id, verdict=row.verdict, sentence=row.message, results=(row,))
+
+
+def with_row(judgement: Judgement, row: CheckResult) -> Judgement:
+    """A judgement with one more row; its sentence is that of the worst."""
+    verdict = worst((judgement.verdict, row.verdict))
+    worse = verdict is not judgement.verdict
+    sentence = f"{verdict.name}: {row.message}" if worse else judgement.sentence
+    return replace(judgement, verdict=verdict, sentence=sentence, results=(row, *judgement.results))
+
+
+def log_crash(directory: Path, error: BaseException) -> None:
+    """Keep a traceback for whoever mends the harness; operators get one sentence."""
+    with (directory / HARNESS_LOG).open("a", encoding="utf-8") as log:
+        log.writelines(traceback.format_exception(error))
+
+
+def troubles(run: Run) -> list[CheckResult]:
+    """A row for what went wrong with the harness itself."""
+    info = run.info
+    if info.finished and not info.trouble:
+        return []
+    message = info.trouble or "the harness died before the end of the run"
+    return [CheckResult(check="run", verdict=Verdict.ERROR, message=message)]
+
+
+def _judged(run: Run, directory: Path) -> Judgement:
+    try:
+        return judge(run)
+    except Exception as error:  # noqa: BLE001 - whatever a checker throws, the run is not valid
+        log_crash(directory, error)
+        row = CheckResult(
+            check="judge",
+            verdict=Verdict.ERROR,
+            message=f"the judge crashed ({type(error).__name__}: {error}); see {HARNESS_LOG}",
+        )
+        return broken(run.info.run_id, row)
+
+
+def _write_page(run: Run, judgement: Judgement, directory: Path) -> None:
+    try:
+        (directory / PAGE).write_text(render_page(run, judgement), encoding="utf-8")
+    except Exception as error:  # noqa: BLE001 - a page that fails must not hide the verdict
+        log_crash(directory, error)
+        (directory / PAGE).unlink(missing_ok=True)
+
+
+def _write_repro(info: RunInfo, judgement: Judgement, directory: Path) -> None:
+    path = directory / REPRO
+    if judgement.verdict is not Verdict.INVALID or not info.command:
+        path.unlink(missing_ok=True)
+        return
+    path.write_text(f"#!/bin/sh\nexec {info.command}\n", encoding="utf-8")
+    path.chmod(0o755)

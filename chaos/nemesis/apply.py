@@ -1,0 +1,131 @@
+"""Injecting a fault into a cluster and curing it again: the only place that calls its powers."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from chaos.cluster.interface import (
+    Cluster,
+    Cuttable,
+    Evidence,
+    Killable,
+    Link,
+    NodeId,
+    Pausable,
+    PowerCuttable,
+)
+from chaos.nemesis.evidence import of_links, of_nodes
+from chaos.nemesis.faults import (
+    AllVoters,
+    ControllerLeader,
+    Fault,
+    Follower,
+    Kill,
+    OneNode,
+    Partition,
+    Pause,
+    PowerOff,
+    RandomNode,
+    Target,
+)
+from chaos.nemesis.grudges import grudge
+from chaos.probes import QuorumProbe
+
+LEADER_WITHIN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A fault that fired: whom it hit, and what was measured at that moment."""
+
+    fault: Fault
+    nodes: tuple[NodeId, ...]
+    links: tuple[Link, ...] = ()
+    evidence: Mapping[NodeId, Evidence] = field(default_factory=dict)
+
+
+async def resolve(
+    target: Target, cluster: Cluster, probe: QuorumProbe, rng: random.Random
+) -> tuple[NodeId, ...]:
+    """The nodes that a target means now. Raises NoLeaderError."""
+    nodes = tuple(sorted(cluster.nodes))
+    match target:
+        case ControllerLeader():
+            return (await probe.leader(LEADER_WITHIN_S),)
+        case Follower():
+            leader = await probe.leader(LEADER_WITHIN_S)
+            return (rng.choice([node for node in nodes if node != leader]),)
+        case AllVoters():
+            return nodes
+        case RandomNode():
+            return (rng.choice(nodes),)
+        case OneNode(node):
+            return (node,)
+        case _:
+            assert_never(target)
+
+
+def links_of(fault: Fault, nodes: tuple[NodeId, ...], cluster: Cluster) -> tuple[Link, ...]:
+    """The links that a fault of these nodes cuts."""
+    if not isinstance(fault, Partition):
+        return ()
+    return grudge(nodes, cluster.nodes, fault.ways)
+
+
+async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> Hit:
+    """Let a fault begin; it has begun when this returns."""
+    links = links_of(fault, nodes, cluster)
+    evidence: Mapping[NodeId, Evidence] = {}
+    match fault:
+        case Partition():
+            assert isinstance(cluster, Cuttable)
+            await cluster.cut(links)
+        case Kill():
+            assert isinstance(cluster, Killable)
+            evidence = await _each(nodes, cluster.kill)
+        case Pause():
+            assert isinstance(cluster, Pausable)
+            evidence = await _each(nodes, cluster.pause)
+        case PowerOff(mode=mode):
+            assert isinstance(cluster, PowerCuttable)
+            evidence = await cluster.power_off(nodes, mode)
+        case _:
+            assert_never(fault)
+    return Hit(fault=fault, nodes=nodes, links=links, evidence=evidence)
+
+
+async def cure(cluster: Cluster, hit: Hit) -> Evidence:
+    """Undo a fault, and say whether it had bitten. Nodes that were off answer again then."""
+    match hit.fault:
+        case Partition():
+            assert isinstance(cluster, Cuttable)
+            return of_links(await cluster.heal(hit.links), hit.links)
+        case Kill():
+            await _all(cluster.start(node) for node in hit.nodes)
+        case Pause():
+            assert isinstance(cluster, Pausable)
+            await _all([cluster.resume(node) for node in hit.nodes])
+        case PowerOff():
+            assert isinstance(cluster, PowerCuttable)
+            await _all(cluster.start(node) for node in hit.nodes)
+            return of_nodes(await _each(hit.nodes, cluster.power_evidence), hit.nodes)
+        case _:
+            assert_never(hit.fault)
+    return of_nodes(hit.evidence, hit.nodes)
+
+
+async def _each(
+    nodes: tuple[NodeId, ...], act: Callable[[NodeId], Awaitable[Evidence]]
+) -> dict[NodeId, Evidence]:
+    found = await asyncio.gather(*(act(node) for node in nodes))
+    return dict(zip(nodes, found, strict=True))
+
+
+async def _all(acts: Iterable[Awaitable[None]]) -> None:
+    """Wait for all, then raise the first error: one node's failure leaves no other half started."""
+    results = await asyncio.gather(*acts, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result

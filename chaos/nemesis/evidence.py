@@ -1,0 +1,41 @@
+"""Did a fault bite? One answer out of what the cluster measured. Pure."""
+
+from collections.abc import Mapping
+
+from chaos.cluster.interface import Evidence, Link, NodeId
+
+NEVER_FIRED = "nothing was hit"
+
+
+def of_links(per_link: Mapping[Link, Evidence], cut: tuple[Link, ...]) -> Evidence:
+    """A partition bit if every one of its links swallowed bytes that were sent along it."""
+    return _all_of({str(link): per_link.get(link) for link in cut})
+
+
+def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Evidence:
+    """A fault of several nodes bit if it did so on each of them."""
+    return _all_of({f"node-{node}": per_node.get(node) for node in hit})
+
+
+def of_failure(what: str, error: BaseException) -> Evidence:
+    """A fault whose injection or proof failed did not bite as far as anybody knows."""
+    return Evidence(bit=False, what=f"{what}: {error}", facts={"failed": type(error).__name__})
+
+
+def _all_of(parts: Mapping[str, Evidence | None]) -> Evidence:
+    if not parts:
+        return Evidence(bit=False, what=NEVER_FIRED)
+    facts: dict[str, int | str | bool] = {}
+    for name, part in parts.items():
+        for fact, value in part.facts.items() if part is not None else ():
+            facts[f"{name} {fact}"] = value
+    lacking = {name: part for name, part in parts.items() if part is None or not part.bit}
+    return Evidence(bit=not lacking, what=_sentence(lacking or parts), facts=facts)
+
+
+def _sentence(parts: Mapping[str, Evidence | None]) -> str:
+    """Who said what; those who said the same are named together."""
+    said: dict[str, list[str]] = {}
+    for name, part in parts.items():
+        said.setdefault(part.what if part is not None else "no evidence", []).append(name)
+    return "; ".join(f"{', '.join(names)}: {what}" for what, names in said.items())

@@ -1,0 +1,168 @@
+"""Faults are values: what is done to whom. Who that is turns out when they fire."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chaos.cluster.interface import (
+    Cluster,
+    Cuttable,
+    Killable,
+    NodeId,
+    Pausable,
+    PowerCutMode,
+    PowerCuttable,
+)
+
+# --- targets ---
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerLeader:
+    """The leader of the metadata quorum."""
+
+    def __str__(self) -> str:
+        return "leader"
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """One voter that does not lead."""
+
+    def __str__(self) -> str:
+        return "follower"
+
+
+@dataclass(frozen=True, slots=True)
+class AllVoters:
+    def __str__(self) -> str:
+        return "all"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomNode:
+    def __str__(self) -> str:
+        return "random"
+
+
+@dataclass(frozen=True, slots=True)
+class OneNode:
+    """A node by its id, for people who inject by hand."""
+
+    node: NodeId
+
+    def __str__(self) -> str:
+        return str(self.node)
+
+
+Target = ControllerLeader | Follower | AllVoters | RandomNode | OneNode
+
+# --- faults ---
+
+
+class Ways(StrEnum):
+    """Which bytes a partition stops, seen from its target."""
+
+    BOTH = "both"
+    OUT = "out"  # others do not hear the target
+    IN = "in"  # the target does not hear others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """The target is cut off from all other nodes; clients still reach everybody."""
+
+    target: Target
+    ways: Ways = Ways.BOTH
+
+    @property
+    def kind(self) -> str:
+        return "partition" if self.ways is Ways.BOTH else "partition-one-way"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"ways": self.ways.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "kill"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Every thread stands still, connections stay open. Cure: resume."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "pause"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerOff:
+    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start."""
+
+    target: Target
+    mode: PowerCutMode = PowerCutMode.LOSE_ALL
+
+    @property
+    def kind(self) -> str:
+        return "power-off"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"mode": self.mode.value}
+
+
+Fault = Partition | Kill | Pause | PowerOff
+
+# --- what a cluster must be able to do ---
+
+
+class Need(StrEnum):
+    """A power that only some clusters have."""
+
+    CUT = "cut links between nodes"
+    KILL = "kill processes"
+    PAUSE = "pause processes"
+    POWER = "cut the power of disks"
+
+
+_PROTOCOLS: dict[Need, type] = {
+    Need.CUT: Cuttable,
+    Need.KILL: Killable,
+    Need.PAUSE: Pausable,
+    Need.POWER: PowerCuttable,
+}
+
+_NEEDS: dict[type, Need] = {
+    Partition: Need.CUT,
+    Kill: Need.KILL,
+    Pause: Need.PAUSE,
+    PowerOff: Need.POWER,
+}
+
+
+def need_of(fault: Fault) -> Need:
+    """The power that a fault takes."""
+    return _NEEDS[type(fault)]
+
+
+def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:
+    """The powers that this cluster does not have."""
+    return tuple(need for need in sorted(needs) if not isinstance(cluster, _PROTOCOLS[need]))

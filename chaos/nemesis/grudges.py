@@ -1,0 +1,20 @@
+"""Which directed links a partition cuts. Pure."""
+
+from collections.abc import Sequence
+
+from chaos.cluster.interface import Link, NodeId
+from chaos.nemesis.faults import Ways
+
+
+def grudge(victims: Sequence[NodeId], nodes: Sequence[NodeId], ways: Ways) -> tuple[Link, ...]:
+    """The links between the victims and all the others, in the ways asked for, in order."""
+    others = [node for node in sorted(nodes) if node not in victims]
+    out = [Link(victim, other) for victim in sorted(victims) for other in others]
+    back = [Link(other, victim) for victim in sorted(victims) for other in others]
+    match ways:
+        case Ways.OUT:
+            return tuple(out)
+        case Ways.IN:
+            return tuple(back)
+        case Ways.BOTH:
+            return tuple(out + back)

@@ -1,0 +1,48 @@
+"""What a person sees while a run goes on: one living line on a terminal, terse lines in a pipe."""
+
+import sys
+from typing import Protocol, TextIO
+
+
+class Progress(Protocol):
+    def tell(self, text: str) -> None:
+        """Something happened."""
+
+    def status(self, text: str) -> None:
+        """How things stand now; replaces the last status, and is lost in a pipe."""
+
+
+class ConsoleProgress:
+    """To stderr, so that stdout holds results only."""
+
+    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
+        self._stream = stream if stream is not None else sys.stderr
+        self._living = self._stream.isatty() and not quiet
+        self._quiet = quiet
+        self._shown = 0
+
+    def tell(self, text: str) -> None:
+        if not self._quiet:
+            self._write(f"{self._blank()}{text}\n")
+
+    def status(self, text: str) -> None:
+        if self._living:
+            line = text[:100]
+            self._write(f"{self._blank()}{line}")
+            self._shown = len(line)
+
+    def end(self) -> None:
+        """Take the living line away."""
+        self._write(self._blank())
+
+    def _blank(self) -> str:
+        shown, self._shown = self._shown, 0
+        return f"\r{' ' * shown}\r" if shown else ""
+
+    def _write(self, text: str) -> None:
+        """A reader that went away (a closed pipe) must not end a run."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except BrokenPipeError:
+            self._quiet, self._living = True, False

@@ -1,0 +1,167 @@
+"""Writes down what happens while it happens: `events-<writer>.jsonl.zst`.
+
+One file for operations and one for faults and notes, each a row of zstd frames with a checksum,
+each frame a whole number of lines: a file cut anywhere loses its last frame only. A frame is closed
+after 5,000 events or a second, whichever comes first, so memory is bounded. Faults are synced as
+they happen, the rest at the end. The order of a run's history is made here, by one counter.
+"""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+import zstandard
+
+from chaos.clock import Clock
+from checkers.history.events import EventType, FaultStage
+
+EVENTS_A_FRAME = 5_000
+FRAME_NS = 1_000_000_000
+
+FactValue = int | float | str | bool | None
+Event = dict[str, FactValue | list[int] | list[str] | dict[str, FactValue]]
+
+
+class RecordingError(Exception):
+    """The history cannot be written (a full disk, as a rule); what was written before is whole."""
+
+
+class EventWriter:
+    """One `events-<name>.jsonl.zst`; appends whole frames only."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.path = directory / f"events-{name}.jsonl.zst"
+        self._compressor = zstandard.ZstdCompressor(
+            level=3, write_checksum=True, write_content_size=True
+        )
+        self._lines: list[bytes] = []
+        self._opened_ns = 0
+        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+
+    def write(self, event: Event, now_ns: int) -> None:
+        """Keep one event; a full frame is written. Raises RecordingError."""
+        lines = self._lines
+        if not lines:
+            self._opened_ns = now_ns
+        lines.append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+        if len(lines) >= EVENTS_A_FRAME or now_ns - self._opened_ns >= FRAME_NS:
+            self.flush()
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Close the frame; with `sync` it is on the disk when this returns."""
+        try:
+            if self._lines:
+                self._append(self._compressor.compress(b"".join(self._lines)))
+                self._lines.clear()
+            if sync:
+                os.fdatasync(self._file)
+        except OSError as error:
+            raise RecordingError(
+                f"cannot write {self.path}: {error.strerror}; free some space or use --out"
+            ) from error
+
+    def close(self) -> None:
+        try:
+            self.flush(sync=True)
+        finally:
+            os.close(self._file)
+
+    def _append(self, frame: bytes) -> None:
+        """All of the frame or nothing: half a frame would hide the ones after it."""
+        start = os.lseek(self._file, 0, os.SEEK_END)
+        view = memoryview(frame)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            os.ftruncate(self._file, start)
+            raise
+
+
+class Recorder:
+    """The history of one run; implements `workloads.history.History`."""
+
+    def __init__(self, directory: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._operations = EventWriter(directory, "ops")
+        self._faults = EventWriter(directory, "nemesis")
+        self._index = 0
+        self._processes = 0
+        self.counts = {EventType.OK: 0, EventType.FAIL: 0, EventType.INFO: 0}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._operations.close()
+        finally:
+            self._faults.close()
+
+    def new_process(self) -> int:
+        process = self._processes
+        self._processes += 1
+        return process
+
+    def invoke(
+        self, process: int, f: str, key: str, value: int | None, node: int, phase: str
+    ) -> None:
+        now = self._clock.now_ns()
+        self._operations.write(
+            {
+                "type": "invoke",
+                "i": self._index,
+                "p": process,
+                "f": f,
+                "k": key,
+                "v": value,
+                "t": now,
+                "n": node,
+                "ph": phase,
+            },
+            now,
+        )
+        self._index += 1
+
+    def complete(
+        self, process: int, outcome: EventType, value: int | None, error: str | None
+    ) -> None:
+        now = self._clock.now_ns()
+        self._operations.write(
+            {
+                "type": outcome.value,
+                "i": self._index,
+                "p": process,
+                "v": value,
+                "t": now,
+                "e": error,
+            },
+            now,
+        )
+        self._index += 1
+        self.counts[outcome] += 1
+
+    def fault(self, fault_id: int, stage: FaultStage, event: Event) -> int:
+        """One stage of a fault, on the disk when this returns. Returns the time it was given."""
+        now = self._clock.now_ns()
+        head: Event = {"type": "fault", "id": fault_id, "stage": stage.value, "t": now}
+        self._faults.write(head | event, now)
+        self._faults.flush(sync=True)
+        return now
+
+    def note(self, text: str) -> None:
+        """A word on the progress of the run, for its reader."""
+        now = self._clock.now_ns()
+        self._faults.write({"type": "note", "t": now, "text": text}, now)
+
+    def flush(self) -> None:
+        """Close open frames: called once a second, so that a quiet run keeps its history too."""
+        self._operations.flush()
+        self._faults.flush()

@@ -1,0 +1,35 @@
+"""Run directories: `runs/<run_id>/`, and `runs/latest` that points at the newest."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+LATEST = "latest"
+
+
+def new_run_directory(out: Path, scenario: str, seed: int, wall_ns: int) -> Path:
+    """Make `20261121-055312-partition-leader-7` under `out`; its name is the run's id."""
+    stamp = datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC).strftime("%Y%m%d-%H%M%S")
+    out.mkdir(parents=True, exist_ok=True)
+    name = f"{stamp}-{scenario}-{seed}"
+    attempt = 1
+    while True:
+        directory = out / (name if attempt == 1 else f"{name}-{attempt}")
+        try:
+            directory.mkdir()
+        except FileExistsError:
+            attempt += 1
+        else:
+            return directory
+
+
+def point_latest(directory: Path) -> None:
+    """Let `latest` beside the run point at it; in one step, since runs go on side by side."""
+    part = directory.parent / f".{LATEST}.{os.getpid()}"
+    part.unlink(missing_ok=True)
+    part.symlink_to(directory.name)
+    part.replace(directory.parent / LATEST)
+
+
+def is_run(directory: Path) -> bool:
+    return (directory / "run.json").is_file()

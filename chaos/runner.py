@@ -1,0 +1,273 @@
+"""One run, from an empty machine to a verdict.
+
+    create - first acknowledged write - load and hurt - heal - whole again - final reads by fresh
+    clients - collect - destroy - seal - judge
+
+Whatever goes wrong on the way, or whoever interrupts it: what was recorded is sealed and judged,
+the verdict says what happened, and nothing of the cluster stays on the machine.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from chaos.clock import Clock
+from chaos.cluster.interface import Cluster
+from chaos.interrupt import Interrupt
+from chaos.judging import judge_directory, log_crash
+from chaos.nemesis.nemesis import Nemesis
+from chaos.probes import QuorumProbe, driver_for
+from chaos.progress import Progress
+from chaos.recorder import Recorder
+from chaos.scenario import Scenario
+from checkers.history.events import EventType
+from checkers.history.run import RunInfo, write_run_info
+from checkers.verdict import Judgement
+from workloads.register import RegisterOptions, RegisterWorkload
+
+_FIRST_WRITE_WITHIN_S = 30.0
+_WHOLE_WITHIN_S = 30.0
+_FINAL_READS_WITHIN_S = 20.0
+_STOP_STORY_S = 15.0
+_COLLECT_S = 60.0
+_DESTROY_S = 120.0
+_POLL_S = 0.02
+
+
+class RunFailedError(Exception):
+    """The run cannot go on; the message says what and where."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What to run, and how."""
+
+    scenario: Scenario
+    seed: int
+    nodes: int
+    duration_s: float
+    load: RegisterOptions = field(default_factory=RegisterOptions)
+    target: str = "node"
+    runtime: str = "docker"
+    keep: bool = False
+    command: str = ""
+
+
+class Runner:
+    """Carries out one plan on one cluster, into one directory. Used once."""
+
+    def __init__(
+        self,
+        *,
+        plan: RunPlan,
+        cluster: Cluster,
+        directory: Path,
+        clock: Clock,
+        progress: Progress,
+        interrupt: Interrupt,
+    ) -> None:
+        self._plan = plan
+        self._cluster = cluster
+        self._directory = directory
+        self._clock = clock
+        self._progress = progress
+        self._interrupt = interrupt
+        self._timings: dict[str, float] = {}
+        self._phase = "starting"
+        self._troubles: list[str] = []
+        self._info = self._describe()
+
+    async def run(self) -> Judgement:
+        """The verdict; all files are in the directory."""
+        write_run_info(self._directory, self._info)
+        finished = await self._record()
+        self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
+        await self._collect()
+        removal = asyncio.create_task(self._remove())
+        await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
+        troubles = len(self._troubles)
+        judgement = self._judge()
+        await removal
+        if len(self._troubles) > troubles:
+            return self._judge()
+        self._write_info()
+        return judgement
+
+    def _judge(self) -> Judgement:
+        self._write_info()
+        self._progress.status("judging")
+        return judge_directory(self._directory)
+
+    def _write_info(self) -> None:
+        self._info = replace(
+            self._info, trouble="; ".join(self._troubles), timings_s=dict(self._timings)
+        )
+        write_run_info(self._directory, self._info)
+
+    def _describe(self) -> RunInfo:
+        plan = self._plan
+        started = datetime.fromtimestamp(self._clock.wall_ns() / 1e9, UTC)
+        return RunInfo(
+            run_id=self._directory.name,
+            scenario=plan.scenario.name,
+            seed=plan.seed,
+            target=plan.target,
+            runtime=plan.runtime,
+            nodes=plan.nodes,
+            duration_s=plan.duration_s,
+            parameters={"concurrency": str(plan.load.concurrency), "rate": f"{plan.load.rate:g}"},
+            started_utc=started.isoformat(timespec="milliseconds"),
+            started_mono_ns=self._clock.started_mono_ns,
+            expects_faults=bool(plan.scenario.faults),
+            command=plan.command,
+        )
+
+    async def _record(self) -> bool:
+        """Run the story to its end or its trouble, whichever comes first; whether it ended well."""
+        with Recorder(self._directory, self._clock) as recorder:
+            story = asyncio.create_task(self._story(recorder))
+            asked = asyncio.create_task(self._interrupt.wait())
+            await asyncio.wait({story, asked}, return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+            if not story.done():
+                self._trouble(f"interrupted by {self._interrupt.signal_name} while {self._phase}")
+                await _cancel(story)
+            elif (error := story.exception()) is not None:
+                self._trouble(self._explain(error))
+            recorder.note("; ".join(self._troubles) or "the story is told")
+        return not self._troubles
+
+    def _trouble(self, what: str) -> None:
+        self._troubles.append(what)
+        self._progress.tell(f"trouble: {what}")
+
+    def _explain(self, error: BaseException) -> str:
+        """One sentence for the operator; the traceback goes to the run's directory."""
+        log_crash(self._directory, error)
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        name = "" if isinstance(error, RunFailedError) else f"{type(error).__name__}: "
+        return f"{name}{error} (while {self._phase})"
+
+    async def _story(self, recorder: Recorder) -> None:
+        with self._timed("create", "creating the cluster"):
+            await self._cluster.create()
+        self._info = replace(self._info, target=self._cluster.version)
+        driver = driver_for(self._cluster)
+        probe = QuorumProbe(driver)
+        workload = RegisterWorkload(driver, recorder, seed=self._plan.seed, options=self._plan.load)
+        nemesis = Nemesis(
+            cluster=self._cluster,
+            probe=probe,
+            recorder=recorder,
+            seed=self._plan.seed,
+            directory=self._directory,
+            tell=self._told,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                ticker = group.create_task(self._tick(recorder, nemesis, workload))
+                load = group.create_task(workload.run())
+                await self._hurt(workload, nemesis, probe)
+                workload.stop()
+                await load
+                await self._final_reads(workload)
+                ticker.cancel()
+        finally:
+            await workload.close()
+            await probe.close()
+
+    async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
+        plan = self._plan
+        with self._timed("first_write", "waiting for the first acknowledged write"):
+            await _first_write(workload)
+        schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
+        self._told(f"load runs; {len(schedule.windows)} fault windows in {plan.duration_s:g} s")
+        with self._timed("hurt", "hurting it"):
+            await nemesis.run(schedule)
+        with self._timed("whole", "waiting until it is whole again"):
+            if not await probe.wait_until_whole(_WHOLE_WITHIN_S):
+                raise RunFailedError(
+                    f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure"
+                )
+
+    async def _final_reads(self, workload: RegisterWorkload) -> None:
+        with self._timed("final_reads", "reading every key by fresh clients"):
+            unread = await workload.read_all(_FINAL_READS_WITHIN_S)
+        if unread:
+            self._told(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
+
+    async def _tick(self, recorder: Recorder, nemesis: Nemesis, workload: RegisterWorkload) -> None:
+        """Once a second: close frames, show how things stand."""
+        before = 0
+        while True:
+            await asyncio.sleep(1)
+            recorder.flush()
+            counts = recorder.counts
+            done = counts[EventType.OK]
+            leader = workload.leader
+            self._progress.status(
+                f"t={self._clock.now_ns() / 1e9:.0f}s  {done - before} ok/s  ok {done}  "
+                f"fail {counts[EventType.FAIL]}  info {counts[EventType.INFO]}  "
+                f"leader {leader if leader is not None else '-'}  {nemesis.current or self._phase}"
+            )
+            before = done
+
+    async def _collect(self) -> None:
+        """Logs and disks; not of a cluster that was interrupted before it was there."""
+        if self._created or not self._interrupt.asked:
+            with self._timed("collect", "collecting logs and disks"):
+                await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
+
+    async def _remove(self) -> None:
+        if self._plan.keep and self._created and not self._interrupt.asked:
+            self._progress.tell(f"kept: kraft-chaos down {self._directory.name}")
+            return
+        with self._timed("destroy", "removing the cluster"):
+            await self._bounded("destroy", self._cluster.destroy(), _DESTROY_S)
+
+    @property
+    def _created(self) -> bool:
+        return "create" in self._timings
+
+    async def _bounded(self, what: str, act: Coroutine[None, None, None], seconds: float) -> None:
+        """Do it within the time; what fails is said in the verdict, and the next step goes on."""
+        task = asyncio.create_task(act)
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            task.cancel()
+            problem = f"{what} did not end within {seconds:g} s"
+        elif (error := task.exception()) is not None:
+            problem = f"{what}: {self._explain(error)}"
+        else:
+            return
+        self._trouble(problem)
+
+    @contextmanager
+    def _timed(self, name: str, phase: str) -> Iterator[None]:
+        self._phase = phase
+        self._progress.status(phase)
+        began = self._clock.now_ns()
+        yield
+        self._timings[name] = round((self._clock.now_ns() - began) / 1e9, 3)
+
+    def _told(self, text: str) -> None:
+        self._progress.tell(f"t={self._clock.now_ns() / 1e9:5.1f}s  {text}")
+
+
+async def _first_write(workload: RegisterWorkload) -> None:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _FIRST_WRITE_WITHIN_S
+    while not workload.acknowledged_writes:
+        if loop.time() > deadline:
+            raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
+        await asyncio.sleep(_POLL_S)
+
+
+async def _cancel(task: "asyncio.Task[None]") -> None:
+    """Bounded: a call that hangs in a thread is left behind."""
+    task.cancel()
+    await asyncio.wait({task}, timeout=_STOP_STORY_S)

@@ -1,0 +1,33 @@
+"""A scenario: a story that a cluster is put through, as a value."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chaos.nemesis.faults import Fault, Need, need_of
+from chaos.nemesis.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What happens, and why it is worth watching.
+
+    `draw` gives the schedule of one run from its own random numbers, the number of nodes and the
+    seconds of hurting; the same arguments always give the same schedule.
+    """
+
+    name: str
+    story: str  # one line
+    description: str
+    faults: tuple[Fault, ...]  # every fault that it may use
+    draw: Callable[[random.Random, int, float], Schedule]
+    default_duration_s: float = 30.0
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The powers without which the story cannot be told."""
+        return frozenset(need_of(fault) for fault in self.faults)
+
+    def plan(self, *, seed: int, nodes: int, duration_s: float) -> Schedule:
+        """The schedule of a run."""
+        return self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)

@@ -1,0 +1,31 @@
+"""The leader dies, or stands still and comes back believing that it leads."""
+
+import random
+
+from chaos.nemesis.faults import ControllerLeader, Fault, Kill, Pause
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+
+_SLOT_S = 7.5
+_FAULTS: tuple[Fault, ...] = (Kill(target=ControllerLeader()), Pause(target=ControllerLeader()))
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    rounds = max(2, round(duration_s / _SLOT_S))
+    faults = [_FAULTS[number % len(_FAULTS)] for number in range(rounds)]
+    rng.shuffle(faults)
+    return spread(faults, duration_s=duration_s, rng=rng, held_share=0.55)
+
+
+KILL_LEADER = Scenario(
+    name="kill-leader",
+    story="the leader is killed and restarted, or paused and resumed",
+    description=(
+        "SIGKILL takes the process but not the page cache; the restarted node must remember its "
+        "vote and epoch and must not lead again in its old epoch. A paused leader sleeps through "
+        "an election and wakes up in a past in which it leads: it must not answer a single read."
+    ),
+    faults=_FAULTS,
+    draw=_draw,
+)

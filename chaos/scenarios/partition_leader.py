@@ -1,0 +1,34 @@
+"""The leader is cut off from the other voters, cleanly and one way at a time."""
+
+import random
+
+from chaos.nemesis.faults import ControllerLeader, Fault, Partition, Ways
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+
+_SLOT_S = 10.0  # long enough for a fetch time-out, an election and some life after it
+_CUTS: tuple[Fault, ...] = tuple(
+    Partition(target=ControllerLeader(), ways=ways) for ways in (Ways.BOTH, Ways.OUT, Ways.IN)
+)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    rounds = max(1, round(duration_s / _SLOT_S))
+    cuts = [_CUTS[number % len(_CUTS)] for number in range(rounds)]
+    rng.shuffle(cuts)
+    return spread(cuts, duration_s=duration_s, rng=rng, held_share=0.6)
+
+
+PARTITION_LEADER = Scenario(
+    name="partition-leader",
+    story="the leader is cut off, both ways and one way at a time, and comes back",
+    description=(
+        "Whoever leads is cut off from all other voters while clients still reach it: nothing from "
+        "it arrives, nothing reaches it, or both. The others must elect a new leader; the old one "
+        "must not acknowledge a write or answer a stale read, must resign, and must give up what "
+        "was never committed when it is back (KIP-595: check-quorum, truncation)."
+    ),
+    faults=_CUTS,
+    draw=_draw,
+)

@@ -1,0 +1,40 @@
+"""Power fails: of the leader, of a follower, of everybody at one moment."""
+
+import random
+
+from chaos.nemesis.faults import AllVoters, ControllerLeader, Fault, Follower, PowerOff
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+
+_SLOT_S = 7.5
+_FAULTS: tuple[Fault, ...] = (
+    PowerOff(target=ControllerLeader()),
+    PowerOff(target=Follower()),
+    PowerOff(target=AllVoters()),
+)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    """Single cuts first, in any order, and everybody at once to end a round."""
+    del nodes
+    slots = max(len(_FAULTS), round(duration_s / _SLOT_S))
+    singles, everybody = list(_FAULTS[:2]), _FAULTS[2]
+    faults: list[Fault] = []
+    while len(faults) < slots:
+        rng.shuffle(singles)
+        faults += [*singles, everybody]
+    return spread(faults[:slots], duration_s=duration_s, rng=rng, held_share=0.35)
+
+
+POWER_OFF = Scenario(
+    name="power-off",
+    story="power fails while writes are in flight: the leader, a follower, all voters at once",
+    description=(
+        "What was not fsynced is gone, as on a real disk; a canary on the disk proves it. A write "
+        "that was acknowledged must survive even when every voter loses power at one moment: that "
+        "is what fsync before visible is for. Never run as a mere kill: without disks whose power "
+        "can be cut, the scenario is refused."
+    ),
+    faults=_FAULTS,
+    draw=_draw,
+)

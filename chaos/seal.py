@@ -1,0 +1,178 @@
+"""Turns what was recorded into the sealed tables; works on a run that was killed as well.
+
+Pairs invocations with completions, gathers the stages of each fault, reads the nodes' traces and
+disks. What a cut file lost is dropped and said. Sealing again gives the same tables.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import zstandard
+
+from checkers.disk import read_disks
+from checkers.history.events import EventType, FaultStage
+from checkers.history.run import read_run_info
+from checkers.history.store import write_tables
+from checkers.history.tables import FAULTS, NODE_EVENTS, OPS, TABLES
+from checkers.history.traces import parse_trace_lines
+
+
+class UnsealableError(Exception):
+    """What lies there is not a run, or not one that this program recorded."""
+
+
+@dataclass(slots=True)
+class _Recorded:
+    """All events of a run, by kind, and what was lost of them."""
+
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+
+
+def seal(directory: Path) -> tuple[str, ...]:
+    """Write a run's tables and manifest; returns what was dropped from cut files.
+
+    Raises UnsealableError where the directory does not hold a run.
+    """
+    try:
+        info = read_run_info(directory)
+    except (FileNotFoundError, ValueError) as error:
+        raise UnsealableError(f"{directory}: {error}") from error
+    recorded = _read_events(directory)
+    tables: dict[str, pa.Table] = {
+        "ops": operations_table(recorded.operations),
+        "faults": faults_table(recorded.faults),
+        "node_events": _node_events(directory, info.started_mono_ns),
+        **read_disks(directory / "disks"),
+    }
+    assert tables.keys() == TABLES.keys()
+    write_tables(directory, tables, {"truncated": recorded.dropped})
+    return tuple(recorded.dropped)
+
+
+def _read_events(directory: Path) -> _Recorded:
+    recorded = _Recorded()
+    for path in sorted(directory.glob("events-*.jsonl.zst")):
+        try:
+            for line in read_lines(path, recorded.dropped):
+                _sort_in(orjson.loads(line), recorded)
+        except (orjson.JSONDecodeError, KeyError) as error:
+            raise UnsealableError(f"{path}: not an event of ours: {error}") from error
+    recorded.operations.sort(key=lambda event: int(event["i"]))
+    return recorded
+
+
+def _sort_in(event: dict[str, Any], recorded: _Recorded) -> None:
+    match EventType(event["type"]):
+        case EventType.FAULT:
+            recorded.faults.append(event)
+        case EventType.NOTE:
+            pass  # for people; nothing judges it
+        case _:
+            recorded.operations.append(event)
+
+
+def read_lines(path: Path, dropped: list[str]) -> Iterator[bytes]:
+    """The lines of a file up to its first torn frame; what lies behind is named in `dropped`."""
+    data = path.read_bytes()
+    position = 0
+    while position < len(data):
+        decompressor = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            text = decompressor.decompress(data[position:])
+        except zstandard.ZstdError:
+            text = b""
+        if not decompressor.eof:
+            dropped.append(
+                f"{path.name}: {len(data) - position} bytes of a torn frame at {position}"
+            )
+            return
+        position = len(data) - len(decompressor.unused_data)
+        yield from text.splitlines()
+
+
+def operations_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """One row an operation, in the order of invocation; events must be in the order recorded."""
+    rows: list[dict[str, Any]] = []
+    open_rows: dict[int, dict[str, Any]] = {}
+    for event in events:
+        process = event["p"]
+        if event["type"] == EventType.INVOKE:
+            if process in open_rows:
+                raise UnsealableError(f"process {process} has two open operations at {event['i']}")
+            row = open_rows[process] = _invoked(event, len(rows))
+            rows.append(row)
+            continue
+        row = open_rows.pop(process, {})
+        if not row:
+            raise UnsealableError(
+                f"process {process} completes at {event['i']} what it never began"
+            )
+        row["outcome"] = event["type"]
+        row["error"] = event["e"]
+        row["value"] = event["v"] if row["f"] == "read" else row["value"]
+        row["complete_index"] = event["i"]
+        row["t1"] = event["t"]
+    return pa.Table.from_pylist(rows, schema=OPS)
+
+
+def _invoked(event: Mapping[str, Any], op_id: int) -> dict[str, Any]:
+    """Without a completion it stays what it is here: perhaps it happened."""
+    return {
+        "op_id": op_id,
+        "process": event["p"],
+        "f": event["f"],
+        "key": event["k"],
+        "value": event["v"],
+        "outcome": EventType.INFO.value,
+        "error": "never completed",
+        "node": event["n"],
+        "phase": event["ph"],
+        "invoke_index": event["i"],
+        "complete_index": None,
+        "t0": event["t"],
+        "t1": None,
+    }
+
+
+_STAGE_TIMES = {
+    FaultStage.START: "t_start",
+    FaultStage.BIT: "t_bit",
+    FaultStage.HEAL: "t_heal",
+    FaultStage.HEALED: "t_healed",
+}
+
+
+def faults_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """One row a fault, in the order of their ids; what was never reached stays null."""
+    rows: dict[int, dict[str, Any]] = {}
+    for event in events:
+        row = rows.setdefault(event["id"], {"fault_id": event["id"]})
+        stage = FaultStage(event["stage"])
+        if stage in _STAGE_TIMES:
+            row[_STAGE_TIMES[stage]] = event["t"]
+        if stage is FaultStage.START:
+            row["kind"] = event["kind"]
+            row["targets"] = event["targets"]
+            row["links"] = event["links"]
+            row["params"] = json.dumps(event["params"], sort_keys=True)
+        elif stage is FaultStage.EVIDENCE:
+            row["bit"] = event["bit"]
+            row["evidence"] = event["evidence"]
+            row["facts"] = json.dumps(event["facts"], sort_keys=True)
+    full = [{name: rows[key].get(name) for name in FAULTS.names} for key in sorted(rows)]
+    return pa.Table.from_pylist(full, schema=FAULTS)
+
+
+def _node_events(directory: Path, started_mono_ns: int) -> pa.Table:
+    tables = []
+    for path in sorted((directory / "logs").glob("node-*.log")):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            tables.append(parse_trace_lines(lines, started_mono_ns))
+    return pa.concat_tables(tables) if tables else NODE_EVENTS.empty_table()

@@ -1,0 +1,157 @@
+"""The Docker engine: found, or installed and started where root may (`fault-injection` 8)."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import docker
+import requests
+from docker.errors import DockerException
+
+from chaos.setup.needs import Progress, SetupError
+from chaos.setup.shell import found_program, run
+
+STATE = Path("/var/lib/kraft-chaos/engine")
+RUNTIME = Path("/run/kraft-chaos/engine")
+PID_FILE = Path("/run/kraft-chaos/dockerd.pid")
+LOG = Path("/var/log/kraft-chaos-dockerd.log")
+SOCKET = Path("/var/run/docker.sock")
+DEFAULT_BRIDGE = "198.18.255.1/24"  # the engine's own choice would lie in 172.17/16
+READY_WITHIN_S = 40.0
+WITHOUT = "checking and reporting runs that are already there (check, report)"
+
+
+def connect(timeout_s: int = 60) -> docker.DockerClient:
+    """The engine's client, DOCKER_HOST respected; DockerException when none answers."""
+    client = docker.from_env(timeout=timeout_s)
+    try:
+        client.ping()
+    except requests.RequestException as error:
+        raise DockerException(str(error)) from error
+    return client
+
+
+def require() -> docker.DockerClient:
+    """The engine's client; SetupError when none answers."""
+    try:
+        return connect()
+    except DockerException as error:
+        raise SetupError(
+            "no Docker engine answers", why=str(error), mend="kraft-chaos setup", without=WITHOUT
+        ) from error
+
+
+def why_unreachable() -> str | None:
+    """None when the engine answers."""
+    try:
+        connect(timeout_s=5).close()
+    except DockerException as error:
+        return str(error)
+    return None
+
+
+def ensure(progress: Progress) -> None:
+    """Make an engine answer, or say why none can."""
+    why = why_unreachable()
+    if why is None:
+        return
+    _refuse_where_not_ours(why)
+    if found_program("dockerd") is None:
+        progress("installing the Docker engine (docker.io)")
+        _install()
+        if why_unreachable() is None:
+            return
+    progress("starting the Docker engine")
+    if Path("/run/systemd/system").is_dir():
+        mend = "journalctl -u docker"
+        run(["systemctl", "start", "docker"], what="docker did not start", mend=mend)
+        _wait(None)
+    else:
+        _wait(_spawn(found_program("dockerd") or "dockerd"))
+
+
+def _refuse_where_not_ours(why: str) -> None:
+    """Whose engine it is: the one that DOCKER_HOST names, or root's, is not for us to start."""
+    host = os.environ.get("DOCKER_HOST")
+    if host:
+        raise SetupError(
+            f"no Docker engine answers at DOCKER_HOST={host}",
+            why=why,
+            mend="start that engine, or unset DOCKER_HOST",
+            without=WITHOUT,
+        )
+    if os.geteuid() == 0:
+        return
+    if SOCKET.exists() and not os.access(SOCKET, os.W_OK):
+        mend = "sudo usermod -aG docker $USER and log in again"
+        raise SetupError("the Docker engine refuses this user", why=why, mend=mend, without=WITHOUT)
+    raise SetupError(
+        "no Docker engine answers, and only root may install or start one",
+        why=why,
+        mend="sudo systemctl start docker, or once as root: kraft-chaos setup",
+        without=WITHOUT,
+    )
+
+
+def _install() -> None:
+    mend = "install a Docker engine by hand, then: kraft-chaos setup"
+    if found_program("apt-get") is None:
+        raise SetupError(
+            "no Docker engine, and no apt-get to install one with",
+            why="only Debian's and Ubuntu's docker.io package is installed automatically",
+            mend=mend,
+            without=WITHOUT,
+        )
+    apt_install("docker.io", "iptables", mend=mend, without=WITHOUT)
+
+
+def apt_install(*packages: str, mend: str, without: str = "") -> None:
+    """Install Debian packages; the lists are fetched first, a fresh machine has none."""
+    env = {"DEBIAN_FRONTEND": "noninteractive"}
+    what = f"could not install {', '.join(packages)}"
+    run(["apt-get", "update", "-q"], what=what, mend=mend, without=without, env=env)
+    command = ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages]
+    run(command, what=what, mend=mend, without=without, env=env)
+
+
+def _spawn(dockerd: str) -> "subprocess.Popen[bytes]":
+    """Start a daemon that outlives us: own session, own files, output in a log of its own."""
+    for directory in (STATE, RUNTIME, LOG.parent):
+        directory.mkdir(parents=True, exist_ok=True)
+    _remove_stale_pid_file()
+    command = [dockerd, "--data-root", str(STATE), "--exec-root", str(RUNTIME)]
+    command += ["-p", str(PID_FILE), "--bip", DEFAULT_BRIDGE]
+    with LOG.open("ab") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+
+
+def _remove_stale_pid_file() -> None:
+    """A killed daemon leaves its pid file, and the next one refuses to start over it."""
+    try:
+        pid = int(PID_FILE.read_text())
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        name = ""
+    if name != "dockerd":
+        PID_FILE.unlink(missing_ok=True)
+
+
+def _wait(process: "subprocess.Popen[bytes] | None") -> None:
+    deadline = time.monotonic() + READY_WITHIN_S
+    why = why_unreachable()
+    while why is not None:
+        ended = process is not None and process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            lines = LOG.read_text(errors="replace").splitlines() if LOG.exists() else []
+            tail = "\n    ".join(lines[-5:])
+            raise SetupError(
+                "the Docker engine was started and does not answer",
+                why=f"{why}\n    {tail}",
+                mend=f"look at {LOG}",
+                without=WITHOUT,
+            )
+        time.sleep(0.1)  # between two questions to the engine
+        why = why_unreachable()

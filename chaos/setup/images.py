@@ -1,0 +1,132 @@
+"""Names, inputs and builds of the images. A tag is a hash of what is in the image.
+
+So an edit of the node makes a new tag, and a run can never use a stale image unnoticed.
+"""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+from docker.errors import APIError, BuildError, ImageNotFound
+
+from chaos.setup.needs import SetupError
+from chaos.setup.places import repository
+from chaos.setup.shell import log_file
+
+BASE = "kraft-chaos/base:latest"
+TOXIPROXY_VERSION = "2.12.0"
+TOXIPROXY = f"kraft-chaos/toxiproxy:{TOXIPROXY_VERSION}"
+AGENT_REPOSITORY = "kraft-chaos/agent"
+NODE_REPOSITORY = "kraft-chaos/node"
+MEND = "kraft-chaos setup"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """An image to build: its name, and every file of its build context."""
+
+    repository: str
+    base: str  # image id that ARG BASE names; empty when the Dockerfile has none
+    files: Mapping[str, bytes]
+
+    @property
+    def name(self) -> str:
+        return f"{self.repository}:{self.digest}"
+
+    @property
+    def digest(self) -> str:
+        sha = hashlib.sha256(self.base.encode())
+        for path, content in sorted(self.files.items()):
+            sha.update(f"{path}\0{len(content)}\0".encode() + content)
+        return sha.hexdigest()[:12]
+
+
+def image_id(client: docker.DockerClient, name: str) -> str | None:
+    """The id of an image that is there; None otherwise."""
+    try:
+        return str(client.images.get(name).id)
+    except ImageNotFound:
+        return None
+
+
+def base_id(client: docker.DockerClient) -> str:
+    """The id of the base image; SetupError where it was never made."""
+    found = image_id(client, BASE)
+    if found is None:
+        raise SetupError(f"the image {BASE} is missing", why="set-up has not run yet", mend=MEND)
+    return found
+
+
+def agent_recipe(base: str) -> Recipe:
+    program = repository() / "chaos" / "cluster" / "docker" / "agent_program.py"
+    files = {
+        "Dockerfile": _compose("agent", "Dockerfile"),
+        "agent_program.py": program.read_bytes(),
+    }
+    return Recipe(repository=AGENT_REPOSITORY, base=base, files=files)
+
+
+def node_recipe(base: str, wheels: Path) -> Recipe:
+    """The node's image. The wheels' names stand for their contents: versions never change."""
+    files = {
+        "Dockerfile": _compose("node", "Dockerfile"),
+        "entry": _compose("node", "entry"),
+        **{f"node/{path}": content for path, content in _sources(repository() / "node")},
+        **{f"wheels/{wheel.name}": wheel.read_bytes() for wheel in sorted(wheels.glob("*.whl"))},
+    }
+    return Recipe(repository=NODE_REPOSITORY, base=base, files=files)
+
+
+def toxiproxy_recipe(binary: bytes) -> Recipe:
+    files = {"Dockerfile": _compose("toxiproxy", "Dockerfile"), "toxiproxy-server": binary}
+    return Recipe(repository="kraft-chaos/toxiproxy", base="", files=files)
+
+
+def build(client: docker.DockerClient, recipe: Recipe, name: str = "") -> str:
+    """Build an image unless it is there; returns its name."""
+    name = name or recipe.name
+    if image_id(client, name) is not None:
+        return name
+    try:
+        client.images.build(
+            fileobj=_context(recipe.files),
+            custom_context=True,
+            tag=name,
+            rm=True,
+            network_mode="host",
+            buildargs={"BASE": recipe.base} if recipe.base else {},
+        )
+    except BuildError as error:
+        output = "".join(str(line.get("stream", "")) for line in error.build_log)
+        with log_file().open("a") as log:
+            log.write(f"--- building {name}\n{output}\n")
+        why = f"{error.msg} (log: {log_file()})"
+        raise SetupError(f"could not build {name}", why=why, mend=MEND) from error
+    except APIError as error:
+        raise SetupError(f"could not build {name}", why=str(error), mend=MEND) from error
+    return name
+
+
+def _compose(*parts: str) -> bytes:
+    return repository().joinpath("compose", *parts).read_bytes()
+
+
+def _sources(package: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(package.rglob("*.py")):
+        yield path.relative_to(package).as_posix(), path.read_bytes()
+
+
+def _context(files: Mapping[str, bytes]) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for path, content in sorted(files.items()):
+            info = tarfile.TarInfo(path)
+            info.size = len(content)
+            info.mode = 0o755 if content.startswith((b"#!", b"\x7fELF")) else 0o644
+            tar.addfile(info, io.BytesIO(content))
+    buffer.seek(0)
+    return buffer

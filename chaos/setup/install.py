@@ -1,0 +1,74 @@
+"""`prepare` brings up what is missing. The second time it only looks, in well under a second."""
+
+import fcntl
+import hashlib
+import importlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+
+from chaos.setup import base_image, docker_engine, images, node_image, toxiproxy_image
+from chaos.setup.needs import Progress
+from chaos.setup.places import cache_dir, repository, runtime_dir
+
+
+def prepare(progress: Progress) -> None:
+    """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss."""
+    with _alone(progress):
+        docker_engine.ensure(progress)
+        client = docker_engine.connect()
+        try:
+            _images(client, progress)
+        finally:
+            client.close()
+        _warm(progress)
+
+
+def _images(client: docker.DockerClient, progress: Progress) -> None:
+    """The proxy's binary and the base take half a minute each, and do not need each other."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        proxy = pool.submit(toxiproxy_image.ensure, client, progress)
+        base = pool.submit(base_image.ensure, client, progress)
+        base.result()
+        node_image.fetch_wheels(client, progress)
+        for recipe in (images.agent_recipe(images.base_id(client)), node_image.recipe(client)):
+            if images.image_id(client, recipe.name) is None:
+                progress(f"building {recipe.name}")
+                images.build(client, recipe)
+        proxy.result()
+
+
+def _warm(progress: Progress) -> None:
+    """Compile the checkers' kernels once, so that the first verdict is as quick as the next."""
+    stamp = cache_dir() / f"warm-{_digest(repository() / 'checkers' / 'linearizability')}"
+    if stamp.exists():
+        return
+    warm = getattr(importlib.import_module("checkers.linearizability"), "warm", None)
+    if warm is not None:
+        progress("warming the checkers' caches")
+        warm()
+        stamp.touch()
+
+
+def _digest(package: Path) -> str:
+    sha = hashlib.sha256(str(package).encode())
+    for path in sorted(package.rglob("*.py")):
+        sha.update(path.read_bytes())
+    return sha.hexdigest()[:12]
+
+
+@contextmanager
+def _alone(progress: Progress) -> Iterator[None]:
+    """One set-up at a time for a user; the second waits and then finds everything there."""
+    with (runtime_dir() / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("another set-up is running: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(str(os.getpid()))
+        yield

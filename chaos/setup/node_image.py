@@ -1,0 +1,47 @@
+"""The node's wheels, for the Python of the container."""
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import docker
+
+from chaos.setup.base_image import python_version
+from chaos.setup.images import MEND, Recipe, base_id, node_recipe
+from chaos.setup.needs import Progress, SetupError
+from chaos.setup.places import cache_dir
+from chaos.setup.shell import pip, run
+
+LIBRARIES = ("kio", "crc32c")  # no Hypothesis beside them: kio imports it when present, slowly
+
+
+def recipe(client: docker.DockerClient) -> Recipe:
+    """The node image as it has to be now; SetupError where its inputs were never fetched."""
+    base = base_id(client)
+    wheels = _directory(python_version(client, base))
+    if not wheels.is_dir():
+        raise SetupError("the node's libraries are missing", why=f"no {wheels}", mend=MEND)
+    return node_recipe(base, wheels)
+
+
+def fetch_wheels(client: docker.DockerClient, progress: Progress) -> None:
+    """Download the node's libraries once, in the versions that the harness itself uses."""
+    python = python_version(client, base_id(client))
+    wheels = _directory(python)
+    if wheels.is_dir():
+        return
+    progress(f"fetching the node's libraries for Python {python}")
+    scratch = wheels.with_suffix(".partial")
+    machine = platform.machine()
+    wanted = [f"{name}=={version(name)}" for name in LIBRARIES]
+    platforms = [f"manylinux2014_{machine}", f"manylinux_2_28_{machine}"]
+    command = pip("download", "-q", "--dest", str(scratch), "--only-binary", ":all:")
+    command += ["--implementation", "cp", "--python-version", python]
+    command += [word for name in platforms for word in ("--platform", name)]
+    run([*command, *wanted], what="the node's libraries could not be fetched", mend=MEND)
+    scratch.rename(wheels)
+
+
+def _directory(python: str) -> Path:
+    versions = "-".join(version(name) for name in LIBRARIES)
+    return cache_dir() / f"wheels-{python}-{platform.machine()}-{versions}"

@@ -1,0 +1,50 @@
+"""How a check ends: what it looked at and what it found, as one row of a judgement."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
+
+Witness = Sequence[Mapping[str, EventValue]]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken promise, said in a sentence, and the events that show it."""
+
+    message: str
+    witness: Witness = ()
+
+
+def conclude(
+    check: str,
+    *,
+    looked_at: int,
+    unit: str,
+    violations: Sequence[Violation],
+    needs: str,
+    holds: str,
+    gaps: Sequence[str] = (),
+    facts: Mapping[str, EventValue] | None = None,
+) -> CheckResult:
+    """Invalid with the first violation; unknown if nothing was seen or parts are missing.
+
+    `unit` names what `looked_at` counts, `needs` the evidence, `holds` the promise that was kept.
+    """
+    message, verdict = f"{looked_at:,} {unit}: {holds}", Verdict.VALID
+    if violations:
+        message, verdict = violations[0].message, Verdict.INVALID
+    elif not looked_at:
+        message, verdict = f"looked at no {unit}; it needs {needs}", Verdict.UNKNOWN
+    elif gaps:
+        message = f"nothing wrong in {looked_at:,} {unit}, but {gaps[0]}"
+        verdict = Verdict.UNKNOWN
+    return CheckResult(
+        check=check,
+        verdict=verdict,
+        message=message,
+        looked_at=looked_at,
+        count=len(violations),
+        witness=list(violations[0].witness[:WITNESS_LIMIT]) if violations else (),
+        facts=facts or {},
+    )

@@ -1,0 +1,73 @@
+"""Kafka's primitive fields, read off bytes: fixed integers, varints, compact strings, tags."""
+
+import base64
+import struct
+
+
+class DamagedError(Exception):
+    """Bytes that are not what they should be."""
+
+
+class Fields:
+    """A cursor over bytes. Every read raises DamagedError at the end of the bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.at
+
+    def take(self, size: int) -> bytes:
+        if size < 0 or self.left < size:
+            raise DamagedError(f"{size} bytes wanted at {self.at}, {self.left} are left")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def int8(self) -> int:
+        return int.from_bytes(self.take(1), "big", signed=True)
+
+    def int16(self) -> int:
+        return int.from_bytes(self.take(2), "big", signed=True)
+
+    def int32(self) -> int:
+        return int.from_bytes(self.take(4), "big", signed=True)
+
+    def int64(self) -> int:
+        return int.from_bytes(self.take(8), "big", signed=True)
+
+    def double(self) -> float:
+        (value,) = struct.unpack(">d", self.take(8))
+        assert isinstance(value, float)
+        return value
+
+    def uvarint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise DamagedError(f"varint without an end at {self.at}")
+
+    def varint(self) -> int:
+        """Zig-zag, as in records."""
+        value = self.uvarint()
+        return (value >> 1) ^ -(value & 1)
+
+    def text(self) -> str | None:
+        """A compact string, possibly null."""
+        size = self.uvarint() - 1
+        if size < 0:
+            return None
+        try:
+            return self.take(size).decode()
+        except UnicodeDecodeError as error:
+            raise DamagedError(f"a string that is no UTF-8 at {self.at}") from error
+
+    def uuid(self) -> str:
+        """Kafka's text of a uuid: 22 characters of URL-safe base64."""
+        return base64.urlsafe_b64encode(self.take(16)).rstrip(b"=").decode()

@@ -1,0 +1,124 @@
+"""Control and metadata records (facts: records 2-4), as far as checks need their fields.
+
+Metadata records are read by small tables of their leading fields. Records whose fields nobody needs
+are known by name, and those without a name by number.
+"""
+
+from dataclasses import dataclass
+
+from checkers.disk.batches import Record
+from checkers.disk.fields import DamagedError, Fields
+
+CONTROL = {
+    0: "Abort",
+    1: "Commit",
+    2: "LeaderChange",
+    3: "SnapshotHeader",
+    4: "SnapshotFooter",
+    5: "KRaftVersion",
+    6: "KRaftVoters",
+    7: "AddVoter",  # as KIP-856 has them
+    8: "RemoveVoter",
+}
+
+METADATA = {
+    0: "RegisterBroker",
+    1: "UnregisterBroker",
+    2: "Topic",
+    3: "Partition",
+    4: "Config",
+    5: "PartitionChange",
+    7: "FenceBroker",
+    8: "UnfenceBroker",
+    9: "RemoveTopic",
+    12: "FeatureLevel",
+    14: "ClientQuota",
+    15: "ProducerIds",
+    17: "BrokerRegistrationChange",
+    18: "AccessControlEntry",
+    19: "RemoveAccessControlEntry",
+    20: "NoOp",
+    21: "ZkMigrationState",
+    23: "BeginTransaction",
+    24: "EndTransaction",
+    25: "AbortTransaction",
+    27: "RegisterController",
+    28: "ClearElr",
+    29: "UnregisterController",
+}
+
+# The leading fields of records whose content checks look at.
+_FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Config": (
+        ("resource_type", "int8"),
+        ("resource", "text"),
+        ("name", "text"),
+        ("value", "text"),
+    ),
+    "FeatureLevel": (("name", "text"), ("value", "int16")),
+    "RegisterController": (("resource", "int32"), ("value", "uuid")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A record by its type's name. A FeatureLevel's level and ids of others are in text fields."""
+
+    type: str
+    resource_type: int | None = None
+    resource: str | None = None
+    name: str | None = None
+    value: str | None = None
+    leader: int | None = None
+
+
+def decode_control(record: Record) -> Decoded:
+    """A record of a control batch. Raises DamagedError."""
+    key = Fields(record.key or b"")
+    key.int16()
+    number = key.int16()
+    name = CONTROL.get(number, f"unknown-control-{number}")
+    body = Fields(record.value or b"")
+    if name == "LeaderChange":
+        body.int16()
+        return Decoded(type=name, leader=body.int32())
+    if name == "KRaftVersion":
+        body.int16()
+        return Decoded(type=name, name="kraft.version", value=str(body.int16()))
+    return Decoded(type=name)
+
+
+def decode_metadata(record: Record) -> Decoded:
+    """A record of a data batch: frame version 1, type, version, body. Raises DamagedError."""
+    frame = Fields(record.value or b"")
+    version = frame.uvarint()
+    if version != 1:
+        raise DamagedError(f"the record at offset {record.offset} has frame version {version}")
+    number = frame.uvarint()
+    frame.uvarint()
+    name = METADATA.get(number, f"unknown-{number}")
+    found = {field: _field(frame, kind) for field, kind in _FIELDS.get(name, ())}
+    resource_type = found.pop("resource_type", None)
+    assert resource_type is None or isinstance(resource_type, int)
+    text = {field: None if value is None else str(value) for field, value in found.items()}
+    return Decoded(
+        type=name,
+        resource_type=resource_type,
+        resource=text.get("resource"),
+        name=text.get("name"),
+        value=text.get("value"),
+    )
+
+
+def _field(frame: Fields, kind: str) -> int | str | None:
+    match kind:
+        case "int8":
+            return frame.int8()
+        case "int16":
+            return frame.int16()
+        case "int32":
+            return frame.int32()
+        case "uuid":
+            return frame.uuid()
+        case _:
+            return frame.text()

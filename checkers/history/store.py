@@ -1,0 +1,161 @@
+"""Sealed runs on disk: typed Parquet files and, renamed into place last, their manifest.
+
+A directory without `_manifest.json` is not sealed, whatever Parquet files lie in it; readers go by
+the manifest, never by a glob, so a seal that broke off half-way is simply done again. Integers are
+delta-packed (times and indices rise), strings are dictionary-encoded: a quarter of plain Parquet.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from crc32c import crc32c
+
+from checkers.history.run import Run, read_run_info
+from checkers.history.tables import TABLES
+
+SCHEMA_VERSION = 1
+MANIFEST = "_manifest.json"
+
+ManifestValue = int | float | str | bool | None | Sequence[str]
+
+
+class UnreadableRunError(Exception):
+    """A run directory that cannot be judged: says which file, why, and the next command."""
+
+
+def write_tables(
+    directory: Path, tables: Mapping[str, pa.Table], extra: Mapping[str, ManifestValue]
+) -> None:
+    """Seal `tables` (one for each name of `TABLES`) into `directory`; durable when it returns.
+
+    `extra` goes into the manifest as it is; its entry `truncated`, a list of sentences about what
+    was cut from the recorded files, comes back as `Run.truncated`. An older seal is taken back
+    first, so that no reader ever meets a new file under an old manifest.
+    Raises ValueError for a table that is missing or not of its schema.
+    """
+    _require_all(tables)
+    (directory / MANIFEST).unlink(missing_ok=True)
+    files = {name: _write_table(directory, name, tables[name]) for name in TABLES}
+    manifest = {"truncated": [], **extra, "schema_version": SCHEMA_VERSION, "files": files}
+    replace_file(directory / MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n")
+
+
+def _require_all(tables: Mapping[str, pa.Table]) -> None:
+    for name, schema in TABLES.items():
+        if name not in tables:
+            raise ValueError(
+                f"table {name} is missing; an empty one is {name}.schema.empty_table()"
+            )
+        if not tables[name].schema.equals(schema):
+            raise ValueError(f"table {name} has not its schema: {tables[name].schema}")
+
+
+def _write_table(directory: Path, name: str, table: pa.Table) -> dict[str, int | str]:
+    path = directory / f"{name}.parquet"
+    part = directory / f".{name}.parquet.part"
+    pq.write_table(table, part, compression="zstd", **_encodings(table.schema))
+    data = part.read_bytes()
+    _sync(part)
+    part.replace(path)
+    return {"name": path.name, "rows": table.num_rows, "bytes": len(data), "crc32c": crc32c(data)}
+
+
+def _encodings(schema: pa.Schema) -> dict[str, object]:
+    int64 = {column.name: "DELTA_BINARY_PACKED" for column in schema if column.type == pa.int64()}
+    strings = [column.name for column in schema if column.type == pa.string()]
+    return {"use_dictionary": strings, "column_encoding": int64}
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put `data` at `path` in one step: a reader, or a power cut, finds the old or the new."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(data)
+    _sync(part)
+    part.replace(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_run(directory: Path) -> Run:
+    """The sealed run in `directory`, every file compared with the manifest before it is used.
+
+    Raises UnreadableRunError: not a run, not sealed, sealed by another version, or damaged.
+    """
+    try:
+        info = read_run_info(directory)
+    except FileNotFoundError as error:
+        raise UnreadableRunError(
+            f"{directory} is no run: it has no run.json\n  try: kraft-chaos run partition-leader"
+        ) from error
+    except ValueError as error:
+        raise UnreadableRunError(
+            f"{error}\n  the run cannot be read; run its scenario again"
+        ) from error
+    manifest = _read_manifest(directory)
+    tables = {name: _read_table(directory, name, manifest) for name in TABLES}
+    return Run(directory=directory, info=info, tables=tables, truncated=_truncated(manifest))
+
+
+def _again(directory: Path) -> str:
+    return f"\n  try: kraft-chaos check {directory}   (seals it again from what was recorded)"
+
+
+def _read_manifest(directory: Path) -> dict[str, object]:
+    path = directory / MANIFEST
+    if not path.exists():
+        raise UnreadableRunError(
+            f"{directory} is not sealed: it has no {MANIFEST}\n"
+            f"  try: kraft-chaos check {directory}   (check seals it)"
+        )
+    try:
+        manifest = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise UnreadableRunError(f"{path}: not JSON: {error}{_again(directory)}") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+        raise UnreadableRunError(f"{path}: not a manifest{_again(directory)}")
+    if manifest.get("schema_version") != SCHEMA_VERSION:
+        raise UnreadableRunError(
+            f"{path}: schema version {manifest.get('schema_version')}, this program reads "
+            f"{SCHEMA_VERSION}{_again(directory)}"
+        )
+    return manifest
+
+
+def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> pa.Table:
+    path = directory / f"{name}.parquet"
+    files = manifest["files"]
+    assert isinstance(files, dict)
+    promised = files.get(name)
+    if not isinstance(promised, dict):
+        raise UnreadableRunError(
+            f"{directory / MANIFEST}: knows no table {name}{_again(directory)}"
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableRunError(f"{path}: {error.strerror}{_again(directory)}") from error
+    if (len(data), crc32c(data)) != (promised.get("bytes"), promised.get("crc32c")):
+        raise UnreadableRunError(
+            f"{path}: {len(data)} bytes that are not the {promised.get('bytes')} that were sealed"
+            f"{_again(directory)}"
+        )
+    table = pq.read_table(pa.BufferReader(data)).cast(TABLES[name])
+    if table.num_rows != promised.get("rows"):
+        raise UnreadableRunError(f"{path}: {table.num_rows} rows, not {promised.get('rows')}")
+    return table
+
+
+def _truncated(manifest: Mapping[str, object]) -> tuple[str, ...]:
+    notes = manifest.get("truncated")
+    return tuple(str(note) for note in notes) if isinstance(notes, list) else ()

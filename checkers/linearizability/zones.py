@@ -1,0 +1,249 @@
+"""The compiled sweep: zones of unique-valued registers, all keys in one pass, O(n).
+
+A cluster is a write with the reads that returned its value. Of a cluster let f be its first
+completion and s its last invocation, as event indices. In any linearization the operations of a
+cluster stand together, and A must stand before B iff f_A < s_B. An order exists iff no two
+clusters must each stand before the other (Gibbons and Korach 1997; zones as in Golab et al.
+2011). With f < s the zone [f, s] is forward, else [s, f] is backward; then two clusters
+contradict each other iff both are forward and overlap, or a backward one lies inside a forward
+one. Event indices are distinct, so zones are put into a table by event and swept once, with one
+open forward zone a key: nothing is grouped and nothing is sorted.
+
+The sweep knows zones only, so blocks of several writes (chains of compare-and-set) can be swept
+by it as well; forming them is the caller's part, before `_bucket`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Kinds = NDArray[np.int8]
+
+Number = TypeVar("Number", bound=np.generic)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# What an operation is to the sweep.
+IGNORED, WRITE, PENDING_WRITE, FAILED_WRITE, READ, READ_NOTHING = range(6)
+# Anomalies. Only these need an explanation; see `registers`.
+PHANTOM, FUTURE, OVERLAP, ENCLOSED = range(1, 5)
+NEVER = np.iinfo(np.int64).max
+REPORTED = 64  # anomalies kept in detail; all are counted
+
+
+class Found(NamedTuple):
+    """What the sweep hands back.
+
+    `anomalies` has a row (kind, cluster, other, event) for each of the first REPORTED ones of each
+    stage. A cluster is the row of its write, or rows + key for the initial value; `other` is a
+    cluster as well, or the row of the read that is PHANTOM (cluster -1) or FUTURE.
+    `repeated` flags the keys that could not be judged.
+    """
+
+    total: int
+    anomalies: Ints
+    repeated: NDArray[np.bool_]
+
+
+def _compiled(function: Callable[P, R]) -> Callable[P, R]:
+    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True)(function))
+
+
+@_compiled
+def _slot(key: np.int32, value: np.int64, mask: np.uint64) -> np.uint64:
+    """Where the search for (key, value) starts. Everything unsigned: a mix turns into floats."""
+    mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= np.uint64(key) * np.uint64(0xC2B2AE3D27D4EB4F)
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)
+    return (mixed >> np.uint64(20)) & mask
+
+
+@_compiled
+def _enter(kind: Kinds, key: Codes, value: Ints, table: Codes, repeated: NDArray[np.bool_]) -> None:
+    """Enter every write that may have happened under its key and value."""
+    mask = np.uint64(len(table) - 1)
+    for row in range(len(kind)):
+        if kind[row] != WRITE and kind[row] != PENDING_WRITE:
+            continue
+        slot = _slot(key[row], value[row], mask)
+        while table[slot] >= 0:
+            other = table[slot]
+            if key[other] == key[row] and value[other] == value[row]:
+                repeated[key[row]] = True
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = row
+
+
+@_compiled
+def _writer(row: int, key: Codes, value: Ints, table: Codes) -> int:
+    """The row that wrote what this row read; -1 if there is none."""
+    mask = np.uint64(len(table) - 1)
+    slot = _slot(key[row], value[row], mask)
+    while table[slot] >= 0:
+        other = table[slot]
+        if key[other] == key[row] and value[other] == value[row]:
+            return int(other)
+        slot = (slot + np.uint64(1)) & mask
+    return -1
+
+
+@_compiled
+def _start(kind: Kinds, invoke: Ints, complete: Ints, first: Ints, last: Ints) -> int:
+    """Let every write be a cluster; returns the first row that ends before it begins, or -1."""
+    rows = len(kind)
+    for row in range(rows):
+        if kind[row] == IGNORED or kind[row] == FAILED_WRITE:
+            continue
+        first[row] = NEVER if kind[row] == PENDING_WRITE else complete[row]
+        last[row] = invoke[row]
+        if first[row] <= last[row]:
+            return row
+    # The initial value of a key was written before everything else.
+    first[rows:] = -1
+    last[rows:] = -1
+    return -1
+
+
+@_compiled
+def _join(
+    kind: Kinds,
+    key: Codes,
+    value: Ints,
+    invoke: Ints,
+    complete: Ints,
+    table: Codes,
+    repeated: NDArray[np.bool_],
+    first: Ints,
+    last: Ints,
+    seen: NDArray[np.bool_],
+    anomalies: Ints,
+) -> int:
+    """Add every read to the cluster of its value; returns how many have none, or came too early."""
+    rows = len(kind)
+    count = 0
+    for row in range(rows):
+        if kind[row] < READ:
+            continue
+        cluster = rows + key[row] if kind[row] == READ_NOTHING else _writer(row, key, value, table)
+        phantom = cluster < 0
+        future = (
+            not phantom
+            and cluster < rows
+            and complete[row] < invoke[cluster]
+            and not repeated[key[row]]
+        )
+        if phantom or future:
+            if count < REPORTED:
+                anomalies[count, 0] = PHANTOM if phantom else FUTURE
+                anomalies[count, 1] = cluster
+                anomalies[count, 2] = row
+                anomalies[count, 3] = complete[row]
+            count += 1
+            continue
+        seen[cluster] = True
+        first[cluster] = min(first[cluster], complete[row])
+        last[cluster] = max(last[cluster], invoke[row])
+    return count
+
+
+@_compiled
+def _bucket(
+    kind: Kinds,
+    key: Codes,
+    repeated: NDArray[np.bool_],
+    first: Ints,
+    last: Ints,
+    seen: NDArray[np.bool_],
+    begins: Codes,
+) -> int:
+    """Enter zones by the event at which they begin; returns a row whose event is taken, or -1.
+
+    A pending write whose value nobody saw need not have happened, and is left out.
+    """
+    for row in range(len(kind)):
+        happened = kind[row] == WRITE or (kind[row] == PENDING_WRITE and seen[row])
+        if not happened or repeated[key[row]]:
+            continue
+        begin = min(first[row], last[row])
+        if begins[begin] >= 0:
+            return row
+        begins[begin] = row
+    return -1
+
+
+@_compiled
+def _sweep(key: Codes, first: Ints, last: Ints, begins: Codes, anomalies: Ints) -> int:
+    """Count the zones that contradict the forward zone which is open on their key."""
+    rows = len(key)
+    end = last[rows:].copy()  # of the key's open forward zone; at first, the initial value's
+    holder = np.arange(rows, len(first))  # the cluster that it is the zone of
+    count = 0
+    for event in range(len(begins)):
+        cluster = begins[event]
+        if cluster < 0:
+            continue
+        k = key[cluster]
+        f = first[cluster]
+        s = last[cluster]
+        if end[k] > f:
+            if count < REPORTED:
+                anomalies[count, 0] = OVERLAP if f < s else ENCLOSED
+                anomalies[count, 1] = holder[k]
+                anomalies[count, 2] = cluster
+                anomalies[count, 3] = max(f, s)
+            count += 1
+        if f < s and s > end[k]:
+            end[k] = s
+            holder[k] = cluster
+    return count
+
+
+def check(
+    kind: Kinds, key: Codes, value: Ints, invoke: Ints, complete: Ints, keys: int, events: int
+) -> Found:
+    """Judge operations given as columns: event indices in [0, events), keys in [0, keys).
+
+    Raises ValueError for an operation that ends before it begins or shares an event.
+    """
+    # Arrow's arrays are read-only, others are not: without this, each mix is compiled anew.
+    kind, key, value = _read_only(kind), _read_only(key), _read_only(value)
+    invoke, complete = _read_only(invoke), _read_only(complete)
+    rows = len(kind)
+    table = np.full(1 << max(4, (2 * rows - 1).bit_length()), -1, np.int32)
+    repeated = np.zeros(keys, np.bool_)
+    first, last = np.empty(rows + keys, np.int64), np.empty(rows + keys, np.int64)
+    seen = np.zeros(rows + keys, np.bool_)
+    strays, clashes = np.empty((REPORTED, 4), np.int64), np.empty((REPORTED, 4), np.int64)
+    _refuse(_start(kind, invoke, complete, first, last), "completes before it begins")
+    _enter(kind, key, value, table, repeated)
+    stray = _join(kind, key, value, invoke, complete, table, repeated, first, last, seen, strays)
+    begins = np.full(events, -1, np.int32)
+    _refuse(_bucket(kind, key, repeated, first, last, seen, begins), "shares its event index")
+    clash = _sweep(key, first, last, begins, clashes)
+    anomalies = np.concatenate([strays[: min(stray, REPORTED)], clashes[: min(clash, REPORTED)]])
+    return Found(stray + clash, anomalies, repeated)
+
+
+def _read_only(array: NDArray[Number]) -> NDArray[Number]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _refuse(row: int, why: str) -> None:
+    if row >= 0:
+        raise ValueError(f"not a history: the operation in row {row} {why}")
+
+
+def warm() -> None:
+    """Run the sweep once on nothing, with the types it is called with."""
+    nothing = np.empty(0, np.int64)
+    check(nothing.astype(np.int8), nothing.astype(np.int32), nothing, nothing, nothing, 0, 0)

@@ -1,0 +1,163 @@
+"""The moments around a witness, drawn: the operations on its keys under the roles of the nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.page import units
+from checkers.page.markup import Markup, joined
+from checkers.page.svg import LEFT, TimeScale, drawing, rectangle, text, vertical
+from checkers.page.timeline import LANE_HEIGHT, bands, hatching, lane_mark
+from checkers.page.witness import Scene, witness_marks
+from checkers.verdict import CheckResult
+
+_OPS_LIMIT = 40
+_DRAWINGS_LIMIT = 4
+_PAUSE_NS = 1_000_000_000
+_ROW = 20.0
+_COLUMNS = ["process", "f", "key", "value", "outcome", "error", "node", "t0", "t1"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Operation:
+    process: int
+    f: str
+    key: str
+    value: int | None
+    outcome: str
+    error: str | None
+    node: int | None
+    t0: int
+    t1: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """An event of the witness by its number, from its beginning to its end (often the same)."""
+
+    number: int
+    from_ns: int
+    to_ns: int
+
+
+def witness_drawings(result: CheckResult, scene: Scene) -> list[Markup]:
+    """The operations on the witness' keys around its events, a row a process, under the nodes.
+
+    Events that lie far apart are drawn apart. Nothing to draw where no event has a time.
+    """
+    return [_drawing(group, result, scene) for group in _groups(_marks(result))]
+
+
+def _marks(result: CheckResult) -> list[_Mark]:
+    ends = [event.get("t1_ns") for event in result.witness]
+    return [
+        _Mark(number, at_ns, max(end if isinstance(end, int) else at_ns, at_ns))
+        for number, at_ns, _ in witness_marks(result)
+        for end in (ends[number - 1],)
+    ]
+
+
+def _groups(marks: Sequence[_Mark]) -> list[list[_Mark]]:
+    """Marks in the order of time, parted at the widest pauses of more than a second."""
+    ordered = sorted(marks, key=lambda mark: (mark.from_ns, mark.number))
+    pauses = [(after.from_ns - before.to_ns) for before, after in pairwise(ordered)]
+    widest = sorted((ns for ns in pauses if ns > _PAUSE_NS), reverse=True)[: _DRAWINGS_LIMIT - 1]
+    groups: list[list[_Mark]] = []
+    for mark, pause in zip(ordered, [None, *pauses], strict=False):
+        if pause is None or pause in widest:
+            groups.append([])
+        groups[-1].append(mark)
+    return groups
+
+
+def _drawing(marks: Sequence[_Mark], result: CheckResult, scene: Scene) -> Markup:
+    scale = _around(marks)
+    ops = _ops_near(marks, result, scene.ops, scale)
+    processes = sorted({op.process for op in ops})
+    ops_top = 18 + len(scene.lanes) * LANE_HEIGHT + 10
+    bottom = ops_top + len(processes) * _ROW + 14
+    rows = {process: ops_top + n * _ROW for n, process in enumerate(processes)}
+    return drawing(
+        bottom + 18,
+        hatching(),
+        bands(scene.faults, scale, scene.end_ns, 8, bottom),
+        *(lane_mark(lane, scale, 14 + n * LANE_HEIGHT) for n, lane in enumerate(scene.lanes)),
+        *(text(LEFT - 10, y + 12, f"process {p}", "soft", "end") for p, y in rows.items()),
+        *(_op_mark(op, scale, rows[op.process], result) for op in reversed(ops)),
+        _numbers(marks, scale, bottom),
+        text(LEFT, bottom + 14, units.moment(scale.start_ns), "soft"),
+        text(scale.x(scale.end_ns), bottom + 14, units.moment(scale.end_ns), "soft", "end"),
+        label="The moments around the witness",
+    )
+
+
+def _around(marks: Sequence[_Mark]) -> TimeScale:
+    """The events with a fifth of their length on both sides, at least 5 ms."""
+    begin, end = min(mark.from_ns for mark in marks), max(mark.to_ns for mark in marks)
+    margin = max((end - begin) // 5, 5_000_000)
+    return TimeScale(max(begin - margin, 0), end + margin)
+
+
+def _numbers(marks: Sequence[_Mark], scale: TimeScale, y: float) -> Markup:
+    """A hairline for each event; the numbers of events too close to part stand together."""
+    groups: list[tuple[float, list[int]]] = []
+    for mark in marks:
+        x = scale.x(mark.from_ns)
+        if groups and x - groups[-1][0] < 7 + 9 * len(groups[-1][1]):
+            groups[-1][1].append(mark.number)
+        else:
+            groups.append((x, [mark.number]))
+    lines = {round(scale.x(mark.from_ns), 1) for mark in marks}
+    return joined(
+        *(vertical(x, 8, y, "witness") for x in sorted(lines)),
+        *(text(x + 3, y - 2, ",".join(map(str, numbers)), "hit") for x, numbers in groups),
+    )
+
+
+def _ops_near(
+    marks: Sequence[_Mark], result: CheckResult, ops: pa.Table, scale: TimeScale
+) -> list[_Operation]:
+    """The operations on the keys of the witness in that time: its own, then the nearest."""
+    keys = [str(event["key"]) for event in result.witness if event.get("key") is not None]
+    ends = pc.coalesce(ops["t1"], pa.scalar(scale.end_ns))
+    near = pc.and_(
+        pc.is_in(ops["key"], pa.array(keys, pa.string())),
+        pc.and_(pc.less_equal(ops["t0"], scale.end_ns), pc.greater_equal(ends, scale.start_ns)),
+    )
+    times = [mark.from_ns for mark in marks]
+    found = [_Operation(**row) for row in ops.select(_COLUMNS).filter(near).to_pylist()]
+    found.sort(key=lambda op: (not _is_seen(op, result), min(abs(op.t0 - at) for at in times)))
+    return found[:_OPS_LIMIT]
+
+
+def _is_seen(op: _Operation, result: CheckResult) -> bool:
+    """Whether an event of the witness is this operation's beginning or end."""
+    return any(
+        event.get("key") == op.key
+        and event.get("process") in (None, op.process)
+        and event.get("t_ns") in (op.t0, op.t1)
+        for event in result.witness
+    )
+
+
+def _op_mark(op: _Operation, scale: TimeScale, y: float, result: CheckResult) -> Markup:
+    done = scale.end_ns if op.t1 is None else op.t1
+    x1, x2 = scale.x(op.t0), scale.x(done)
+    value = "nothing" if op.value is None else op.value
+    error = f" ({op.error})" if op.error else ""
+    about = (
+        f"process {op.process}: {op.f} {op.key} {value}, {op.outcome}{error}\n"
+        f"{units.moment(op.t0)}, took {units.duration(done - op.t0)}, node {op.node}"
+    )
+    seen = " seen" if _is_seen(op, result) else ""
+    words = f"{op.f} {value}"
+    fits = 6.2 * len(words) + 6 <= x2 - x1
+    if op.t1 is None:  # nobody knows when, or whether, it took effect
+        return rectangle(x1, x2, y + 6, 3, f"{op.outcome}{seen}", about)
+    return joined(
+        rectangle(x1, x2, y, _ROW - 5, f"{op.outcome}{seen}", about),
+        text(x1 + 3, y + 11.5, words, "on") if fits else None,
+    )

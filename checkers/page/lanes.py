@@ -1,0 +1,95 @@
+"""What each node was at every moment: its role, its epoch, whether it ran at all."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.history.run import Run
+from checkers.page.faults import FaultWindow
+
+LANES_LIMIT = 15
+
+_SHOWN_EVENTS = pa.array(["n.start", "n.stop", "q.state"])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A node was in `state` from `from_ns` to `to_ns`; epoch is None where it is not known."""
+
+    from_ns: int
+    to_ns: int
+    state: str
+    epoch: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One node. `paused` spans lie over the others: a stopped process keeps its role."""
+
+    node: int
+    spans: tuple[Span, ...]
+    paused: tuple[Span, ...]
+    traced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    at_ns: int
+    order: int
+    state: str
+    epoch: int | None
+
+
+def lanes_of(run: Run, faults: Sequence[FaultWindow], end_ns: int) -> list[Lane]:
+    """A lane for each node the run had, in order of their ids.
+
+    Roles need traces; without them (Apache Kafka) the lane still shows when the node was down.
+    """
+    events = run.tables["node_events"]
+    events = events.filter(pc.is_in(events["event"], _SHOWN_EVENTS))
+    seen = {node for node in events["node"].unique().to_pylist() if node is not None}
+    nodes = sorted(seen | set(range(1, run.info.nodes + 1)))[:LANES_LIMIT]
+    return [_lane(node, events, faults, end_ns) for node in nodes]
+
+
+def _lane(node: int, events: pa.Table, faults: Sequence[FaultWindow], end_ns: int) -> Lane:
+    mine = events.filter(pc.equal(events["node"], node))
+    hits = [fault for fault in faults if node in fault.targets]
+    changes = [*_traced_changes(mine), *_stops(hits, traced=mine.num_rows > 0)]
+    changes.sort(key=lambda change: (change.at_ns, change.order))
+    if not changes or changes[0].at_ns > 0:
+        changes.insert(0, _Change(0, -1, "running" if not mine.num_rows else "unseen", None))
+    ends = [change.at_ns for change in changes[1:]] + [end_ns]
+    spans = tuple(
+        Span(change.at_ns, end, change.state, change.epoch)
+        for change, end in zip(changes, ends, strict=True)
+        if end > 0 and end >= change.at_ns
+    )
+    return Lane(node, spans, _pauses(hits, end_ns), mine.num_rows > 0)
+
+
+def _traced_changes(events: pa.Table) -> Iterable[_Change]:
+    rows = events.select(["t", "seq", "event", "state", "epoch"]).to_pylist()
+    for row in rows:
+        state = {"n.start": "running", "n.stop": "off"}.get(row["event"], row["state"])
+        yield _Change(row["t"] or 0, row["seq"] or 0, str(state or "running").lower(), row["epoch"])
+
+
+def _stops(faults: Iterable[FaultWindow], *, traced: bool) -> Iterable[_Change]:
+    """Off from the blow on; up again with the next `n.start`, or when the fault was healed."""
+    for fault in faults:
+        if not fault.stops_processes:
+            continue
+        yield _Change(fault.begins_ns, -1, "off", None)
+        if not traced and fault.healed_ns is not None:
+            yield _Change(fault.healed_ns, 0, "running", None)
+
+
+def _pauses(faults: Iterable[FaultWindow], end_ns: int) -> tuple[Span, ...]:
+    return tuple(
+        Span(fault.begins_ns, end_ns if fault.heal_ns is None else fault.heal_ns, "paused", None)
+        for fault in faults
+        if fault.kind == "pause"
+    )

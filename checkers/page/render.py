@@ -1,0 +1,170 @@
+"""The page put together, the most important thing first."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.history.run import Run, RunInfo
+from checkers.page import units
+from checkers.page.closeup import witness_drawings
+from checkers.page.faults import FaultWindow, fault_windows
+from checkers.page.lanes import lanes_of
+from checkers.page.limits import limits_of
+from checkers.page.markup import Child, Markup, joined, tag
+from checkers.page.style import STYLE
+from checkers.page.tables import check_table, fact_list, fault_table
+from checkers.page.timeline import Story, timeline
+from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
+from checkers.verdict import CheckResult, Judgement
+
+# Nothing may be loaded and no script may run, whatever a hostile string might bring in.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def render_page(run: Run, judgement: Judgement) -> str:
+    """The page of one run as a self-contained HTML document (UTF-8, no scripts, no loads)."""
+    faults = fault_windows(run.tables["faults"])
+    end_ns = _end_ns(run, faults)
+    scene = Scene(
+        faults=faults,
+        lanes=lanes_of(run, faults, end_ns),
+        ops=run.tables["ops"],
+        end_ns=end_ns,
+    )
+    witnesses = with_witness(judgement.results)
+    shown = witnesses[0] if witnesses else None
+    body = (
+        _head(run, judgement, end_ns),
+        _witness(shown, scene) if shown else None,
+        _course(scene, shown),
+        _section("Faults and their evidence", fault_table(faults, end_ns)),
+        _section("Checks", check_table(judgement.results)),
+        _other_witnesses(witnesses[1:], scene),
+        _statistics(judgement),
+        _limits(limits_of(run, judgement, faults)),
+        _foot(run.info),
+    )
+    return f"<!doctype html>\n{_document(run.info, judgement, body)}\n"
+
+
+def _document(info: RunInfo, judgement: Judgement, body: Sequence[Child]) -> Markup:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"{judgement.verdict.word}: {info.scenario}, seed {info.seed}"),
+        tag("style", Markup(STYLE)),
+    )
+    return tag("html", head, tag("body", *body), lang="en")
+
+
+def _end_ns(run: Run, faults: Sequence[FaultWindow]) -> int:
+    """The end of the axis: of the run, or of the last thing seen in one that broke off."""
+    if run.info.duration_ns > 0:
+        return run.info.duration_ns
+    ops, events = run.tables["ops"], run.tables["node_events"]
+    moments = [_latest(ops["t0"]), _latest(ops["t1"]), _latest(events["t"])]
+    moments += [fault.healed_ns or fault.heal_ns or fault.begins_ns for fault in faults]
+    return max(*moments, 1_000_000_000)
+
+
+def _latest(column: pa.ChunkedArray) -> int:
+    return pc.max(column).as_py() or 0
+
+
+def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
+    info = run.info
+    word = tag("span", judgement.verdict.word, class_="word")
+    parameters = [f"{name} {value}" for name, value in sorted(info.parameters.items())]
+    facts: list[tuple[str, Child]] = [
+        ("scenario", info.scenario),
+        ("seed", str(info.seed)),
+        ("nodes", str(info.nodes)),
+        ("target", info.target),
+        ("runtime", info.runtime),
+        ("lasted", units.duration(end_ns)),
+        ("operations", f"{run.tables['ops'].num_rows:,}"),
+        ("faults", f"{run.tables['faults'].num_rows:,}"),
+        ("started", info.started_utc.replace("T", " ")),
+    ]
+    if parameters:
+        facts.append(("parameters", ", ".join(parameters)))
+    again = tag("pre", tag("code", info.command)) if info.command else None
+    return tag(
+        "header",
+        tag("h1", word, tag("span", f"{info.scenario}, seed {info.seed}", class_="what")),
+        tag("p", _said(judgement), class_="sentence"),
+        fact_list(facts),
+        tag("dl", tag("div", tag("dt", "run it again"), tag("dd", again))) if again else None,
+        class_=judgement.verdict.word,
+    )
+
+
+def _said(judgement: Judgement) -> str:
+    """The sentence without the word that stands above it already."""
+    word = f"{judgement.verdict.word}: "
+    said = judgement.sentence
+    return said[len(word) :] if said.lower().startswith(word) else said
+
+
+def _section(title: str, *parts: Child) -> Markup:
+    return tag("section", tag("h2", title), *parts)
+
+
+def _witness(result: CheckResult, scene: Scene) -> Markup:
+    drawn = witness_drawings(result, scene)
+    caption = (
+        "Operations on the keys of the witness, a row a process, under the roles of the nodes; "
+        "red lines are the numbered events, red frames the operations they belong to."
+    )
+    shown = (tag("div", drawing, class_="scroll") for drawing in drawn)
+    figure = tag("figure", *shown, tag("figcaption", caption))
+    return _section(
+        f"Witness: {result.check}",
+        tag("p", result.message),
+        witness_table(result, scene),
+        figure if drawn else None,
+    )
+
+
+def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | None:
+    """What the checks beside the first one have to show, without drawings."""
+    if not results:
+        return None
+    parts: list[Child] = []
+    for result in results:
+        parts += [tag("h3", result.check), tag("p", result.message), witness_table(result, scene)]
+    return _section("Other witnesses", *parts)
+
+
+def _course(scene: Scene, shown: CheckResult | None) -> Markup:
+    story = Story(
+        faults=scene.faults,
+        lanes=scene.lanes,
+        ops=scene.ops,
+        end_ns=scene.end_ns,
+        marks=witness_marks(shown) if shown else (),
+    )
+    caption = "Shaded: a fault is in force, from injection to the end of its cure. Point at a "
+    caption += "fault or a node's row for its times and evidence."
+    drawing = tag("div", timeline(story), class_="scroll")
+    return _section("What happened", tag("figure", drawing, tag("figcaption", caption)))
+
+
+def _statistics(judgement: Judgement) -> Markup | None:
+    if not judgement.statistics:
+        return None
+    facts = [units.named(name, value) for name, value in judgement.statistics.items()]
+    return _section("Statistics", fact_list(facts))
+
+
+def _limits(sentences: Sequence[str]) -> Markup:
+    items = tag("ul", *(tag("li", sentence) for sentence in sentences))
+    return _section("What this run cannot show", items)
+
+
+def _foot(info: RunInfo) -> Markup:
+    words = joined("Run ", info.run_id, ". Times are seconds since the run began, on one clock.")
+    return tag("footer", words)

@@ -1,0 +1,104 @@
+"""All checks over one run, and the sentence that says what they found.
+
+A check is a pure function of the sealed tables. One that raises is an error of ours and makes the
+run's verdict `error`, never `valid`; the others still run, so that a proved violation is shown.
+"""
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from checkers.durability import acknowledged_writes_survive
+from checkers.elections import (
+    monotonic_epochs,
+    no_leader_again_after_restart,
+    one_leader_per_epoch,
+)
+from checkers.fsync import durable_before_counted
+from checkers.high_watermark import (
+    node_high_watermark,
+    published_above_leader_change,
+    quorum_high_watermark,
+)
+from checkers.history.run import Run
+from checkers.linearizability.registers import linearizable
+from checkers.log_matching import committed_agree, leader_completeness, log_matching
+from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
+from checkers.statistics import Number, statistics
+from checkers.verdict import CheckResult, Judgement, Verdict, worst
+from checkers.verdict_file import read_verdict, write_verdict
+from checkers.votes import one_vote_per_epoch
+
+__all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
+
+Check = Callable[[Run], CheckResult]
+
+CHECKS: tuple[Check, ...] = (
+    linearizable,
+    acknowledged_writes_survive,
+    monotonic_epochs,
+    one_leader_per_epoch,
+    one_vote_per_epoch,
+    log_matching,
+    quorum_high_watermark,
+    node_high_watermark,
+    leader_completeness,
+    committed_agree,
+    published_above_leader_change,
+    no_leader_again_after_restart,
+    durable_before_counted,
+    final_reads,
+    workload_succeeded,
+    faults_bit,
+    record_complete,
+)
+
+
+def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
+    """Run every check; the worst verdict is the run's."""
+    results = tuple(_run(check, run) for check in checks)
+    numbers = statistics(run)
+    verdict = worst(result.verdict for result in results)
+    return Judgement(
+        run_id=run.info.run_id,
+        verdict=verdict,
+        sentence=_sentence(verdict, results, numbers),
+        results=results,
+        statistics=numbers,
+    )
+
+
+def _run(check: Check, run: Run) -> CheckResult:
+    began = time.perf_counter()
+    try:
+        result = check(run)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+        result = CheckResult(
+            check=check.__name__.replace("_", "-"),
+            verdict=Verdict.ERROR,
+            message=f"the check itself failed: {type(error).__name__}: {error} ({where})",
+        )
+    return replace(result, seconds=round(time.perf_counter() - began, 4))
+
+
+def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
+    if verdict is Verdict.VALID:
+        return f"VALID: {_praise(results, numbers)}"
+    blamed = [result for result in results if result.verdict is verdict]
+    if not blamed:
+        return f"{verdict.name}: nothing was judged"
+    more = f" (and {len(blamed) - 1} more {verdict.word})" if len(blamed) > 1 else ""
+    return f"{verdict.name}: {blamed[0].check}: {blamed[0].message}{more}"
+
+
+def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
+    messages = {result.check: result.message for result in results}
+    held = sum(result.check not in ("linearizable", "faults-bit") for result in results)
+    faults = f"{numbers['faults_bit']} faults bit" if numbers["faults"] else "no faults"
+    gap = numbers["longest_without_success_s"]
+    quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
+    first = f"{messages['linearizable']}, " if "linearizable" in messages else ""
+    return f"{first}{held} more checks hold, {faults}{quiet}"

@@ -1,0 +1,87 @@
+"""Votes: Q3 of the invariants."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from checkers.conclusion import Violation, conclude
+from checkers.disk.files import NO_DIRECTORY
+from checkers.history.run import Run
+from checkers.node_events import NEED, lives, witness
+from checkers.verdict import CheckResult, EventValue
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """Who gave what vote; an unknown directory (quorum-state version 0) is None."""
+
+    node: int
+    directory: str
+    epoch: int
+    candidate: int
+    candidate_directory: str | None
+    shown: Mapping[str, EventValue]
+
+    def differs(self, other: "_Vote") -> bool:
+        directories = {self.candidate_directory, other.candidate_directory} - {None}
+        return self.candidate != other.candidate or len(directories) > 1
+
+
+def one_vote_per_epoch(run: Run) -> CheckResult:
+    """Q3: a replica grants its vote to at most one replica per epoch, also over restarts.
+
+    From granted q.vote, q.state (a candidate votes for itself) and the quorum-state on the disks.
+    A replica is a node with its disk. (Raft thesis 3.4, KIP-853)
+    """
+    first: dict[tuple[int, str, int], _Vote] = {}
+    violations = []
+    for vote in _votes(run):
+        earlier = first.setdefault((vote.node, vote.directory, vote.epoch), vote)
+        if earlier.differs(vote):
+            text = f"node {vote.node} voted twice in epoch {vote.epoch}: for node "
+            text += f"{earlier.candidate} and for node {vote.candidate}"
+            if earlier.candidate == vote.candidate:
+                text += " with another disk"
+            violations.append(Violation(text, [earlier.shown, vote.shown]))
+    return conclude(
+        "Q3-one-vote-per-epoch",
+        looked_at=len(first),
+        unit="votes",
+        violations=violations,
+        needs=f"{NEED}, or disks read after the run",
+        holds="no replica voted for two in one epoch",
+    )
+
+
+def _votes(run: Run) -> Iterator[_Vote]:
+    for life in lives(run):
+        for event in life.events():
+            candidate, directory = event.voted, event.voted_directory
+            if event.event == "q.vote" and event.outcome == "granted":
+                candidate, directory = event.replica, event.replica_directory
+            elif event.event != "q.state" or candidate in (None, NOBODY):
+                continue
+            yield _Vote(
+                life.node,
+                life.directory,
+                event.epoch,
+                candidate,
+                _known(directory),
+                witness(event, f"vote for node {candidate}"),
+            )
+    for row in run.tables["disks"].to_pylist():
+        if row["epoch"] is not None and row["voted"] not in (None, NOBODY):
+            shown = {name: row[name] for name in ("node", "epoch", "voted", "voted_directory")}
+            yield _Vote(
+                row["node"],
+                row["directory"],
+                row["epoch"],
+                row["voted"],
+                _known(row["voted_directory"]),
+                {"what": "quorum-state file", **shown},
+            )
+
+
+def _known(directory: str | None) -> str | None:
+    return None if directory in (None, "", NO_DIRECTORY) else directory

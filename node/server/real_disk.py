@@ -1,0 +1,105 @@
+"""The node's disk over a directory of a real file system."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(slots=True)
+class RealFile:
+    """An open file, by descriptor: no buffer of our own stands before the page cache."""
+
+    descriptor: int
+    length: int
+
+    def size(self) -> int:
+        return self.length
+
+    def append(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            written = os.pwrite(self.descriptor, view, self.length)
+            self.length += written
+            view = view[written:]
+
+    def read(self, position: int, length: int) -> bytes:
+        data = os.pread(self.descriptor, length, position)
+        wanted = min(length, max(self.length - position, 0))
+        while len(data) < wanted:
+            more = os.pread(self.descriptor, wanted - len(data), position + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def truncate(self, size: int) -> None:
+        assert size <= self.length
+        os.ftruncate(self.descriptor, size)
+        self.length = size
+
+    def flush(self) -> None:
+        os.fdatasync(self.descriptor)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def open_to_read(path: Path) -> RealFile:
+    """An existing file, only to be read: whatever else is done to it raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return RealFile(descriptor, os.fstat(descriptor).st_size)
+
+
+@dataclass(frozen=True, slots=True)
+class RealDisk:
+    """A `Disk` in `root`, which must exist."""
+
+    root: Path
+
+    def open(self, path: str) -> RealFile:
+        target = self.root / path
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Not only where it is new: whoever made it may have been killed before this line.
+        _sync_directory(target.parent)
+        return RealFile(descriptor, os.fstat(descriptor).st_size)
+
+    def exists(self, path: str) -> bool:
+        return (self.root / path).exists()
+
+    def names(self, directory: str) -> list[str]:
+        target = self.root / directory
+        return sorted(at.name for at in target.iterdir()) if target.is_dir() else []
+
+    def make_directory(self, path: str) -> None:
+        target = self.root
+        for part in Path(path).parts:
+            target = target / part
+            target.mkdir(exist_ok=True)
+            _sync_directory(target.parent)
+
+    def read_all(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+    def replace(self, path: str, data: bytes) -> None:
+        target = self.root / path
+        temporary = target.with_name(target.name + ".tmp")
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+        _sync_directory(target.parent)
+
+    def remove(self, path: str) -> None:
+        target = self.root / path
+        target.unlink()
+        _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the names in `directory` durable: fsync of a file says nothing about its name."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,97 @@
+"""Giving an empty disk to a node: the only time that a directory id is made known to it.
+
+Everything is durable when it returns, and meta.properties comes last, so that a power cut at any
+moment leaves a disk that is formatted or is not: never one that starts and then misses a file
+(Kafka 4.3's own tool leaves an empty bootstrap.checkpoint behind a cut within 30 s).
+"""
+
+from node.ids import NodeId
+from node.records.metadata import FeatureLevelRecord
+from node.storage.bootstrap import VoterSet, encode_bootstrap, encode_voters
+from node.storage.disk import Disk
+from node.storage.errors import AlreadyFormatted
+from node.storage.layout import (
+    BOOTSTRAP_CHECKPOINT,
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    QUORUM_STATE,
+    VOTERS_CHECKPOINT,
+)
+from node.storage.meta import (
+    MetaProperties,
+    check_cluster_id,
+    check_directory_id,
+    encode_meta,
+    load_meta,
+)
+from node.storage.segment import parse_segment_name
+
+METADATA_VERSION = 30  # 4.3-IV0
+
+
+def format_log_directory(
+    disk: Disk,
+    *,
+    cluster_id: str,
+    node_id: NodeId,
+    voters: VoterSet,
+    timestamp_ms: int,
+    ignore_formatted: bool = False,
+) -> bool:
+    """Write what a voter of a new quorum starts from; false if it was there already.
+
+    The node's own directory id is that of its entry in `voters`; `timestamp_ms` is the wall-clock
+    time that the checkpoints carry. Raises AlreadyFormatted on a directory that belongs to a node
+    (with `ignore_formatted` only if to another one), ValueError on ids that nobody may have.
+    """
+    meta = _identity(cluster_id, node_id, voters)
+    if disk.exists(META_PROPERTIES):
+        _check_formatted(disk, meta, ignore_formatted=ignore_formatted)
+        return False
+    _refuse_remains(disk)
+    disk.make_directory(METADATA_DIRECTORY)
+    disk.replace(VOTERS_CHECKPOINT, encode_voters(voters, timestamp_ms=timestamp_ms))
+    level = FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION)
+    disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap([level], timestamp_ms=timestamp_ms))
+    disk.replace(META_PROPERTIES, encode_meta(meta))
+    return True
+
+
+def _identity(cluster_id: str, node_id: NodeId, voters: VoterSet) -> MetaProperties:
+    check_cluster_id(cluster_id)
+    ids = [key.id for key, _ in voters]
+    if len(set(ids)) != len(ids):
+        raise ValueError(f"a node id appears twice among the voters: {ids}")
+    for key, _ in voters:
+        check_directory_id(key.directory)
+    own = [key.directory for key, _ in voters if key.id == node_id]
+    if not own:
+        raise ValueError(f"node {node_id} is not among the voters {ids}")
+    return MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=own[0])
+
+
+def _check_formatted(disk: Disk, meta: MetaProperties, *, ignore_formatted: bool) -> None:
+    found = load_meta(disk)
+    if ignore_formatted and found == meta:
+        return
+    raise AlreadyFormatted(
+        f"the log directory is formatted already: cluster {found.cluster_id},"
+        f" node {found.node_id}\n"
+        "  try: start the node, or give format an empty log directory"
+        + ("" if ignore_formatted else "; --ignore-formatted leaves this node's own as it is")
+    )
+
+
+def _refuse_remains(disk: Disk) -> None:
+    """A log or a vote without meta.properties: somebody removed it, and a format would hide that.
+
+    What an interrupted format leaves behind is neither, and is written over.
+    """
+    segments = [
+        name for name in disk.names(METADATA_DIRECTORY) if parse_segment_name(name) is not None
+    ]
+    if segments or disk.exists(QUORUM_STATE):
+        raise AlreadyFormatted(
+            f"{METADATA_DIRECTORY} holds a log or a vote, but {META_PROPERTIES} is missing\n"
+            f"  try: put {META_PROPERTIES} back, or give format an empty log directory"
+        )

@@ -1,0 +1,72 @@
+"""Where each leader epoch begins in the log (`leader-epoch-checkpoint`).
+
+A follower that shares a log with its leader up to some epoch finds the point where they part by
+asking for the end of that epoch (KIP-101, KIP-595). The entries follow from the batches; the file
+is a second opinion about them, since a batch's CRC does not cover its leader epoch.
+"""
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+
+from node.ids import Epoch, LogPosition, Offset
+
+
+@dataclass(slots=True)
+class LeaderEpochs:
+    """Strictly rising epochs with strictly rising start offsets."""
+
+    epochs: list[Epoch] = field(default_factory=list)
+    starts: list[Offset] = field(default_factory=list)
+
+    def latest(self) -> Epoch:
+        """The epoch of the last record; 0 for an empty log."""
+        return self.epochs[-1] if self.epochs else Epoch(0)
+
+    def assign(self, epoch: Epoch, start: Offset) -> bool:
+        """A batch of `epoch` begins at `start`; true if it is the first of its epoch."""
+        if self.epochs and epoch == self.epochs[-1]:
+            return False
+        assert not self.epochs or (epoch > self.epochs[-1] and start > self.starts[-1])
+        self.epochs.append(epoch)
+        self.starts.append(start)
+        return True
+
+    def end_of(self, epoch: Epoch, log_start: Offset, log_end: Offset) -> LogPosition:
+        """The largest epoch <= `epoch` and the offset after it; (0, `log_start`) if none is."""
+        after = bisect_right(self.epochs, epoch)
+        if after == 0:
+            return LogPosition(Epoch(0), log_start)
+        end = self.starts[after] if after < len(self.starts) else log_end
+        return LogPosition(self.epochs[after - 1], end)
+
+    def truncate(self, end: Offset) -> bool:
+        """Forget epochs that begin at `end` or above; true if there were any."""
+        keep = bisect_left(self.starts, end)
+        if keep == len(self.starts):
+            return False
+        del self.epochs[keep:]
+        del self.starts[keep:]
+        return True
+
+
+def encode_epochs(epochs: LeaderEpochs) -> bytes:
+    """Kafka's text form: version 0, the number of entries, then `epoch startOffset` per line."""
+    lines = ["0", str(len(epochs.epochs))]
+    lines += [f"{epoch} {start}" for epoch, start in zip(epochs.epochs, epochs.starts, strict=True)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def parse_epochs(text: bytes) -> LeaderEpochs:
+    """The inverse of `encode_epochs`. Raises ValueError on anything else."""
+    version, count, *rows = text.decode("ascii").splitlines()
+    if int(version) != 0 or int(count) != len(rows):
+        raise ValueError(f"version {version}, {count} entries announced, {len(rows)} found")
+    parsed = LeaderEpochs()
+    for row in rows:
+        epoch, start = (int(word) for word in row.split(" "))
+        rises = not parsed.epochs or (epoch > parsed.epochs[-1] and start > parsed.starts[-1])
+        if epoch < 0 or start < 0 or not rises:
+            raise ValueError(f"entry {row!r} does not rise")
+        parsed.epochs.append(Epoch(epoch))
+        parsed.starts.append(Offset(start))
+    return parsed

@@ -1,0 +1,169 @@
+"""The metadata log: contiguous record batches in segments, appended, cut and flushed.
+
+Three orders make `recovery` possible: an epoch is in `leader-epoch-checkpoint`, durably, before its
+first batch is written; a segment is flushed before the next is made; a cut is flushed before it
+returns.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Self
+
+from node.ids import METADATA_TOPIC_ID, Epoch, LogPosition, Offset, uuid_text
+from node.records.batch import BatchHeader, check_batch
+from node.storage.disk import Disk
+from node.storage.errors import CorruptFile
+from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
+from node.storage.leader_epochs import LeaderEpochs, encode_epochs
+from node.storage.recovery import recover
+from node.storage.segment import Segment, segment_name
+
+_PARTITION_METADATA = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
+
+
+@dataclass(slots=True, kw_only=True)
+class Log:
+    """The log as written so far: a `LogView`, and the writes that effects ask for."""
+
+    disk: Disk
+    directory: str
+    segment_bytes: int
+    cut_bytes: int  # how much of a torn tail was cut when the log was opened
+    segments: list[Segment]
+    epochs: LeaderEpochs
+    next_offset: Offset
+    flushed: bool = True
+
+    @classmethod
+    def open(cls, disk: Disk, directory: str, segment_bytes: int) -> Self:
+        """Recover the log in `directory` (made when absent).
+
+        What comes back is durable. Raises CorruptLog or CorruptFile where `recovery` says so.
+        """
+        disk.make_directory(directory)
+        _check_partition_metadata(disk, f"{directory}/{PARTITION_METADATA}")
+        found = recover(disk, directory)
+        return cls(
+            disk=disk,
+            directory=directory,
+            segment_bytes=segment_bytes,
+            cut_bytes=found.cut_bytes,
+            segments=found.segments,
+            epochs=found.epochs,
+            next_offset=found.end,
+        )
+
+    def end(self) -> LogPosition:
+        return LogPosition(self.epochs.latest(), self.next_offset)
+
+    def start(self) -> Offset:
+        return self.segments[0].base
+
+    def end_of_epoch(self, epoch: Epoch) -> LogPosition:
+        return self.epochs.end_of(epoch, self.start(), self.next_offset)
+
+    def read(self, offset: Offset, max_bytes: int) -> bytes:
+        """Nothing at the log's end; never across the end of a segment."""
+        assert self.start() <= offset <= self.next_offset
+        if offset == self.next_offset:
+            return b""
+        index = bisect_right(self.segments, offset, key=lambda segment: segment.base) - 1
+        return self.segments[index].read(offset, max_bytes)
+
+    def append(self, data: bytes) -> None:
+        """Write whole, sound batches that continue the log, in the page cache only.
+
+        Raises DamagedBatch on bytes that are no such batches, before anything is written of them;
+        offsets and epochs that do not continue are a broken invariant.
+        """
+        headers = self._accept(data)
+        self._begin_epochs(headers)
+        position = written = 0
+        for header in headers:
+            if self._must_roll(header.size):
+                self._write(data[written:position])
+                written = position
+                self._roll()
+            self.segments[-1].add(header.base_offset, header.size)
+            self.next_offset = header.next_offset
+            position += header.size
+        self._write(data[written:position])
+
+    def truncate(self, end: Offset) -> None:
+        """Cut the log so that it ends at `end`, a batch's boundary; durable when it returns."""
+        assert self.start() <= end <= self.next_offset
+        if end == self.next_offset:
+            return
+        # The newest first: after a power cut in between, what is left is still one log.
+        while len(self.segments) > 1 and self.segments[-1].base >= end:
+            last = self.segments.pop()
+            last.file.close()
+            self.disk.remove(last.path)
+            self.next_offset = last.base
+        if self.next_offset > end:
+            self.segments[-1].cut(end)
+        self.next_offset = end
+        self.flushed = True
+        if self.epochs.truncate(end):
+            self._save_epochs()
+
+    def flush(self) -> Offset:
+        """Make everything appended durable. The offset below which everything is."""
+        end = self.next_offset
+        if not self.flushed:
+            self.segments[-1].file.flush()
+            self.flushed = True
+        return end
+
+    def close(self) -> None:
+        """Let go of the files, flushed or not."""
+        for segment in self.segments:
+            segment.file.close()
+
+    def _accept(self, data: bytes) -> list[BatchHeader]:
+        """The headers of `data`, which continue the log and one another."""
+        headers = []
+        position, end, epoch = 0, self.next_offset, self.epochs.latest()
+        while position < len(data):
+            header = check_batch(data, position)
+            assert header.base_offset == end, f"offset {header.base_offset} at log end {end}"
+            assert header.leader_epoch >= epoch, f"epoch {header.leader_epoch} after {epoch}"
+            headers.append(header)
+            position, end, epoch = position + header.size, header.next_offset, header.leader_epoch
+        return headers
+
+    def _begin_epochs(self, headers: list[BatchHeader]) -> None:
+        begun = [self.epochs.assign(header.leader_epoch, header.base_offset) for header in headers]
+        if any(begun):
+            self._save_epochs()
+
+    def _save_epochs(self) -> None:
+        self.disk.replace(f"{self.directory}/{LEADER_EPOCHS}", encode_epochs(self.epochs))
+
+    def _must_roll(self, size: int) -> bool:
+        active = self.segments[-1]
+        return active.size > 0 and active.size + size > self.segment_bytes
+
+    def _roll(self) -> None:
+        """Begin a new segment; the full one is flushed first, so only the last can be torn."""
+        self.segments[-1].file.flush()
+        path = f"{self.directory}/{segment_name(self.next_offset)}"
+        segment = Segment(base=self.next_offset, path=path, file=self.disk.open(path))
+        assert segment.file.size() == 0, f"{path} exists"
+        self.segments.append(segment)
+
+    def _write(self, data: bytes) -> None:
+        if data:
+            self.segments[-1].file.append(data)
+            self.flushed = False
+
+
+def _check_partition_metadata(disk: Disk, path: str) -> None:
+    """The topic's id, constant for the metadata log; written when absent."""
+    if not disk.exists(path):
+        disk.replace(path, _PARTITION_METADATA)
+    elif disk.read_all(path).rstrip() != _PARTITION_METADATA:
+        raise CorruptFile(
+            f"{path} does not hold the metadata topic's id\n"
+            "  try: remove it, if the directory is a metadata log's; it is written again at start"
+        )

@@ -1,0 +1,92 @@
+"""meta.properties: whose disk this is. Its presence is what makes a log directory formatted."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from node.ids import NodeId, parse_uuid, uuid_text
+from node.storage.disk import Disk
+from node.storage.errors import CorruptFile, NotFormatted
+from node.storage.layout import META_PROPERTIES
+
+_LAST_RESERVED_UUID = 99  # Kafka keeps the first hundred uuids for itself (Uuid.RESERVED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaProperties:
+    """The identity of a log directory. A node that comes back with another is another replica."""
+
+    cluster_id: str
+    node_id: NodeId
+    directory_id: UUID
+
+
+def load_meta(disk: Disk) -> MetaProperties:
+    """Raises NotFormatted where the file is missing, CorruptFile where it is not whole."""
+    if not disk.exists(META_PROPERTIES):
+        raise NotFormatted(
+            f"the log directory is not formatted: it holds no {META_PROPERTIES}\n"
+            "  try: kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ..."
+        )
+    try:
+        return parse_meta(disk.read_all(META_PROPERTIES))
+    except ValueError as error:
+        raise CorruptFile(
+            f"{META_PROPERTIES} is damaged: {error}\n"
+            "  try: put it back from a copy of this disk, or format an empty disk"
+        ) from error
+
+
+def encode_meta(meta: MetaProperties) -> bytes:
+    """Version 1, one `key=value` a line, as Java's Properties reads them."""
+    lines = (
+        f"cluster.id={meta.cluster_id}",
+        f"directory.id={uuid_text(meta.directory_id)}",
+        f"node.id={meta.node_id}",
+        "version=1",
+    )
+    return ("\n".join(lines) + "\n").encode("ascii")
+
+
+def parse_meta(data: bytes) -> MetaProperties:
+    """The inverse of `encode_meta`; takes Kafka's comments and order too. Raises ValueError."""
+    properties = _properties(data.decode("ascii"))
+    version = properties.get("version")
+    if version != "1":
+        raise ValueError(f"version is {version}, not 1 (version 0 is from before KRaft)")
+    missing = {"cluster.id", "node.id", "directory.id"} - properties.keys()
+    if missing:
+        raise ValueError(f"{', '.join(sorted(missing))} missing")
+    node_id = properties["node.id"]
+    if not node_id.isdecimal() or int(node_id) >= 2**31:
+        raise ValueError(f"node.id is {node_id!r}, not a node's id")
+    check_cluster_id(properties["cluster.id"])
+    directory = parse_uuid(properties["directory.id"])
+    check_directory_id(directory)
+    return MetaProperties(
+        cluster_id=properties["cluster.id"], node_id=NodeId(int(node_id)), directory_id=directory
+    )
+
+
+def check_cluster_id(text: str) -> None:
+    """Raises ValueError unless `text` is printable, without spaces and not empty."""
+    if not text or not all("!" <= letter <= "~" and letter not in "\\=:#" for letter in text):
+        raise ValueError(f"cluster.id is {text!r}")
+
+
+def check_directory_id(directory: UUID) -> None:
+    """Raises ValueError on the ids that Kafka reserves (none, lost, migrating...)."""
+    if directory.int <= _LAST_RESERVED_UUID:
+        raise ValueError(f"directory.id {uuid_text(directory)} is reserved")
+
+
+def _properties(text: str) -> dict[str, str]:
+    properties: dict[str, str] = {}
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#!":
+            continue
+        key, equals, value = stripped.partition("=")
+        if not equals or key in properties:
+            raise ValueError(f"line {line!r}")
+        properties[key] = value
+    return properties

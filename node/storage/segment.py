@@ -1,0 +1,71 @@
+"""One segment of the log: a file of batches, and an index of it in memory."""
+
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from node.ids import Offset
+from node.storage.disk import File
+
+SUFFIX = ".log"
+_DIGITS = 20
+
+
+def segment_name(base: Offset) -> str:
+    return f"{base:0{_DIGITS}d}{SUFFIX}"
+
+
+def parse_segment_name(name: str) -> Offset | None:
+    """The base offset that a file name tells, or None if it is no segment's."""
+    digits = name.removesuffix(SUFFIX)
+    if len(digits) != _DIGITS or not digits.isdecimal() or name == digits:
+        return None
+    return Offset(int(digits))
+
+
+def _numbers() -> "array[int]":
+    return array("q")
+
+
+@dataclass(slots=True, kw_only=True)
+class Segment:
+    """A file of whole, contiguous batches, the first of which has offset `base`."""
+
+    base: Offset
+    path: str
+    file: File
+    size: int = 0
+    # Of each batch: its base offset and its position in the file, both strictly rising.
+    offsets: "array[int]" = field(default_factory=_numbers)
+    positions: "array[int]" = field(default_factory=_numbers)
+
+    def add(self, base_offset: Offset, size: int) -> None:
+        """A batch of `size` bytes was found or is about to be written at the end."""
+        self.offsets.append(base_offset)
+        self.positions.append(self.size)
+        self.size += size
+
+    def read(self, offset: Offset, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds `offset`, at least one; `offset` is in here."""
+        first = bisect_right(self.offsets, offset) - 1
+        start = self.positions[first]
+        # The last batch boundary that is within reach; the end of the file is one as well.
+        limit = start + max_bytes
+        if limit >= self.size:
+            end = self.size
+        else:
+            after = max(bisect_right(self.positions, limit) - 1, first + 1)
+            end = self.positions[after] if after < len(self.positions) else self.size
+        return self.file.read(start, end - start)
+
+    def cut(self, end: Offset) -> None:
+        """Forget, durably, the batches from offset `end` on, which must be the base of one."""
+        keep = bisect_right(self.offsets, end) - 1
+        assert self.offsets[keep] == end, f"{end} is inside a batch"
+        self.size = self.positions[keep]
+        del self.offsets[keep:]
+        del self.positions[keep:]
+        self.file.truncate(self.size)
+        # At once: were it left to a later flush, a power cut could bring back pages of the old
+        # tail among those of a new one.
+        self.file.flush()

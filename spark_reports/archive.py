@@ -1,0 +1,121 @@
+"""Which directories are sealed runs, and which are not and why. No Spark is needed for that.
+
+Runs are found by their manifests, never by a glob: a directory in which a seal broke off holds
+Parquet files that nobody vouches for. What cannot be used is named, so that no report is silently
+about fewer runs than it was asked for.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from crc32c import crc32c
+
+from checkers.history.run import RunInfo, read_run_info
+from checkers.history.store import MANIFEST, SCHEMA_VERSION
+from checkers.suite import read_verdict
+from checkers.verdict import Verdict
+
+# In the order in which they are read: no import of pyspark for their names.
+USED_TABLES = ("ops", "faults", "node_events", "log_records", "disks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedRun:
+    """A run whose files are what its manifest says. `verdict` is None if nobody judged it yet."""
+
+    directory: Path
+    info: RunInfo
+    verdict: Verdict | None
+    sentence: str
+
+    def table(self, name: str) -> Path:
+        return self.directory / f"{name}.parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedRun:
+    """A directory that is not in the report, and why."""
+
+    directory: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """All that a report was asked to cover."""
+
+    runs: tuple[SealedRun, ...]
+    skipped: tuple[SkippedRun, ...]
+
+
+class _UnusableError(Exception):
+    """Why a directory is not a run to report on."""
+
+
+def examine(directories: Iterable[Path]) -> Archive:
+    """Look at every directory once (`runs/latest` may name one again), in order of their paths."""
+    runs: dict[str, SealedRun] = {}
+    skipped: list[SkippedRun] = []
+    for directory in sorted({directory.resolve() for directory in directories}):
+        try:
+            run = _sealed_run(directory)
+            if run.info.run_id in runs:
+                raise _UnusableError(f"its run id is that of {runs[run.info.run_id].directory}")
+        except _UnusableError as reason:
+            skipped.append(SkippedRun(directory=directory, reason=str(reason)))
+        else:
+            runs[run.info.run_id] = run
+    return Archive(runs=tuple(runs.values()), skipped=tuple(skipped))
+
+
+def _sealed_run(directory: Path) -> SealedRun:
+    _require_intact(directory)
+    try:
+        info = read_run_info(directory)
+    except (OSError, ValueError) as error:
+        raise _UnusableError(f"run.json cannot be read: {error}") from error
+    verdict, sentence = _judgement(directory)
+    return SealedRun(directory=directory, info=info, verdict=verdict, sentence=sentence)
+
+
+def _judgement(directory: Path) -> tuple[Verdict | None, str]:
+    if not (directory / "verdict.json").exists():
+        return None, "not judged yet"
+    try:
+        judgement = read_verdict(directory)
+    except (OSError, ValueError) as error:
+        raise _UnusableError(f"verdict.json cannot be read: {error}") from error
+    return judgement.verdict, judgement.sentence
+
+
+def _require_intact(directory: Path) -> None:
+    """Raises _UnusableError if it is not sealed, or a file is not the one that was sealed."""
+    try:
+        manifest = json.loads((directory / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise _UnusableError(
+            "not sealed: it has no manifest (kraft-chaos check seals it)"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _UnusableError(f"the manifest cannot be read: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("schema_version") != SCHEMA_VERSION:
+        raise _UnusableError(f"not sealed by this version (schema {SCHEMA_VERSION})")
+    files = manifest.get("files")
+    for name in USED_TABLES:
+        promised = files.get(name) if isinstance(files, dict) else None
+        if not isinstance(promised, dict):
+            raise _UnusableError(f"the manifest knows no table {name}")
+        _require_file(directory / f"{name}.parquet", promised.get("bytes"), promised.get("crc32c"))
+
+
+def _require_file(path: Path, size: object, crc: object) -> None:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _UnusableError(f"{path.name}: {error.strerror}") from error
+    if len(data) != size:
+        raise _UnusableError(f"{path.name}: {len(data)} bytes, {size} were sealed")
+    if crc32c(data) != crc:
+        raise _UnusableError(f"{path.name}: damaged (its CRC is not the sealed one)")

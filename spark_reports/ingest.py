@@ -1,0 +1,55 @@
+"""Sealed runs as DataFrames with a run id."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+from spark_reports.archive import SealedRun
+from spark_reports.schemas import RUNS, SCHEMAS
+
+_GLOB_CHARACTERS = re.compile(r"([\\\[\]{}*?])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The tables of many runs, each row with its `run_id`; `runs` has one row a run."""
+
+    runs: DataFrame
+    ops: DataFrame
+    faults: DataFrame
+    node_events: DataFrame
+    log_records: DataFrame
+    disks: DataFrame
+
+
+def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
+    """All tables of the runs (at least one), read lazily."""
+    rows = [(run.info.run_id, run.info.scenario, run.info.nodes) for run in runs]
+    tables = {name: _read(session, name, runs) for name in SCHEMAS}
+    return Tables(runs=F.broadcast(session.createDataFrame(rows, RUNS)), **tables)
+
+
+def _read(session: SparkSession, name: str, runs: Sequence[SealedRun]) -> DataFrame:
+    """One table of all runs. Spark takes a path for a glob, so its characters are escaped."""
+    run_ids = {str(run.table(name)): run.info.run_id for run in runs}
+    paths = [_GLOB_CHARACTERS.sub(r"\\\1", path) for path in run_ids]
+    frame = session.read.schema(SCHEMAS[name]).parquet(*paths)
+    known = session.createDataFrame(_files(frame, run_ids), "file string, run_id string")
+    here = F.regexp_replace(F.col("_metadata.file_path"), "^file:/+", "/")
+    return (
+        frame.withColumn("file", here).join(F.broadcast(known), on="file", how="inner").drop("file")
+    )
+
+
+def _files(frame: DataFrame, run_ids: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each file as Spark spells it (percent-encoded) with the run it belongs to."""
+    found = []
+    for uri in frame.inputFiles():
+        encoded = urlsplit(uri).path
+        found.append((encoded, run_ids[unquote(encoded)]))
+    assert len(found) == len(run_ids)
+    return found

@@ -1,0 +1,92 @@
+"""From run directories to a page: the one place that reads, computes and writes."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from spark_reports.archive import Archive, examine
+from spark_reports.session import SessionSettings, open_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_reports.summary import Summary
+
+Row = TypeVar("Row")
+
+
+class NothingToReportError(Exception):
+    """None of the directories is a sealed run; the message names them with the reasons."""
+
+
+def build(
+    run_directories: Iterable[Path],
+    out: Path,
+    master: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Report on the sealed runs in these directories, in one HTML page at `out`.
+
+    `progress` is told what is done next, in a few words. Raises NothingToReportError, and
+    JavaNotFoundError where Spark cannot start.
+    """
+    progress("looking at the runs")
+    archive = examine(run_directories)
+    if not archive.runs:
+        raise NothingToReportError(_nothing(archive))
+    progress(f"starting Spark for {len(archive.runs)} runs")
+    with open_session(SessionSettings(master=master or "local[*]")) as session:
+        summary = summarize(session, archive, progress)
+    progress("drawing the page")
+    from spark_reports.render import render
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(render(summary, out), encoding="utf-8")
+    return out
+
+
+def summarize(
+    session: "SparkSession", archive: Archive, progress: Callable[[str], None]
+) -> "Summary":
+    """All numbers of the report. What is collected is one row a run, fault or group."""
+    from spark_reports import availability, durability
+    from spark_reports.ingest import read_tables
+    from spark_reports.summary import (
+        CULPRITS_LIMIT,
+        Culprit,
+        Election,
+        FateCount,
+        Latency,
+        Outage,
+        Summary,
+    )
+
+    tables = read_tables(session, archive.runs)
+    progress("durability: every written value")
+    classified = durability.fates(tables).persist()
+    fates = _rows(durability.counts(classified), FateCount)
+    culprits = _rows(durability.culprits(classified, limit=CULPRITS_LIMIT), Culprit)
+    classified.unpersist()
+    progress("availability and elections")
+    outages = _rows(availability.unavailability(tables), Outage)
+    elections = _rows(availability.elections(tables), Election)
+    progress("latency around faults")
+    latencies = _rows(availability.latency(availability.latency_sketches(tables)), Latency)
+    return Summary(
+        archive=archive,
+        fates=fates,
+        culprits=culprits,
+        outages=outages,
+        elections=elections,
+        latencies=latencies,
+    )
+
+
+def _rows(frame: "DataFrame", kind: type[Row]) -> tuple[Row, ...]:
+    """The frame's rows as values, in a fixed order. Its columns are the fields of `kind`."""
+    return tuple(kind(**row.asDict()) for row in frame.orderBy(*frame.columns[:3]).collect())
+
+
+def _nothing(archive: Archive) -> str:
+    reasons = "".join(f"\n  {skipped.directory}: {skipped.reason}" for skipped in archive.skipped)
+    return f"there is no sealed run to report on{reasons}\n  try: kraft-chaos run partition-leader"

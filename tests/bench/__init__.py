@@ -1,0 +1,1 @@
+"""The project's bars, measured. `python -m tests.bench` prints a table and writes bench.json."""

@@ -1,0 +1,181 @@
+"""The commands as a user meets them: output, exit codes, errors, signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chaos.cli import main
+from chaos.runtimes import RUNTIMES
+from chaos.scenarios import CATALOGUE
+from tests.support.fake_harness import FakeRuntime
+
+FAST = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
+    runtime = FakeRuntime()
+    monkeypatch.setitem(RUNTIMES, "docker", runtime)
+    return runtime
+
+
+def run_harness(
+    tmp_path: Path, *words: str, options: tuple[str, ...] = ()
+) -> "subprocess.Popen[str]":
+    """`kraft-chaos` on fakes in a process of its own, SIGINT as a script's child would have it."""
+    command = [sys.executable, "-m", "tests.support.fake_harness", *options, "--", *words]
+    return subprocess.Popen(
+        [*command, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+
+
+def wait_for_events(tmp_path: Path) -> Path:
+    """Until a run under way has written its first frame of operations."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for path in tmp_path.glob("*/events-ops.jsonl.zst"):
+            if path.stat().st_size:
+                return path.parent
+        time.sleep(0.05)
+    raise AssertionError("no run began")
+
+
+def test_a_run_prints_its_verdict_and_exits_with_it(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["run", "baseline", *FAST, "--out", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert code in (0, 2)
+    assert "are linearizable" in out
+    assert f"page: {tmp_path}" in out
+    (directory,) = [path for path in tmp_path.iterdir() if not path.is_symlink()]
+    assert directory.name.endswith("-baseline-5")
+    assert (tmp_path / "latest").resolve() == directory.resolve()
+    assert fake.made[0].destroyed
+
+
+def test_json_goes_to_stdout_and_nothing_else_does(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["run", "baseline", *FAST, "--json", "--out", str(tmp_path)])
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["verdict"] in ("valid", "unknown")
+    assert Path(verdict["directory"]).is_dir()
+    assert {"linearizable", "final-reads"} <= {row["check"] for row in verdict["results"]}
+    assert fake.made
+
+
+def test_void_is_3(fake: FakeRuntime, tmp_path: Path) -> None:
+    fake.bites = False
+    assert main(["run", "kill-leader", *FAST, "--out", str(tmp_path)]) == 3
+
+
+def test_check_judges_again_and_exits_with_the_worst(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = main(["run", "baseline", *FAST, "--out", str(tmp_path)])
+    fake.bites = False
+    main(["run", "kill-leader", *FAST, "--out", str(tmp_path)])
+    capsys.readouterr()
+    assert main(["check", str(tmp_path)]) == 3
+    assert capsys.readouterr().out.count("page: ") == 2
+    baseline = next(tmp_path.glob("*baseline*"))
+    assert main(["check", str(baseline)]) == first
+    assert main(["check", str(tmp_path / "latest")]) == 3
+
+
+def test_check_of_no_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path / "nowhere")]) == 255
+    error = capsys.readouterr().err
+    assert "no run.json" in error
+    assert "try: kraft-chaos run" in error
+
+
+def test_a_broken_cluster_is_255(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.break_at = "create"
+    assert main(["run", "baseline", *FAST, "--out", str(tmp_path)]) == 255
+    assert "create broke, as planned" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["frobnicate"],
+        ["run"],
+        ["run", "no-such-story"],
+        ["run", "baseline", "--nodes", "4"],
+        ["run", "baseline", "--seed", "minus one"],
+        ["run", "baseline", "--seed", "-1"],
+        ["run", "baseline", "--duration", "0"],
+        ["run", "baseline", "--concurrency", "0"],
+        ["run", "baseline", "--runtime", "sim"],
+        ["run", "baseline", "--target", "kafka"],
+        ["inject", "meteor"],
+        ["up", "Not A Name"],
+        ["check"],
+    ],
+)
+def test_wrong_usage_is_254(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(words)
+    except SystemExit as leaving:
+        code = int(leaving.code or 0)
+    assert code == 254
+    assert "try: " in capsys.readouterr().err
+
+
+def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["--help"])
+    assert leaving.value.code == 0
+    out = capsys.readouterr().out
+    assert "kraft-chaos run partition-leader" in out
+    assert "exit codes" in out
+
+
+def test_list_knows_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(CATALOGUE)
+    main(["list", "--json"])
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_run_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+    process = run_harness(tmp_path, "run", "baseline", "--duration", "60", "--seed", "5")
+    directory = wait_for_events(tmp_path)
+    process.send_signal(number)
+    time.sleep(0.01)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 255, err
+    assert f"interrupted by {number.name}" in out
+    assert "0 clusters left behind" in err
+    assert (directory / "_manifest.json").exists()
+    assert (directory / "report.html").exists()
+
+
+def test_a_run_that_is_killed_is_checked_afterwards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process = run_harness(tmp_path, "run", "baseline", "--duration", "60", "--seed", "5")
+    directory = wait_for_events(tmp_path)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert main(["check", str(directory)]) == 255
+    out = capsys.readouterr().out
+    assert "the harness died" in out
+    assert "are linearizable" in out

@@ -1,0 +1,209 @@
+"""Faults are planned from a seed, applied, cured, and always leave a word on whether they bit."""
+
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.nemesis.evidence import of_links, of_nodes
+from chaos.nemesis.faults import (
+    AllVoters,
+    ControllerLeader,
+    Fault,
+    Follower,
+    Kill,
+    Need,
+    OneNode,
+    Partition,
+    Pause,
+    PowerOff,
+    RandomNode,
+    Target,
+    Ways,
+    lacking,
+)
+from chaos.nemesis.grudges import grudge
+from chaos.nemesis.named import FAULTS
+from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
+from chaos.nemesis.schedule import Schedule, Window, spread
+from chaos.probes import QuorumProbe, driver_for
+from chaos.recorder import Recorder
+from chaos.scenarios import CATALOGUE
+from chaos.seal import faults_table
+from tests.chaos.test_recorder import HandClock, lines_of
+from tests.support.fake_cluster import FakeCluster
+
+ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
+
+
+@pytest.mark.parametrize(
+    ("ways", "links"),
+    [
+        (Ways.OUT, "2->1 2->3"),
+        (Ways.IN, "1->2 3->2"),
+        (Ways.BOTH, "2->1 2->3 1->2 3->2"),
+    ],
+)
+def test_a_partition_cuts_the_links_of_its_victim(ways: Ways, links: str) -> None:
+    assert " ".join(map(str, grudge([TWO], [THREE, ONE, TWO], ways))) == links
+
+
+def test_nobody_is_cut_off_from_nobody() -> None:
+    assert grudge([ONE, TWO, THREE], [ONE, TWO, THREE], Ways.BOTH) == ()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("duration", [2.0, 10.0, 30.0, 600.0])
+def test_a_schedule_follows_from_its_seed_and_leaves_quiet(name: str, duration: float) -> None:
+    scenario = CATALOGUE[name]
+    plans = [scenario.plan(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
+    assert plans == [scenario.plan(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
+    for plan in plans:
+        assert plan.duration_s == duration
+        held = sum(window.hold_s for window in plan.windows)
+        assert held <= 0.8 * duration
+        assert {window.fault for window in plan.windows} <= set(scenario.faults)
+    if scenario.faults:
+        assert len({plan.windows for plan in plans}) > 1
+        assert all(plan.windows for plan in plans)
+
+
+@pytest.mark.parametrize("name", ["partition-leader", "kill-leader", "power-off"])
+def test_thirty_seconds_hold_every_fault_of_a_story(name: str) -> None:
+    scenario = CATALOGUE[name]
+    plan = scenario.plan(seed=7, nodes=3, duration_s=30.0)
+    assert {window.fault for window in plan.windows} == set(scenario.faults)
+
+
+def test_windows_of_nothing_are_quiet() -> None:
+    quiet = spread([], duration_s=5.0, rng=random.Random(1), held_share=0.5)
+    assert quiet == Schedule(duration_s=5.0)
+
+
+def test_a_cluster_lacks_what_it_has_no_protocol_for() -> None:
+    assert lacking(FakeCluster(), frozenset(Need)) == ()
+
+
+def test_a_partition_bit_only_if_every_link_did() -> None:
+    bit = Evidence(bit=True, what="swallowed 9 bytes", facts={"swallowed": 9})
+    no = Evidence(bit=False, what="nothing was sent")
+    links = (Link(ONE, TWO), Link(TWO, ONE))
+    whole = of_links(dict.fromkeys(links, bit), links)
+    assert (whole.bit, whole.what) == (True, "1->2, 2->1: swallowed 9 bytes")
+    assert whole.facts == {"1->2 swallowed": 9, "2->1 swallowed": 9}
+    half = of_links({links[0]: bit, links[1]: no}, links)
+    assert (half.bit, half.what) == (False, "2->1: nothing was sent")
+    assert of_links({links[0]: bit}, links) == Evidence(
+        bit=False, what="2->1: no evidence", facts={"1->2 swallowed": 9}
+    )
+    assert not of_nodes({}, ()).bit
+
+
+def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str, object]]:
+    """Apply faults one after another to a fake cluster; the rows of the faults table."""
+
+    async def main() -> None:
+        await cluster.create()
+        probe = QuorumProbe(driver_for(cluster))
+        windows = tuple(
+            Window(at_s=0.2 * number, hold_s=0.1, fault=fault)
+            for number, fault in enumerate(faults)
+        )
+        schedule = Schedule(duration_s=0.2 * len(faults), windows=windows)
+        try:
+            with Recorder(directory, HandClock()) as recorder:
+                nemesis = Nemesis(
+                    cluster=cluster,
+                    probe=probe,
+                    recorder=recorder,
+                    seed=1,
+                    directory=directory,
+                    tell=lambda _: None,
+                )
+                await nemesis.run(schedule)
+        finally:
+            await probe.close()
+            await cluster.destroy()
+
+    try:
+        asyncio.run(main())
+    finally:
+        events = lines_of(directory / "events-nemesis.jsonl.zst")
+    return list(faults_table(events).to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("fault", "done"),
+    [
+        (Kill(target=ControllerLeader()), ["kill 1", "start 1"]),
+        (Kill(target=OneNode(THREE)), ["kill 3", "start 3"]),
+        (Pause(target=ControllerLeader()), ["pause 1", "resume 1"]),
+        (Partition(target=ControllerLeader(), ways=Ways.OUT), ["cut 1->2 1->3", "heal 1->2 1->3"]),
+        (
+            PowerOff(target=AllVoters()),
+            ["power_off 1 2 3 lose-all", *(f"start {node}" for node in (1, 2, 3)),
+             *(f"power_evidence {node}" for node in (1, 2, 3))],
+        ),
+    ],
+)  # fmt: skip
+def test_a_fault_is_applied_cured_and_proved(tmp_path: Path, fault: Fault, done: list[str]) -> None:
+    cluster = FakeCluster()
+    (row,) = hurt(tmp_path, cluster, fault)
+    assert cluster.calls == ["create", *done, "destroy"]
+    assert row["bit"] is True
+    assert row["kind"] == fault.kind
+    assert None not in (row["t_start"], row["t_bit"], row["t_heal"], row["t_healed"])
+
+
+@pytest.mark.parametrize("target", [Follower(), RandomNode()])
+def test_a_role_is_resolved_as_it_fires(tmp_path: Path, target: Target) -> None:
+    (row,) = hurt(tmp_path, FakeCluster(), Kill(target=target))
+    assert row["targets"] in ([[2], [3]] if target == Follower() else [[1], [2], [3]])
+    assert json.loads(str(row["params"]))["target"] == str(target)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_that_did_nothing_says_so(tmp_path: Path, name: str) -> None:
+    (row,) = hurt(tmp_path, FakeCluster(bites=False), FAULTS[name])
+    assert row["bit"] is False
+    assert row["evidence"]
+
+
+def test_where_nobody_leads_there_is_nobody_to_hit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.nemesis.apply.LEADER_WITHIN_S", 0.1)
+    cluster = FakeCluster()
+    cluster.registers.leader = 99  # nobody has that id
+    (row,) = hurt(tmp_path, cluster, Kill(target=ControllerLeader()))
+    assert (row["bit"], row["targets"]) == (False, [])
+    assert "no node led" in str(row["evidence"])
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"), [("kill", "injection failed"), ("start", "cure failed")]
+)
+def test_a_fault_that_breaks_ends_the_run_with_a_word(
+    tmp_path: Path, step: str, reason: str
+) -> None:
+    cluster = FakeCluster(break_at=step)
+    with pytest.raises(ClusterBrokenError, match="as planned"):
+        hurt(tmp_path, cluster, Kill(target=ControllerLeader()))
+    (row,) = faults_table(lines_of(tmp_path / "events-nemesis.jsonl.zst")).to_pylist()
+    assert row["bit"] is False
+    assert reason in row["evidence"]
+
+
+def test_the_schedule_file_says_what_was_planned_and_what_was_done(tmp_path: Path) -> None:
+    hurt(tmp_path, FakeCluster(), Kill(target=ControllerLeader()), Pause(target=Follower()))
+    written = json.loads((tmp_path / "schedule.json").read_text())
+    assert written["seed"] == 1
+    assert [window["kind"] for window in written["windows"]] == ["kill", "pause"]
+    assert [(done["kind"], done["bit"]) for done in written["done"]] == [
+        ("kill", True),
+        ("pause", True),
+    ]
+    assert written["done"][0]["nodes"] == [1]

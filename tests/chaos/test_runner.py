@@ -1,0 +1,153 @@
+"""Whole runs against a cluster in this process: verdicts, breakages, what is left behind."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from chaos.clock import MachineClock
+from chaos.cluster.interface import Evidence, Link
+from chaos.interrupt import Interrupt
+from chaos.judging import judge_directory
+from chaos.progress import ConsoleProgress
+from chaos.runner import Runner, RunPlan
+from chaos.scenarios import CATALOGUE
+from checkers.history.run import read_run_info
+from checkers.history.store import read_run
+from checkers.verdict import CheckResult, Judgement, Verdict
+from tests.support.fake_cluster import FakeCluster
+from workloads.register import RegisterOptions
+
+LOAD = RegisterOptions(concurrency=5, rate=400, timeout_s=0.5)
+
+
+def run(
+    directory: Path,
+    cluster: FakeCluster,
+    scenario: str = "baseline",
+    *,
+    duration_s: float = 0.5,
+    keep: bool = False,
+    interrupt_after_s: float | None = None,
+) -> Judgement:
+    async def main() -> Judgement:
+        interrupt = Interrupt()
+        runner = Runner(
+            plan=RunPlan(
+                scenario=CATALOGUE[scenario],
+                seed=5,
+                nodes=3,
+                duration_s=duration_s,
+                load=LOAD,
+                keep=keep,
+                command=f"kraft-chaos run {scenario} --seed 5",
+            ),
+            cluster=cluster,
+            directory=directory,
+            clock=MachineClock(),
+            progress=ConsoleProgress(quiet=True),
+            interrupt=interrupt,
+        )
+        if interrupt_after_s is not None:
+            asyncio.get_running_loop().call_later(interrupt_after_s, interrupt.ask, "SIGINT")
+        try:
+            return await runner.run()
+        finally:
+            for fake in cluster.fakes.values():  # also of a cluster that is kept
+                await fake.stop()
+
+    return asyncio.run(main())
+
+
+def row(judgement: Judgement, check: str) -> CheckResult:
+    return next(result for result in judgement.results if result.check == check)
+
+
+@pytest.mark.parametrize("scenario", CATALOGUE)
+def test_a_story_is_told_recorded_and_judged(tmp_path: Path, scenario: str) -> None:
+    cluster = FakeCluster()
+    judgement = run(tmp_path, cluster, scenario, duration_s=0.9)
+    assert row(judgement, "linearizable").verdict is Verdict.VALID
+    assert row(judgement, "faults-bit").verdict is Verdict.VALID
+    assert row(judgement, "final-reads").verdict is Verdict.VALID
+    assert cluster.destroyed
+    info = read_run_info(tmp_path)
+    assert (info.finished, info.trouble, info.target) == (True, "", "fake 1")
+    assert info.expects_faults == bool(CATALOGUE[scenario].faults)
+    assert info.timings_s["hurt"] == pytest.approx(0.9, abs=1.0)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"run.json", "schedule.json", "verdict.json", "report.html", "_manifest.json"} <= names
+    assert "repro.sh" not in names
+
+
+def test_a_fault_without_evidence_makes_the_run_void(tmp_path: Path) -> None:
+    judgement = run(tmp_path, FakeCluster(bites=False), "kill-leader", duration_s=0.8)
+    assert row(judgement, "faults-bit").verdict is Verdict.VOID
+    assert judgement.verdict is Verdict.VOID
+
+
+@pytest.mark.parametrize("step", ["create", "kill", "start", "collect", "destroy"])
+def test_whatever_breaks_the_run_is_sealed_judged_and_removed(tmp_path: Path, step: str) -> None:
+    cluster = FakeCluster(break_at=step)
+    judgement = run(tmp_path, cluster, "kill-leader", duration_s=0.8)
+    assert judgement.verdict is Verdict.ERROR
+    assert "as planned" in row(judgement, "run").message
+    assert cluster.destroyed
+    assert (tmp_path / "report.html").exists()
+    assert "as planned" in (tmp_path / "harness.log").read_text()
+    assert read_run_info(tmp_path).finished == (step in ("collect", "destroy"))
+
+
+def test_a_run_that_is_interrupted_keeps_its_record_and_nothing_else(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    judgement = run(tmp_path, cluster, duration_s=60, interrupt_after_s=0.5)
+    assert judgement.verdict is Verdict.ERROR
+    assert "interrupted by SIGINT while hurting it" in judgement.sentence
+    assert cluster.destroyed
+    assert read_run(tmp_path).tables["ops"].num_rows > 50
+
+
+def test_a_run_that_was_killed_can_be_sealed_and_judged(tmp_path: Path) -> None:
+    """As after SIGKILL: no last frame, no tables, `finished` still false."""
+    run(tmp_path, FakeCluster(), "kill-leader", duration_s=1.6)
+    for leaving in [*tmp_path.glob("*.parquet"), tmp_path / "_manifest.json"]:
+        leaving.unlink()
+    info = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps({**info, "finished": False, "duration_ns": 0}))
+    events = tmp_path / "events-ops.jsonl.zst"
+    events.write_bytes(events.read_bytes()[:-50])
+    judgement = judge_directory(tmp_path)
+    assert judgement.verdict is Verdict.ERROR
+    assert row(judgement, "run").message == "the harness died before the end of the run"
+    assert row(judgement, "linearizable").verdict is Verdict.VALID
+    assert "torn frame" in row(judgement, "record-complete").message
+
+
+def test_judging_again_says_the_same(tmp_path: Path) -> None:
+    first = run(tmp_path, FakeCluster(), "kill-leader", duration_s=0.8)
+    again = judge_directory(tmp_path)
+    assert (again.verdict, again.sentence) == (first.verdict, first.sentence)
+    assert again.statistics == first.statistics
+
+
+def test_a_kept_cluster_stays(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    run(tmp_path, cluster, keep=True)
+    assert not cluster.destroyed
+
+
+def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:
+    """The registers forget everything when a partition heals: nobody may call that valid."""
+
+    class Forgetful(FakeCluster):
+        async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+            self.registers.values.clear()
+            return await super().heal(links)
+
+    judgement = run(tmp_path, Forgetful(), "partition-leader", duration_s=0.9)
+    assert judgement.verdict is Verdict.INVALID
+    assert row(judgement, "linearizable").witness
+    repro = (tmp_path / "repro.sh").read_text()
+    assert repro == "#!/bin/sh\nexec kraft-chaos run partition-leader --seed 5\n"

@@ -1,0 +1,182 @@
+"""Pairing, typing and sealing; whatever lies in the directory of a run that was killed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaos.recorder import Event, Recorder
+from chaos.seal import UnsealableError, faults_table, operations_table, seal
+from checkers.history.events import EventType, FaultStage
+from checkers.history.run import RunInfo, write_run_info
+from checkers.history.store import read_run
+from tests.chaos.test_recorder import HandClock
+
+
+def invoke(i: int, p: int, f: str = "write", v: int | None = None) -> dict[str, Any]:
+    where = {"k": "r-1", "n": 1, "ph": "main"}
+    return {"type": "invoke", "i": i, "p": p, "f": f, "v": v, "t": 10 * i, **where}
+
+
+def end(kind: str, i: int, p: int, v: int | None = None, e: str | None = None) -> dict[str, Any]:
+    return {"type": kind, "i": i, "p": p, "v": v, "t": 10 * i, "e": e}
+
+
+def test_operations_are_paired_by_process() -> None:
+    events = [
+        invoke(0, 1, v=100),
+        invoke(1, 2, "read"),
+        end("ok", 2, 2, 100),
+        end("info", 3, 1, 100, "timed-out"),
+    ]
+    write, read = operations_table(events).to_pylist()
+    assert (write["value"], write["outcome"], write["error"]) == (100, "info", "timed-out")
+    assert (write["invoke_index"], write["complete_index"], write["t0"], write["t1"]) == (
+        0,
+        3,
+        0,
+        30,
+    )
+    assert (read["value"], read["outcome"], read["invoke_index"], read["complete_index"]) == (
+        100, "ok", 1, 2,
+    )  # fmt: skip
+
+
+def test_an_operation_that_never_completed_is_an_info_without_an_end() -> None:
+    (row,) = operations_table([invoke(0, 1, v=100)]).to_pylist()
+    assert (row["outcome"], row["complete_index"], row["t1"]) == ("info", None, None)
+
+
+def test_a_failed_read_has_no_value_and_a_failed_write_keeps_it() -> None:
+    events = [invoke(0, 1, "read"), end("fail", 1, 1, None, "error-41")]
+    events += [invoke(2, 1, v=7), end("fail", 3, 1, 7, "error-40")]
+    read, write = operations_table(events).to_pylist()
+    assert (read["value"], write["value"]) == (None, 7)
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ([invoke(0, 1), invoke(1, 1)], "two open operations"),
+        ([end("ok", 0, 1)], "what it never began"),
+    ],
+)
+def test_a_history_that_nobody_could_have_recorded_is_refused(
+    events: list[dict[str, Any]], problem: str
+) -> None:
+    with pytest.raises(UnsealableError, match=problem):
+        operations_table(events)
+
+
+def stage(number: int, name: str, t: int, **fields: Any) -> dict[str, Any]:
+    return {"type": "fault", "id": number, "stage": name, "t": t, **fields}
+
+
+def test_the_stages_of_a_fault_make_one_row() -> None:
+    events = [
+        stage(0, "start", 1, kind="partition", targets=[2], links=["2->1"], params={"ways": "out"}),
+        stage(0, "bit", 2),
+        stage(0, "heal", 3),
+        stage(0, "healed", 4),
+        stage(0, "evidence", 4, bit=True, evidence="swallowed 9 bytes", facts={"swallowed": 9}),
+    ]
+    (row,) = faults_table(events).to_pylist()
+    assert [row[f"t_{name}"] for name in ("start", "bit", "heal", "healed")] == [1, 2, 3, 4]
+    assert (row["kind"], row["targets"], row["links"], row["bit"]) == (
+        "partition",
+        [2],
+        ["2->1"],
+        True,
+    )
+    assert json.loads(row["params"]) == {"ways": "out"}
+    assert json.loads(row["facts"]) == {"swallowed": 9}
+
+
+def test_a_fault_that_was_never_healed_has_no_evidence() -> None:
+    events = [stage(0, "start", 1, kind="kill", targets=[1], links=[], params={})]
+    (row,) = faults_table(events).to_pylist()
+    assert (row["t_heal"], row["bit"], row["evidence"]) == (None, None, None)
+
+
+def recorded(directory: Path, writes: int) -> Path:
+    """A run as it lies there before it is sealed; three frames of operations."""
+    info = RunInfo(
+        run_id=directory.name,
+        scenario="baseline",
+        seed=1,
+        target="fake",
+        runtime="docker",
+        nodes=3,
+        duration_s=1.0,
+        started_utc="2026-11-21T00:00:00+00:00",
+        started_mono_ns=0,
+    )
+    write_run_info(directory, info)
+    clock = HandClock()
+    with Recorder(directory, clock) as recorder:
+        process = recorder.new_process()
+        fields: Event = {"kind": "kill", "targets": [1], "links": [], "params": {}}
+        recorder.fault(0, FaultStage.START, fields)
+        for number in range(writes):
+            clock.now += 1000
+            recorder.invoke(process, "write", "r-0", 100 + number, 1, "main")
+            recorder.complete(process, EventType.OK, 100 + number, None)
+            if number % (writes // 3) == 0:
+                recorder.flush()
+    return directory
+
+
+def test_sealing_twice_gives_the_same_tables(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, 30)
+    assert seal(directory) == ()
+    first = read_run(directory)
+    assert seal(directory) == ()
+    second = read_run(directory)
+    assert first.tables["ops"].num_rows == 30
+    assert all(first.tables[name].equals(second.tables[name]) for name in first.tables)
+
+
+def test_a_torn_file_is_sealed_as_far_as_it_goes_and_said(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, 30)
+    path = directory / "events-ops.jsonl.zst"
+    path.write_bytes(path.read_bytes()[:-3])
+    (dropped,) = seal(directory)
+    assert "events-ops.jsonl.zst" in dropped
+    run = read_run(directory)
+    assert 0 < run.tables["ops"].num_rows < 30
+    assert run.truncated == (dropped,)
+    assert run.tables["faults"].num_rows == 1
+
+
+def test_a_run_that_recorded_nothing_is_sealed_empty(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, 3)
+    for path in directory.glob("events-*"):
+        path.unlink()
+    seal(directory)
+    assert all(table.num_rows == 0 for table in read_run(directory).tables.values())
+
+
+def test_traces_of_all_nodes_are_gathered(tmp_path: Path) -> None:
+    directory = recorded(tmp_path, 3)
+    (directory / "logs").mkdir()
+    for node in (1, 2):
+        head = {"ev": "q.fsync", "node": node, "dir": "d", "inc": "i", "seq": 0}
+        line = {**head, "mono": 7, "wall": 1, "end": 3}
+        text = f"starting\n{json.dumps(line)}\n"
+        (directory / "logs" / f"node-{node}.log").write_text(text)
+    seal(directory)
+    events = read_run(directory).tables["node_events"].to_pylist()
+    assert [(event["node"], event["t"], event["log_end"]) for event in events] == [
+        (1, 7, 3),
+        (2, 7, 3),
+    ]
+
+
+def test_what_is_no_run_is_not_sealed(tmp_path: Path) -> None:
+    with pytest.raises(UnsealableError, match=r"run\.json"):
+        seal(tmp_path)
+    directory = recorded(tmp_path, 3)
+    (directory / "run.json").write_text("{}")
+    with pytest.raises(UnsealableError, match="not a run's description"):
+        seal(directory)

@@ -1,0 +1,88 @@
+"""Was there enough to judge, and the numbers beside a verdict."""
+
+import pytest
+
+from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
+from checkers.statistics import statistics
+from checkers.verdict import Verdict
+from tests.support.histories import NodeTrace, fault, leader_change, make_run, read, write
+
+VALID, UNKNOWN, VOID = Verdict.VALID, Verdict.UNKNOWN, Verdict.VOID
+
+
+def test_final_reads_of_every_key() -> None:
+    ops = [write(1, 0, 1), write(2, 2, None, key="b"), write(3, 3, 4, key="c", outcome="fail")]
+    ends = [read(1, 5, 6, phase="final"), read(None, 7, 8, key="b", phase="final")]
+    assert final_reads(make_run(ops=[*ops, *ends])).verdict is VALID
+    missing = final_reads(make_run(ops=[*ops, ends[0], read(2, 9, 10, key="b")]))
+    assert missing.verdict is UNKNOWN
+    assert missing.message == "1 of 2 keys were not read at the end: b"
+    failed = read(None, 7, None, key="b", phase="final")
+    assert final_reads(make_run(ops=[*ops, ends[0], failed])).verdict is UNKNOWN
+    assert final_reads(make_run(ops=[read(None, 0, 1)])).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("ok", "info", "expected"), [(50, 0, VALID), (49, 0, VOID), (50, 950, VALID), (50, 951, VOID)]
+)
+def test_enough_operations_succeeded(ok: int, info: int, expected: Verdict) -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(ok)]
+    ops += [write(i, 2 * i, None) for i in range(ok, ok + info)]
+    assert workload_succeeded(make_run(ops=ops)).verdict is expected
+
+
+def test_faults_need_evidence() -> None:
+    good = [fault(0, "kill", 1, 2), fault(1, "pause", 3, 4)]
+    assert faults_bit(make_run(faults=good, expects_faults=True)).verdict is VALID
+    for bit in (False, None):
+        result = faults_bit(make_run(faults=[*good, fault(2, "kill", 5, 6, bit=bit)]))
+        assert result.verdict is VOID
+        assert "fault 2, kill, left no evidence: it was never asked" in result.message
+    assert faults_bit(make_run(expects_faults=True)).verdict is VOID
+    assert faults_bit(make_run(expects_faults=False)).verdict is VALID
+
+
+def test_a_record_is_complete_or_says_what_is_missing() -> None:
+    assert record_complete(make_run()).verdict is VALID
+    assert record_complete(make_run(truncated=("events-1: a frame",))).verdict is UNKNOWN
+    assert "broke off" in record_complete(make_run(finished=False)).message
+
+
+def test_numbers_of_a_run() -> None:
+    ops = [
+        write(1, 0, 10),
+        write(2, 20, 60),
+        write(3, 30, None),
+        write(4, 50, 1050, process=2),
+        write(5, 1100, 1110, outcome="fail"),
+        read(1, 1200, 1220),
+        read(1, 5000, 5001, phase="final"),
+    ]
+    node = NodeTrace(1).start().state("leader", 1, leader=1).state("leader", 2, leader=1)
+    run = make_run(ops=ops, faults=[fault(0, "kill", 40, 1060)], traces=[node])
+    numbers = statistics(run)
+    assert (numbers["operations"], numbers["operations_ok"]) == (7, 5)
+    assert (numbers["operations_fail"], numbers["operations_info"]) == (1, 1)
+    assert numbers["duration_s"] == 1.22
+    assert numbers["ok_per_s"] == 3.3
+    assert numbers["longest_without_success_s"] == 0.99
+    assert (numbers["elections"], numbers["faults"], numbers["faults_bit"]) == (2, 1, 1)
+    assert (numbers["before_ok"], numbers["during_ok"], numbers["after_ok"]) == (1, 2, 1)
+    assert (numbers["latency_max_ms"], numbers["before_latency_p50_ms"]) == (1000.0, 10.0)
+    assert numbers["after_latency_p99_ms"] == 20.0
+
+
+def test_times_in_which_nobody_tried_do_not_count_as_outage() -> None:
+    ops = [write(1, 0, 10), write(2, 5000, 5010)]
+    assert statistics(make_run(ops=ops))["longest_without_success_s"] == 0.01
+    assert statistics(make_run(ops=[write(1, 0, 10)]))["longest_without_success_s"] == 0.01
+
+
+def test_numbers_of_an_empty_run() -> None:
+    numbers = statistics(make_run())
+    assert numbers["operations"] == 0
+    assert numbers["ok_per_s"] is None
+    assert numbers["elections"] is None
+    assert numbers["latency_p50_ms"] is None
+    leaders = [leader_change(1, 0, 1, 1), leader_change(2, 0, 1, 1), leader_change(1, 5, 2, 2)]
+    assert statistics(make_run(records=leaders))["elections"] == 2

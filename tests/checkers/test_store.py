@@ -1,0 +1,72 @@
+"""Seal and read back; every way a directory can fail to be a sealed run says what to do."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from checkers.history.store import UnreadableRunError, read_run, write_tables
+from checkers.history.tables import TABLES
+from tests.support.sealed_runs import Shape, seal_run, synthetic_run
+
+SMALL = Shape(duration_s=3, faults=((1, 2),))
+
+
+def test_a_sealed_run_is_read_back_as_it_was(tmp_path: Path) -> None:
+    run = read_run(seal_run(tmp_path / "r", SMALL))
+    original = synthetic_run(SMALL)
+    assert set(run.tables) == set(TABLES)
+    assert all(run.tables[name].equals(original.tables[name]) for name in TABLES)
+    assert run.info.scenario == "partition-leader"
+
+
+def test_integers_are_delta_packed_and_strings_have_dictionaries(tmp_path: Path) -> None:
+    group = pq.ParquetFile(seal_run(tmp_path / "r", SMALL) / "ops.parquet").metadata.row_group(0)
+    by_name = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+    assert "DELTA_BINARY_PACKED" in by_name["t0"].encodings
+    assert "RLE_DICTIONARY" in by_name["key"].encodings
+    assert by_name["t0"].compression == "ZSTD"
+
+
+def test_what_was_cut_is_told_to_the_reader(tmp_path: Path) -> None:
+    directory = seal_run(tmp_path / "r", SMALL)
+    write_tables(directory, synthetic_run(SMALL).tables, {"truncated": ["events-1: last frame"]})
+    assert read_run(directory).truncated == ("events-1: last frame",)
+
+
+def test_no_leftovers_beside_the_files(tmp_path: Path) -> None:
+    directory = seal_run(tmp_path / "r", SMALL)
+    assert not list(directory.glob(".*"))
+
+
+def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:
+    tables = dict(synthetic_run(SMALL).tables)
+    tables["ops"] = pa.table({"op_id": [1]})
+    with pytest.raises(ValueError, match="ops has not its schema"):
+        write_tables(tmp_path, tables, {})
+    del tables["ops"]
+    with pytest.raises(ValueError, match="ops is missing"):
+        write_tables(tmp_path, tables, {})
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda d: (d / "run.json").unlink(), "no run.json"),
+        (lambda d: (d / "run.json").write_text("{"), "not a run's description"),
+        (lambda d: (d / "_manifest.json").unlink(), "is not sealed"),
+        (lambda d: (d / "_manifest.json").write_text("[1"), "not JSON"),
+        (lambda d: (d / "_manifest.json").write_text("[]"), "not a manifest"),
+        (lambda d: (d / "_manifest.json").write_text('{"files":{},"schema_version":9}'), "version"),
+        (lambda d: (d / "ops.parquet").unlink(), r"ops\.parquet: No such file"),
+        (lambda d: (d / "faults.parquet").write_bytes(b"PAR1"), r"faults\.parquet: 4 bytes"),
+    ],
+)
+def test_damage_is_named_with_the_next_command(tmp_path: Path, damage: object, said: str) -> None:
+    directory = seal_run(tmp_path / "r", SMALL)
+    assert callable(damage)
+    damage(directory)
+    with pytest.raises(UnreadableRunError, match=said) as caught:
+        read_run(directory)
+    assert "kraft-chaos" in str(caught.value) or "run its scenario again" in str(caught.value)

@@ -1,0 +1,110 @@
+"""The whole judge over synthetic sealed runs: what is green, what is red, and what is neither."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checkers.history.run import Run
+from checkers.history.store import read_run
+from checkers.suite import CHECKS, judge, read_verdict, write_verdict
+from checkers.verdict import CheckResult, Judgement, Verdict
+from tests.support.sealed_runs import Shape, seal_run, synthetic_run
+
+
+def results_of(judgement: Judgement) -> dict[str, Verdict]:
+    return {result.check: result.verdict for result in judgement.results}
+
+
+def test_a_good_run_is_valid_in_every_row() -> None:
+    judgement = judge(synthetic_run())
+    assert set(results_of(judgement).values()) == {Verdict.VALID}, [
+        result for result in judgement.results if result.verdict is not Verdict.VALID
+    ]
+    assert judgement.sentence.startswith("VALID: ")
+    assert "operations on 8 keys are linearizable" in judgement.sentence
+    assert "2 faults bit; longest time without a success 2." in judgement.sentence
+
+
+def test_a_good_run_without_faults_is_valid() -> None:
+    judgement = judge(synthetic_run(Shape(faults=(), scenario="baseline")))
+    assert judgement.verdict is Verdict.VALID
+    assert "no faults" in judgement.sentence
+
+
+PLANTED = {
+    "lost-write": (Verdict.INVALID, "durability"),
+    "two-leaders": (Verdict.INVALID, "Q2-one-leader-per-epoch"),
+    "stale-read": (Verdict.INVALID, "linearizable"),
+    "no-evidence": (Verdict.VOID, "faults-bit"),
+}
+
+
+@pytest.mark.parametrize("violation", PLANTED)
+def test_planted_violations_are_found(violation: str) -> None:
+    verdict, check = PLANTED[violation]
+    judgement = judge(synthetic_run(violation=violation))
+    assert judgement.verdict is verdict, judgement.sentence
+    assert results_of(judgement)[check] is verdict
+    assert judgement.sentence.startswith(f"{verdict.name}: {check}: ")
+
+
+def _crash(run: Run) -> CheckResult:
+    raise ZeroDivisionError(run.info.run_id)
+
+
+def test_a_crashed_check_is_an_error_and_the_others_still_run() -> None:
+    judgement = judge(synthetic_run(), [_crash, *CHECKS])
+    assert judgement.verdict is Verdict.ERROR
+    assert "ZeroDivisionError: partition-leader-7 (test_suite.py:" in judgement.sentence
+    assert results_of(judgement)["linearizable"] is Verdict.VALID
+
+
+def test_a_proved_violation_is_not_hidden_by_a_crash() -> None:
+    judgement = judge(synthetic_run(violation="stale-read"), [_crash, *CHECKS])
+    assert judgement.verdict is Verdict.INVALID
+
+
+def test_no_checks_is_unknown() -> None:
+    assert judge(synthetic_run(), []).verdict is Verdict.UNKNOWN
+
+
+def test_a_run_that_broke_off_or_was_cut_is_unknown() -> None:
+    run = synthetic_run(Shape(faults=(), scenario="baseline"))
+    cut = judge(replace(run, truncated=("events-1.jsonl.zst: last frame",)))
+    assert cut.verdict is Verdict.UNKNOWN
+    assert "events-1.jsonl.zst" in cut.sentence
+    assert judge(replace(run, info=replace(run.info, finished=False))).verdict is Verdict.UNKNOWN
+
+
+def test_the_verdict_file_gives_back_the_judgement(tmp_path: Path) -> None:
+    judgement = judge(read_run(seal_run(tmp_path / "r", violation="stale-read")))
+    assert write_verdict(tmp_path, judgement).name == "verdict.json"
+    again = read_verdict(tmp_path)
+    assert (again.verdict, again.sentence) == (judgement.verdict, judgement.sentence)
+    assert [dict(row) for row in again.results[0].witness] == list(judgement.results[0].witness)
+    assert dict(again.statistics) == dict(judgement.statistics)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:99],
+        lambda text: text[-2:],
+        lambda text: text.replace('"valid"', '"fine"'),
+    ],
+)
+def test_a_damaged_verdict_file_is_named(tmp_path: Path, damage: Callable[[str], str]) -> None:
+    path = write_verdict(tmp_path, judge(synthetic_run()))
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(ValueError, match=r"verdict\.json: not a verdict"):
+        read_verdict(tmp_path)
+
+
+def test_importing_the_suite_imports_no_compiler() -> None:
+    code = "import sys; import checkers.suite; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,81 @@
+"""Clusters of stand-ins for the tests, and words to say what they are asked."""
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from docker.models.containers import Container
+
+from chaos.cluster.docker import labels as label
+from chaos.cluster.docker.cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.labels import Role
+from chaos.cluster.interface import NodeId
+from chaos.setup import docker_engine
+from chaos.setup.install import prepare
+from tests.support.stand_in import StandIn
+
+T = TypeVar("T")
+
+ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
+
+# Asks a node for its API versions: exits 0 when it answers, 1 when it stays silent, 2 when refused.
+ASK = """
+import socket, sys
+try:
+    peer = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=0.5)
+    peer.sendall(bytes.fromhex("0000000e00120000000000070004") + b"test")
+    sys.exit(0 if peer.recv(100) else 2)
+except TimeoutError:
+    sys.exit(1)
+except OSError:
+    sys.exit(2)
+"""
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def run_id(name: str) -> str:
+    return f"test-{name}-{os.getpid()}"
+
+
+@contextmanager
+def cluster_of_stand_ins(name: str, *, keep: bool = False) -> Iterator[PoweredDockerCluster]:
+    """Three of them, with loop disks; removed afterwards."""
+    prepare(print)
+    cluster = DockerCluster.new(run_id=run_id(name), nodes=3, keep=keep, target=StandIn())
+    assert isinstance(cluster, PoweredDockerCluster), cluster.no_power
+    try:
+        run(cluster.create())
+        yield cluster
+    finally:
+        run(cluster.destroy())
+
+
+@contextmanager
+def containers_of(name: str) -> Iterator[dict[NodeId, Container]]:
+    """The nodes' containers of a run, by the registry's labels."""
+    client = docker_engine.connect()
+    try:
+        wanted = [f"{label.RUN}={run_id(name)}", f"{label.ROLE}={Role.NODE}"]
+        found = client.containers.list(all=True, filters={"label": wanted})
+        yield {NodeId(int(c.labels[label.NODE])): c for c in found}
+    finally:
+        client.close()
+
+
+def answered(container: Container, host: str, port: int) -> bool:
+    """Whether that address answers when asked from inside a node."""
+    status, _ = container.exec_run(["python3", "-c", ASK, host, str(port)])
+    return bool(status == 0)
+
+
+def said_in(container: Container, *command: str) -> bytes:
+    """What a command printed inside a node; it must succeed."""
+    status, output = container.exec_run(list(command))
+    assert status == 0, output
+    assert isinstance(output, bytes)
+    return output

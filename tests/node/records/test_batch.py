@@ -1,0 +1,196 @@
+"""The record batch codec against bytes written down by hand, kio, and damage."""
+
+import struct
+
+import crc32c
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kio.records.readers import read_batch
+
+from node.ids import Epoch, Offset
+from node.records.batch import (
+    Batch,
+    DamagedBatch,
+    KeyValue,
+    Record,
+    check_batch,
+    encode_batch,
+    read_header,
+    split_batches,
+)
+from node.records.varint import encode_unsigned, encode_varint, read_unsigned, read_varint
+from tests.support.batches import batch
+
+key_values = st.tuples(st.none() | st.binary(max_size=200), st.none() | st.binary(max_size=200))
+batches_of_records = st.lists(key_values, min_size=1, max_size=30)
+
+
+def encode(records: list[KeyValue], *, control: bool = False) -> bytes:
+    return encode_batch(
+        records,
+        base_offset=Offset(100),
+        leader_epoch=Epoch(3),
+        timestamp_ms=1_700_000_000_123,
+        control=control,
+    )
+
+
+def only(data: bytes) -> Batch:
+    (found,) = split_batches(data)
+    return found
+
+
+def seal(header: bytes, records: bytes) -> bytes:
+    """A batch at offset 0 with the right length and CRC around `header`, attributes to count."""
+    covered = header + records
+    length = 9 + len(covered)
+    return struct.pack(">qiibI", 0, length, 1, 2, crc32c.crc32c(covered)) + covered
+
+
+def test_a_batch_is_these_bytes() -> None:
+    data = encode([(None, b"\x01\x14\x00\x00"), (b"k", None)])
+    assert data[:8] == (100).to_bytes(8, "big")
+    assert data[8:12] == (len(data) - 12).to_bytes(4, "big")
+    assert data[12:17] == b"\0\0\0\x03\x02"
+    assert data[17:21] == crc32c.crc32c(data[21:]).to_bytes(4, "big")
+    assert data[21:27] == b"\0\0" + b"\0\0\0\x01"
+    assert data[27:43] == (1_700_000_000_123).to_bytes(8, "big") * 2
+    assert data[43:61] == b"\xff" * 14 + b"\0\0\0\x02"
+    assert (
+        data[61:]
+        == (
+            b"\x14"
+            + b"\0\0\0\x01\x08\x01\x14\0\0\0"  # 10 bytes: delta 0, null key, 4 bytes, no header
+            b"\x0e" + b"\0\0\x02\x02k\x01\0"  # 7 bytes: delta 1, key of 1, null value, no header
+        )
+    )
+
+
+@given(batches_of_records, st.booleans())
+def test_what_was_encoded_is_decoded(records: list[KeyValue], control: bool) -> None:
+    found = only(encode(records, control=control))
+    assert found.header.is_control == control
+    assert found.header.next_offset == 100 + len(records)
+    assert list(found.records()) == [
+        Record(offset=Offset(100 + delta), timestamp_ms=1_700_000_000_123, key=key, value=value)
+        for delta, (key, value) in enumerate(records)
+    ]
+
+
+@given(batches_of_records)
+def test_kio_reads_the_same_records(records: list[KeyValue]) -> None:
+    theirs = read_batch(encode(records), 0)[0]
+    assert [(record.key, record.value) for record in theirs.records] == records
+    assert theirs.base_offset == 100
+    assert theirs.base_timestamp == 1_700_000_000_123
+
+
+def test_deltas_headers_and_append_time_are_read() -> None:
+    record = b"\0\x05\x02\x02k\x02v\x02\x02h\x01"  # timestamp -3, offset 1, header h: null
+    records = encode_varint(len(record)) + record
+    for attributes, timestamp in ((0, 997), (8, 2000)):
+        header = struct.pack(">hiqqqhii", attributes, 1, 1000, 2000, 5, 6, 7, 1)
+        found = only(seal(header, records))
+        assert found.header.producer_id == 5
+        (read,) = found.records()
+        assert read == Record(
+            offset=Offset(1),
+            timestamp_ms=timestamp,
+            key=b"k",
+            value=b"v",
+            headers=((b"h", None),),
+        )
+
+
+def test_batches_are_split_and_kept_to_the_bit() -> None:
+    parts = [batch(0, 1, 3), batch(3, 1), batch(4, 2, 20)]
+    assert [found.data for found in split_batches(b"".join(parts))] == parts
+
+
+def test_the_batches_before_a_torn_one_are_had() -> None:
+    parts = [batch(0, 1, 3), batch(3, 1)]
+    for cut in range(1, len(parts[1])):
+        found = split_batches(b"".join(parts)[:-cut])
+        assert next(found).data == parts[0]
+        with pytest.raises(DamagedBatch) as damage:
+            next(found)
+        assert damage.value.torn
+        assert damage.value.position == len(parts[0])
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "reason"),
+    [
+        (16, 1, "magic is 1, not 2"),
+        (16, 0, "magic is 0, not 2"),
+        (8, 0x80, "batch length -"),
+        (0, 0x80, "negative offsets"),
+        (17, 0xAA, "the header says aa"),
+        (23, 0x80, "negative offsets"),
+        (60, 9, "9 records in 2 offsets"),
+        (70, 0xAA, "CRC-32C is"),
+    ],
+)
+def test_a_corrupt_batch_says_why(position: int, value: int, reason: str) -> None:
+    data = bytearray(batch(0, 1, 2))
+    data[position] = value
+    with pytest.raises(DamagedBatch, match=reason) as damage:
+        check_batch(bytes(data))
+    assert not damage.value.torn
+
+
+def test_offset_and_epoch_lie_outside_the_crc() -> None:
+    data = batch(0, 1, 2)
+    moved = (77).to_bytes(8, "big") + data[8:12] + (9).to_bytes(4, "big") + data[16:]
+    header = check_batch(moved)
+    assert (header.base_offset, header.leader_epoch, header.last_offset) == (77, 9, 78)
+    assert header == read_header(b"?" + moved, 1)
+
+
+@given(batches_of_records, st.data())
+def test_any_bit_flipped_under_the_crc_is_seen(
+    records: list[KeyValue], data: st.DataObject
+) -> None:
+    encoded = bytearray(encode(records))
+    bit = data.draw(st.integers(16 * 8, len(encoded) * 8 - 1))
+    encoded[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(DamagedBatch):
+        check_batch(bytes(encoded))
+
+
+@given(st.binary(max_size=200), st.integers(0, 5))
+def test_records_that_do_not_fit_their_batch_are_refused(records: bytes, count: int) -> None:
+    """A CRC vouches for the bytes, not for the writer."""
+    header = struct.pack(">hiqqqhii", 0, 5, 0, 0, -1, -1, -1, count)
+    try:
+        decoded = list(only(seal(header, records)).records())
+    except DamagedBatch:
+        return
+    assert len(decoded) == count
+
+
+def test_compressed_records_are_refused_by_name() -> None:
+    header = struct.pack(">hiqqqhii", 4, 0, 0, 0, -1, -1, -1, 1)
+    with pytest.raises(DamagedBatch, match="compressed with zstd"):
+        list(only(seal(header, b"abc")).records())
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_varints_are_what_they_were(value: int) -> None:
+    encoded = encode_varint(value)
+    assert read_varint(b"?" + encoded + b"?", 1) == (value, 1 + len(encoded))
+    assert len(encoded) <= 10
+
+
+@given(st.integers(0, 2**32))
+def test_unsigned_varints_are_what_they_were(value: int) -> None:
+    encoded = encode_unsigned(value)
+    assert read_unsigned(encoded, 0) == (value, len(encoded))
+    with pytest.raises(IndexError):
+        read_unsigned(encoded[:-1], 0)
+
+
+def test_a_varint_without_end_is_refused() -> None:
+    with pytest.raises(IndexError):
+        read_varint(b"\xff" * 100, 0)

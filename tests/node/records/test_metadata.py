@@ -1,0 +1,144 @@
+"""Metadata records: Kafka's field tables, Kafka's bytes, and nothing read into others."""
+
+import json
+import re
+from dataclasses import Field, fields, is_dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node.records.metadata import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    MalformedRecord,
+    MetadataRecord,
+    NoOpRecord,
+    RegisterControllerRecord,
+    decode_metadata,
+    encode_metadata,
+)
+from node.records.schemas import ControllerEndpoint, ControllerFeature
+
+SCHEMAS = Path(__file__).resolve().parents[4] / "shared" / "facts" / "schemas"
+KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
+EXAMPLES: list[tuple[MetadataRecord, bytes]] = [
+    (
+        ConfigRecord(resource_type=16, resource_name="r", name="interval.ms", value="100"),
+        b"\x01\x04\x00" b"\x10\x02r\x0cinterval.ms\x04100\x00",
+    ),
+    (
+        ConfigRecord(resource_type=16, resource_name="r", name="n", value=None),
+        b"\x01\x04\x00" b"\x10\x02r\x02n\x00\x00",
+    ),
+    (
+        FeatureLevelRecord(name="metadata.version", feature_level=30),
+        b"\x01\x0c\x00" b"\x11metadata.version\x00\x1e\x00",
+    ),
+    (NoOpRecord(), b"\x01\x14\x00\x00"),
+    (BeginTransactionRecord(), b"\x01\x17\x00\x00"),
+    (BeginTransactionRecord(name="ab"), b"\x01\x17\x00" b"\x01\x00\x03\x03ab"),
+    (EndTransactionRecord(), b"\x01\x18\x00\x00"),
+    (AbortTransactionRecord(reason=""), b"\x01\x19\x00" b"\x01\x00\x01\x01"),
+    (
+        RegisterControllerRecord(
+            controller_id=3,
+            incarnation_id=UUID(bytes=bytes(range(16))),
+            zk_migration_ready=False,
+            end_points=(ControllerEndpoint(name="C", host="h", port=40_000, security_protocol=0),),
+            features=(
+                ControllerFeature(
+                    name="kraft.version", min_supported_version=0, max_supported_version=1
+                ),
+            ),
+        ),
+        b"\x01\x1b\x00" b"\0\0\0\x03" + bytes(range(16)) + b"\0"
+        b"\x02\x02C\x02h\x9c\x40\0\0\0" b"\x02\x0ekraft.version\0\0\0\x01\0" b"\0",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "value"), EXAMPLES)
+def test_a_record_is_these_bytes(record: MetadataRecord, value: bytes) -> None:
+    assert encode_metadata(record) == value
+    assert decode_metadata(value) == record
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "without a value"),
+        (b"", "cut short"),
+        (b"\x01\x84", "cut short"),
+        (b"\x00\x14\x00\x00", "frame version is 0, not 1"),
+        (b"\x01\x63\x00\x00", "type 99 is unknown"),
+        (b"\x01\x14\x01\x00", "NoOpRecord version 1 is unknown"),
+        (b"\x01\x14\x00", "not a NoOpRecord"),
+        (b"\x01\x14\x00\x00\x00", "1 bytes left over"),
+        (b"\x01\x14\x00\x01\x05\x00", "not a NoOpRecord: 'Unknown tagged field"),
+        (b"\x01\x04\x00\x10\x02\xff\x02a\x02b\x00", "not a ConfigRecord"),
+    ],
+)
+def test_what_is_no_record_is_refused(value: bytes | None, reason: str) -> None:
+    with pytest.raises(MalformedRecord, match=reason):
+        decode_metadata(value)
+
+
+@given(st.sampled_from([4, 12, 20, 23, 24, 25, 27]), st.binary(max_size=100))
+def test_any_bytes_are_decoded_or_refused(kind: int, body: bytes) -> None:
+    try:
+        record = decode_metadata(bytes((1, kind, 0)) + body)
+    except MalformedRecord:
+        return
+    assert decode_metadata(encode_metadata(record)) == record
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_fields_are_those_of_kafkas_schema(kind: type[MetadataRecord]) -> None:
+    if not SCHEMAS.is_dir():
+        pytest.skip("Kafka's schemas are not beside this checkout (../shared/facts/schemas)")
+    text = (SCHEMAS / f"{kind.__name__}.json").read_text()
+    schema = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
+    assert schema["name"] == kind.__name__
+    assert schema["apiKey"] == kind.__record_type__
+    assert schema["validVersions"] == str(kind.__version__)
+    assert schema["flexibleVersions"] == "0+"
+    assert _described(kind) == _specified(schema["fields"])
+
+
+# A field as both sides tell it: name, type (or the fields of a struct), nullable, tag.
+_Row = tuple[str, object, bool, int | None]
+
+
+def _specified(rows: list[dict[str, Any]]) -> list[_Row]:
+    described: list[_Row] = []
+    for row in rows:
+        assert row["versions"] == "0+"
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", row["name"]).lower()
+        kind = _specified(row["fields"]) if row["type"].startswith("[]") else row["type"]
+        nullable = row.get("nullableVersions") == "0+" or row["type"] == "uuid"
+        described.append((name, kind, nullable, row.get("tag")))
+        assert ("default" in row) == ("tag" in row), "defaults are null, and of tagged fields"
+    return described
+
+
+def _described(kind: type) -> list[_Row]:
+    return [_described_field(field) for field in fields(kind)]
+
+
+def _described_field(field: "Field[Any]") -> _Row:
+    inner = get_args(field.type)[0] if get_args(field.type) else field.type
+    if is_dataclass(inner):
+        assert isinstance(inner, type)
+        return field.name, _described(inner), False, None
+    nullable = NoneType in get_args(field.type)
+    tag = field.metadata.get("tag")
+    assert (field.default is None) == (tag is not None)
+    return field.name, field.metadata["kafka_type"], nullable, tag

@@ -1,0 +1,82 @@
+"""server.properties: what is understood, and what is refused with which words."""
+
+import pytest
+
+from node.messages import Endpoint
+from node.server.config import ConfigError, parse_settings
+
+FULL = """\
+# a comment
+process.roles=controller
+node.id=1
+controller.listener.names=CONTROLLER,EXTERNAL
+listeners=CONTROLLER://0.0.0.0:9101,EXTERNAL://:9200
+advertised.listeners=CONTROLLER://node-1:9101,\\
+  EXTERNAL://127.0.0.1:20001
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT
+log.dirs = /data/kraft
+controller.quorum.election.timeout.ms=700
+controller.quorum.append.linger.ms=0
+metadata.log.segment.bytes=65536
+"""
+
+
+def test_everything_that_is_known() -> None:
+    settings = parse_settings(FULL)
+    config = settings.config
+    assert settings.unknown == ()
+    assert config.node_id == 1
+    assert config.log_dir == "/data/kraft"
+    assert config.listeners == (
+        Endpoint(name="CONTROLLER", host="0.0.0.0", port=9101),
+        Endpoint(name="EXTERNAL", host="0.0.0.0", port=9200),
+    )
+    assert config.advertised == (
+        Endpoint(name="CONTROLLER", host="node-1", port=9101),
+        Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001),
+    )
+    assert config.timeouts.election_ms == 700
+    assert config.timeouts.fetch_ms == 2000
+    assert config.timeouts.append_linger_ms == 0
+    assert config.segment_bytes == 65536
+
+
+def test_the_controllers_own_listener_comes_first() -> None:
+    swapped = FULL.replace("listener.names=CONTROLLER,EXTERNAL", "listener.names=EXTERNAL")
+    assert [e.name for e in parse_settings(swapped).config.advertised] == ["EXTERNAL", "CONTROLLER"]
+
+
+def test_listeners_are_advertised_as_they_are_unless_told() -> None:
+    lines = FULL.replace("advertised.listeners=", "# ").replace("\\\n  ", "")
+    config = parse_settings(lines).config
+    assert config.advertised == config.listeners
+
+
+def test_unknown_keys_are_told() -> None:
+    settings = parse_settings(FULL + "num.network.threads=3\nauto.create=false\n")
+    assert settings.unknown == ("auto.create", "num.network.threads")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("process.roles=controller", "process.roles=broker", "only `controller`"),
+        ("process.roles=controller\n", "", "process.roles is missing"),
+        ("node.id=1", "node.id=one", "node.id=one: not a number"),
+        ("node.id=1", "node.id=-1", "must be 0 or more"),
+        ("node.id=1", "node.id", "line 3: 'node.id' is not key=value"),
+        ("log.dirs = /data/kraft\n", "", "log.dirs is missing"),
+        ("/data/kraft", "/a,/b", "one directory"),
+        ("names=CONTROLLER", "names=INNER", "INNER is not among listeners"),
+        ("names=CONTROLLER,EXTERNAL", "names=", "controller.listener.names is empty"),
+        ("CONTROLLER://0.0.0.0:9101", "CONTROLLER:9101", "is not NAME://host:port"),
+        ("CONTROLLER://0.0.0.0:9101", "EXTERNAL://0.0.0.0:9101", "one address for each name"),
+        ("EXTERNAL:PLAINTEXT", "EXTERNAL:SSL", "EXTERNAL is SSL; only PLAINTEXT"),
+        ("EXTERNAL://127.0.0.1", "OTHER://127.0.0.1", "OTHER is not among listeners"),
+        ("timeout.ms=700", "timeout.ms=0", "must be 1 or more"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(old: str, new: str, words: str) -> None:
+    assert old in FULL
+    with pytest.raises(ConfigError, match=words.replace("`", ".")):
+        parse_settings(FULL.replace(old, new))

@@ -1,0 +1,134 @@
+"""What the Spark stages compute, once more in plain loops over one run: the second opinion."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from checkers.history.run import Run
+
+Row = Mapping[str, object]
+REGISTER = ("Config", "interval.ms")
+
+
+def number(value: object) -> int:
+    assert isinstance(value, int), value
+    return value
+
+
+def phase_of(op: Row, faults: Iterable[Row]) -> str:
+    begun, done = number(op["t0"]), number(op["t0"] if op["t1"] is None else op["t1"])
+    windows = [
+        (number(f["t_start"]), float("inf") if f["t_healed"] is None else number(f["t_healed"]))
+        for f in faults
+    ]
+    if not windows:
+        return "no fault"
+    if any(start <= done and end >= begun for start, end in windows):
+        return "during"
+    return "before" if begun < min(start for start, _ in windows) else "after"
+
+
+def fates(run: Run) -> dict[tuple[str, int], tuple[str, str]]:
+    """Phase and fate of every written value, by key and value."""
+    ops, faults = run.tables["ops"].to_pylist(), run.tables["faults"].to_pylist()
+    holders = defaultdict(set)
+    for record in run.tables["log_records"].to_pylist():
+        if (record["type"], record["name"]) == REGISTER and record["value"].isdigit():
+            holders[record["resource"], int(record["value"])].add(record["node"])
+    readable = sum(disk["problem"] is None for disk in run.tables["disks"].to_pylist())
+    reads = defaultdict(list)
+    for op in ops:
+        if op["f"] == "read" and op["outcome"] == "ok" and op["value"] is not None:
+            reads[op["key"], op["value"]].append(op["phase"])
+    majority = run.info.nodes // 2 + 1
+    found = {}
+    for op in ops:
+        if op["f"] != "write":
+            continue
+        value = (op["key"], op["value"])
+        copies = len(holders[value])
+        present = "final" in reads[value] or copies >= majority
+        absent = readable - copies > run.info.nodes - majority
+        fate = _fate(op["outcome"], present, present or bool(reads[value]), absent)
+        found[value] = (phase_of(op, faults), fate)
+    return found
+
+
+def _fate(outcome: str, present: bool, happened: bool, absent: bool) -> str:
+    if outcome == "ok":
+        return "survived" if present else "lost" if absent else "undecided"
+    if outcome == "info":
+        return "recovered" if happened else "not applied" if absent else "undecided"
+    return "unexpected" if happened else "refused"
+
+
+def gaps(run: Run) -> list[tuple[int, int, int]]:
+    """(from, to, attempts) of every gap with attempts, in order."""
+    ops = [op for op in run.tables["ops"].to_pylist() if op["phase"] == "main"]
+    if not ops:
+        return []
+    moments = [(op["t0"], 1, op["op_id"]) for op in ops]
+    moments += [(op["t1"], 2, op["op_id"]) for op in ops if op["outcome"] == "ok"]
+    moments.append((min(op["t0"] for op in ops), 0, -1))
+    moments.append((max(op["t0"] if op["t1"] is None else op["t1"] for op in ops), 3, -1))
+    found, attempts, since = [], 0, None
+    for at, rank, _ in sorted(moments):
+        if rank == 1:
+            attempts += 1
+            continue
+        if since is not None and attempts:
+            found.append((since, at, attempts))
+        since, attempts = at, 0
+    return found
+
+
+def elections(run: Run) -> dict[int, tuple[int | None, int | None]]:
+    """Time to the next leader and to the next active controller, by fault that hit the leader."""
+    events = run.tables["node_events"].to_pylist()
+    leaders = [e for e in events if (e["event"], e["state"]) == ("q.state", "leader")]
+    active = [e for e in events if e["event"] == "c.active"]
+    found = {}
+    for fault in run.tables["faults"].to_pylist():
+        began = fault["t_start"] if fault["t_bit"] is None else fault["t_bit"]
+        earlier = [e for e in leaders if e["t"] <= began]
+        if not earlier:
+            continue
+        ruler = max(earlier, key=lambda e: e["epoch"])
+        if ruler["node"] in fault["targets"]:
+            found[fault["fault_id"]] = (
+                _first(leaders, began, ruler["epoch"]),
+                _first(active, began, ruler["epoch"]),
+            )
+    return found
+
+
+def _first(claims: Iterable[Row], began: int, epoch: int) -> int | None:
+    waits = [
+        number(claim["t"]) - began
+        for claim in claims
+        if number(claim["t"]) > began and number(claim["epoch"]) > epoch
+    ]
+    return min(waits, default=None)
+
+
+def latencies(runs: Iterable[Run]) -> dict[tuple[str, str], tuple[int, int, int, list[int]]]:
+    """ok, fail, info and the sorted latencies of ok, by scenario and phase."""
+    counts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    took: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for run in runs:
+        faults = run.tables["faults"].to_pylist()
+        for op in run.tables["ops"].to_pylist():
+            if op["phase"] != "main":
+                continue
+            group = (run.info.scenario, phase_of(op, faults))
+            counts[group].append(op["outcome"])
+            if op["outcome"] == "ok":
+                took[group].append(op["t1"] - op["t0"])
+    return {
+        group: (
+            outcomes.count("ok"),
+            outcomes.count("fail"),
+            outcomes.count("info"),
+            sorted(took[group]),
+        )
+        for group, outcomes in counts.items()
+    }

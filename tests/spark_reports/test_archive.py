@@ -1,0 +1,106 @@
+"""Which directories make it into a report; none is left out in silence."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checkers.history.store import MANIFEST, read_run
+from checkers.suite import judge, write_verdict
+from checkers.verdict import Verdict
+from spark_reports.archive import examine
+from spark_reports.report import NothingToReportError, build
+from tests.support.sealed_runs import Shape, seal_run
+
+SMALL = Shape(duration_s=3, faults=((1, 2),))
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Path:
+    return seal_run(tmp_path / "good", SMALL)
+
+
+def reason_for(directory: Path) -> str:
+    archive = examine([directory])
+    assert not archive.runs
+    (skipped,) = archive.skipped
+    assert skipped.directory == directory
+    return skipped.reason
+
+
+def test_a_sealed_run_is_taken_with_its_verdict(sealed: Path) -> None:
+    write_verdict(sealed, judge(read_run(sealed)))
+    (run,) = examine([sealed]).runs
+    assert (run.info.run_id, run.verdict) == ("good", Verdict.VALID)
+
+
+def test_a_run_that_nobody_judged_has_no_verdict(sealed: Path) -> None:
+    (run,) = examine([sealed]).runs
+    assert run.verdict is None
+
+
+def test_one_run_named_twice_is_one_run(sealed: Path) -> None:
+    latest = sealed.parent / "latest"
+    latest.symlink_to(sealed.name)
+    assert len(examine([sealed, latest]).runs) == 1
+
+
+def test_two_directories_with_one_run_id_are_one_run_and_a_reason(sealed: Path) -> None:
+    (sealed.parent / "copy").mkdir()
+    for file in sealed.iterdir():
+        (sealed.parent / "copy" / file.name).write_bytes(file.read_bytes())
+    archive = examine([sealed, sealed.parent / "copy"])
+    assert len(archive.runs) == 1
+    assert "its run id is that of" in archive.skipped[0].reason
+
+
+def test_a_run_that_was_never_sealed_is_named(sealed: Path) -> None:
+    (sealed / MANIFEST).unlink()
+    assert "not sealed" in reason_for(sealed)
+
+
+def test_a_torn_manifest_is_named(sealed: Path) -> None:
+    (sealed / MANIFEST).write_text('{"schema_ver')
+    assert "manifest cannot be read" in reason_for(sealed)
+
+
+def test_another_schema_is_named(sealed: Path) -> None:
+    manifest = json.loads((sealed / MANIFEST).read_text())
+    (sealed / MANIFEST).write_text(json.dumps({**manifest, "schema_version": 99}))
+    assert "not sealed by this version" in reason_for(sealed)
+
+
+def test_a_file_that_was_cut_is_named(sealed: Path) -> None:
+    data = (sealed / "ops.parquet").read_bytes()
+    (sealed / "ops.parquet").write_bytes(data[:-7])
+    assert "ops.parquet" in reason_for(sealed)
+
+
+def test_one_flipped_bit_is_found(sealed: Path) -> None:
+    data = bytearray((sealed / "faults.parquet").read_bytes())
+    data[len(data) // 2] ^= 1
+    (sealed / "faults.parquet").write_bytes(data)
+    assert reason_for(sealed) == "faults.parquet: damaged (its CRC is not the sealed one)"
+
+
+def test_a_missing_file_and_a_missing_directory_are_named(sealed: Path) -> None:
+    (sealed / "disks.parquet").unlink()
+    assert "disks.parquet: No such file" in reason_for(sealed)
+    assert "not sealed" in reason_for(sealed.parent / "nothing")
+
+
+def test_a_torn_verdict_is_named(sealed: Path) -> None:
+    (sealed / "verdict.json").write_text("{")
+    assert "verdict.json" in reason_for(sealed)
+
+
+def test_nothing_to_report_on_is_an_error_that_names_the_reasons(tmp_path: Path) -> None:
+    with pytest.raises(NothingToReportError, match=r"empty: not sealed.*\n  try: "):
+        build([tmp_path / "empty"], tmp_path / "out.html")
+
+
+def test_spark_is_not_imported_before_it_is_needed() -> None:
+    code = "import sys, spark_reports.report; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,110 @@
+"""The page of many runs: whole, self-contained, and the same with scripts and without."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from checkers.history.run import read_run_info, write_run_info
+from checkers.history.store import read_run
+from checkers.suite import judge, write_verdict
+from spark_reports.report import build
+from tests.support.browser import colours, open_page, without_scripts
+from tests.support.pages import assert_self_contained
+from tests.support.sealed_runs import Shape, seal_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+HOSTILE = "<script>alert(1)</script>\"&'"
+CHARTS = ("verdicts", "durability", "latency", "elections")
+
+
+@pytest.fixture(scope="module")
+def page(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six runs, a hostile scenario among them, a lost write, a void one, and no run at all."""
+    base = tmp_path_factory.mktemp("report")
+    shape = Shape(duration_s=6, faults=((2, 5),))
+    violations = {1: "lost-write", 2: "no-evidence"}
+    directories = []
+    for seed in range(4):
+        name = f"run {seed}"
+        sealed = seal_run(base / "runs" / name, replace(shape, seed=seed), violations.get(seed))
+        directories.append(sealed)
+    quiet = replace(shape, faults=(), scenario="baseline")
+    directories.append(seal_run(base / "runs" / "quiet", quiet))
+    hostile = seal_run(base / "runs" / "hostile", shape)
+    write_run_info(hostile, replace(read_run_info(hostile), scenario=HOSTILE))
+    for directory in (*directories, hostile):
+        write_verdict(directory, judge(read_run(directory)))
+        (directory / "report.html").write_text("a page")
+    (base / "runs" / "no run").mkdir()
+    told: list[str] = []
+    out = build(
+        [*directories, hostile, base / "runs" / "no run"],
+        base / "pages" / "all.html",
+        progress=told.append,
+    )
+    assert spark.range(1).count() == 1, "the session of the caller was closed"
+    assert told[0] == "looking at the runs"
+    assert told[-1] == "drawing the page"
+    return out
+
+
+def test_the_page_is_small_and_loads_nothing(page: Path) -> None:
+    assert page.stat().st_size < 3_000_000
+    assert_self_contained(page.read_text(encoding="utf-8"))
+
+
+def test_hostile_names_stay_names(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&amp;&#x27;" in text
+
+
+def test_numbers_reach_the_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert re.search(r" of 6 runs broke a promise; 1 of [\d,]+ acknowledged writes were lost", text)
+    assert re.search(r"lost</td><td>r-\d</td>", text)
+    assert "no run</td>" in text
+
+
+def test_every_run_and_every_loss_links_to_its_own_page(page: Path) -> None:
+    links = re.findall(r'href="([^"]+)"', page.read_text(encoding="utf-8"))
+    own = [link for link in links if link.endswith("report.html")]
+    assert own.count("../runs/run%201/report.html") == 2
+    assert len(set(own)) == 6
+
+
+def test_each_chart_has_its_data_and_no_raw_operations(page: Path) -> None:
+    found = re.search(r"const CHARTS = (\{.*\});\n", page.read_text(encoding="utf-8"))
+    assert found is not None
+    charts = json.loads(found[1])
+    assert tuple(charts) == CHARTS
+    values = {name: next(iter(chart["datasets"].values())) for name, chart in charts.items()}
+    assert all(0 < len(rows) < 40 for rows in values.values())
+    assert sum(row["runs"] for row in values["verdicts"]) == 6
+
+
+@pytest.mark.browser
+def test_charts_are_drawn_by_scripts(page: Path, tmp_path: Path) -> None:
+    opened = open_page(page, tmp_path)
+    assert opened.console == ()
+    for name in CHARTS:
+        assert re.search(rf'id="chart-{name}" class="chart[^"]*vega-embed', opened.dom), name
+    assert colours(opened.picture, 250, 1_400) > 100
+
+
+@pytest.mark.browser
+def test_charts_are_there_when_scripts_are_blocked(page: Path, tmp_path: Path) -> None:
+    opened = open_page(without_scripts(page), tmp_path)
+    assert len(opened.console) == 2
+    assert all("Executing inline script violates" in line for line in opened.console)
+    for name in CHARTS:
+        assert re.search(rf'id="chart-{name}" class="chart"><svg', opened.dom), name
+    assert colours(opened.picture, 250, 1_400) > 100

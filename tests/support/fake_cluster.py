@@ -1,0 +1,366 @@
+"""A cluster in this process: loopback sockets, real frames (by kio), one map of registers.
+
+It keeps every Protocol of `chaos.cluster.interface`, and can be told to misbehave: to say that a
+fault did not bite, to break at a step, or to answer writes in ways that test what clients record.
+Nodes share the registers, so a healthy one is linearizable and loses nothing.
+"""
+
+import asyncio
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from kio.schema.describe_configs.v4 import request as describe_request
+from kio.schema.describe_configs.v4 import response as describe_response
+from kio.schema.describe_quorum.v0 import request as quorum_request
+from kio.schema.describe_quorum.v0 import response as quorum_response
+from kio.schema.errors import ErrorCode
+from kio.schema.incremental_alter_configs.v1 import request as alter_request
+from kio.schema.incremental_alter_configs.v1 import response as alter_response
+from kio.schema.request_header.v2.header import RequestHeader
+from kio.schema.response_header.v1.header import ResponseHeader
+from kio.schema.types import BrokerId, TopicName
+from kio.serial import entity_reader, entity_writer
+from kio.static.primitive import i8, i32, i32Timedelta, i64
+
+from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+
+
+class Misbehaviour(Enum):
+    """How writes are answered. In all but REFUSE the write has happened."""
+
+    NONE = auto()
+    CLOSE = auto()
+    SILENCE = auto()
+    NOT_CONTROLLER = auto()
+    REFUSE = auto()
+    GARBAGE = auto()
+
+
+@dataclass(slots=True)
+class Registers:
+    """What the quorum agrees on."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    leader: int | None = None
+    epoch: int = 0
+
+
+def _zero() -> i32Timedelta:
+    import datetime
+
+    return i32Timedelta.parse(datetime.timedelta(0))
+
+
+def _read(schema: Any, data: bytes, offset: int = 0) -> tuple[Any, int]:
+    value, size = entity_reader(schema)(data, offset)
+    return value, offset + size
+
+
+def _write(value: Any) -> bytes:
+    buffer = io.BytesIO()
+    entity_writer(type(value))(buffer, value)
+    return buffer.getvalue()
+
+
+class FakeNode:
+    """One listener; answers from the shared registers if it leads them."""
+
+    def __init__(self, number: int, registers: Registers) -> None:
+        self.number = number
+        self.registers = registers
+        self.status = NodeStatus.OFF
+        self.misbehaviour = Misbehaviour.NONE
+        self.requests = 0
+        self.port = 0
+        self._server: asyncio.Server | None = None
+        self._writers: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
+        self._awake = asyncio.Event()
+        self._awake.set()
+
+    async def start(self) -> None:
+        if self.status is not NodeStatus.OFF:
+            return
+        self._awake.set()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.status = NodeStatus.RUNNING
+
+    async def stop(self) -> None:
+        self.status = NodeStatus.OFF
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self._awake.set()
+        serving = [task for task in self._writers.values() if task is not None]
+        for writer in list(self._writers):
+            writer.transport.abort()
+        if serving:
+            await asyncio.wait(serving)
+
+    def pause(self) -> None:
+        self.status = NodeStatus.PAUSED
+        self._awake.clear()
+
+    def resume(self) -> None:
+        self.status = NodeStatus.RUNNING
+        self._awake.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers[writer] = asyncio.current_task()
+        try:
+            while True:
+                size = int.from_bytes(await reader.readexactly(4), "big")
+                frame = await reader.readexactly(size)
+                await self._awake.wait()
+                answer = self._answer(frame)
+                if answer is None:
+                    break
+                if answer:
+                    writer.write(len(answer).to_bytes(4, "big") + answer)
+                    await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            del self._writers[writer]
+            writer.close()
+
+    def _answer(self, frame: bytes) -> bytes | None:
+        """None closes the connection, b"" is silence."""
+        self.requests += 1
+        header, start = _read(RequestHeader, frame)
+        head = _write(ResponseHeader(correlation_id=header.correlation_id))
+        match int(header.request_api_key):
+            case 32:
+                return head + _write(self._describe(frame, start))
+            case 44:
+                return self._alter(head, frame, start)
+            case 55:
+                _read(quorum_request.DescribeQuorumRequest, frame, start)
+                return head + _write(self._quorum())
+            case other:
+                raise AssertionError(f"nobody should ask for API {other}")
+
+    @property
+    def leads(self) -> bool:
+        return self.registers.leader == self.number
+
+    def _alter(self, head: bytes, frame: bytes, start: int) -> bytes | None:
+        request, _ = _read(alter_request.IncrementalAlterConfigsRequest, frame, start)
+        resource = request.resources[0]
+        error = ErrorCode.none if self.leads else ErrorCode.not_controller
+        if self.leads and self.misbehaviour is not Misbehaviour.REFUSE:
+            self.registers.values[resource.resource_name] = resource.configs[0].value
+        match self.misbehaviour:
+            case Misbehaviour.CLOSE:
+                return None
+            case Misbehaviour.SILENCE:
+                return b""
+            case Misbehaviour.GARBAGE:
+                return head + b"\xff\xff"
+            case Misbehaviour.NOT_CONTROLLER:
+                error = ErrorCode.not_controller
+            case Misbehaviour.REFUSE:
+                error = ErrorCode.invalid_config
+        result = alter_response.AlterConfigsResourceResponse(
+            error_code=error,
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        return head + _write(
+            alter_response.IncrementalAlterConfigsResponse(
+                throttle_time=_zero(), responses=(result,)
+            )
+        )
+
+    def _describe(self, frame: bytes, start: int) -> describe_response.DescribeConfigsResponse:
+        request, _ = _read(describe_request.DescribeConfigsRequest, frame, start)
+        name = request.resources[0].resource_name
+        value = self.registers.values.get(name)
+        entry = describe_response.DescribeConfigsResourceResult(
+            name="interval.ms",
+            value=value if value is not None else "300000",
+            read_only=False,
+            config_source=i8(7 if value is not None else 5),
+            is_sensitive=False,
+            synonyms=(),
+            config_type=i8(3),
+            documentation=None,
+        )
+        result = describe_response.DescribeConfigsResult(
+            error_code=ErrorCode.none if self.leads else ErrorCode.not_controller,
+            error_message=None,
+            resource_type=i8(16),
+            resource_name=name,
+            configs=(entry,) if self.leads else (),
+        )
+        return describe_response.DescribeConfigsResponse(throttle_time=_zero(), results=(result,))
+
+    def _quorum(self) -> quorum_response.DescribeQuorumResponse:
+        leads = self.leads
+        partition = quorum_response.PartitionData(
+            partition_index=i32(0),
+            error_code=ErrorCode.none if leads else ErrorCode.not_leader_or_follower,
+            leader_id=BrokerId(self.number if leads else -1),
+            leader_epoch=i32(self.registers.epoch),
+            high_watermark=i64(len(self.registers.values)),
+            current_voters=(),
+            observers=(),
+        )
+        topic = quorum_response.TopicData(
+            topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
+        )
+        return quorum_response.DescribeQuorumResponse(error_code=ErrorCode.none, topics=(topic,))
+
+
+class FakeCluster:
+    """Every power of a cluster, instantly. `bites=False`: faults do nothing, and say so."""
+
+    version = "fake 1"
+
+    def __init__(
+        self,
+        nodes: int = 3,
+        *,
+        bites: bool = True,
+        break_at: str = "",
+        election_s: float = 0.05,
+        run_id: str = "fake",
+    ) -> None:
+        self.registers = Registers()
+        self.fakes = {
+            NodeId(number): FakeNode(number, self.registers) for number in range(1, nodes + 1)
+        }
+        self.bites = bites
+        self.break_at = break_at
+        self.run_id = run_id
+        self.calls: list[str] = []
+        self.cut_links: set[Link] = set()
+        self.destroyed = False
+        self._election_s = election_s
+        self._elections: set[asyncio.Task[None]] = set()
+
+    @property
+    def nodes(self) -> Sequence[NodeId]:
+        return tuple(self.fakes)
+
+    @property
+    def bootstrap(self) -> Mapping[NodeId, Address]:
+        return {node: Address("127.0.0.1", fake.port) for node, fake in self.fakes.items()}
+
+    async def create(self) -> None:
+        self._called("create")
+        for fake in self.fakes.values():
+            await fake.start()
+        self._elect()
+
+    async def status(self, node: NodeId) -> NodeStatus:
+        return self.fakes[node].status
+
+    async def start(self, node: NodeId) -> None:
+        self._called(f"start {node}")
+        await self.fakes[node].start()
+        self._elect()
+
+    async def stop(self, node: NodeId) -> None:
+        self._called(f"stop {node}")
+        await self.fakes[node].stop()
+        self._lead_anew(node)
+
+    async def collect(self, into: Path) -> None:
+        self._called("collect")
+        (into / "logs").mkdir(exist_ok=True)
+        for node in self.nodes:
+            (into / "logs" / f"node-{node}.log").write_text("a fake has nothing to say\n")
+
+    async def destroy(self) -> None:
+        self.destroyed = True
+        for task in self._elections:
+            task.cancel()
+        for fake in self.fakes.values():
+            await fake.stop()
+        self._called("destroy")
+
+    async def kill(self, node: NodeId) -> Evidence:
+        self._called(f"kill {node}")
+        if self.bites:
+            await self.fakes[node].stop()
+            self._lead_anew(node)
+        return Evidence(bit=self.bites, what="exit code 137", facts={"exit_code": 137})
+
+    async def pause(self, node: NodeId) -> Evidence:
+        self._called(f"pause {node}")
+        if self.bites:
+            self.fakes[node].pause()
+            self._lead_anew(node)
+        return Evidence(bit=self.bites, what="all threads stand still", facts={"threads": 4})
+
+    async def resume(self, node: NodeId) -> None:
+        self._called(f"resume {node}")
+        self.fakes[node].resume()
+
+    async def cut(self, links: Sequence[Link]) -> None:
+        self._called(f"cut {' '.join(map(str, links))}")
+        self.cut_links.update(links)
+        if self.bites and self.registers.leader in {link.source for link in links}:
+            self._lead_anew(NodeId(self.registers.leader))
+
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        self._called(f"heal {' '.join(map(str, links))}")
+        self.cut_links.difference_update(links)
+        self._elect()
+        what = "swallowed 100 bytes" if self.bites else "swallowed nothing"
+        return {
+            link: Evidence(bit=self.bites, what=what, facts={"swallowed": 100 * self.bites})
+            for link in links
+        }
+
+    async def power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    ) -> Mapping[NodeId, Evidence]:
+        self._called(f"power_off {' '.join(map(str, nodes))} {mode}")
+        for node in nodes if self.bites else ():
+            await self.fakes[node].stop()
+        for node in nodes if self.bites else ():
+            self._lead_anew(node)
+        return {node: Evidence(bit=False, what="not on again yet") for node in nodes}
+
+    async def power_evidence(self, node: NodeId) -> Evidence:
+        self._called(f"power_evidence {node}")
+        what = "the canary is old" if self.bites else "the canary is new"
+        return Evidence(bit=self.bites, what=what)
+
+    def _called(self, what: str) -> None:
+        self.calls.append(what)
+        if self.break_at and what.startswith(self.break_at):
+            raise RuntimeError(f"{what} broke, as planned")
+
+    def _lead_anew(self, victim: NodeId) -> None:
+        """The victim leads no more; another one does in a moment."""
+        if self.registers.leader != victim:
+            return
+        self.registers.leader = None
+
+        async def elect() -> None:
+            await asyncio.sleep(self._election_s)
+            self._elect(avoid=victim)
+
+        task = asyncio.ensure_future(elect())
+        self._elections.add(task)
+        task.add_done_callback(self._elections.discard)
+
+    def _elect(self, avoid: NodeId | None = None) -> None:
+        if self.registers.leader is not None:
+            return
+        running = [
+            node
+            for node, fake in self.fakes.items()
+            if fake.status is NodeStatus.RUNNING and node != avoid
+        ]
+        if len(running) * 2 > len(self.fakes):
+            self.registers.epoch += 1
+            self.registers.leader = running[0]

@@ -1,0 +1,48 @@
+"""`kraft-chaos` with a fake runtime, for tests that need a process of their own.
+
+python -m tests.support.fake_harness [--toothless] [--break-at STEP] -- run baseline ...
+"""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.cli import main
+from chaos.cluster.interface import Cluster
+from chaos.runtimes import RUNTIMES
+from tests.support.fake_cluster import FakeCluster
+
+
+@dataclass(slots=True)
+class FakeRuntime:
+    """Makes fake clusters; remembers them, so that `attach` finds what `new` made."""
+
+    bites: bool = True
+    break_at: str = ""
+    made: list[FakeCluster] = field(default_factory=list)
+
+    def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
+        del target, keep, directory
+        cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
+        self.made.append(cluster)
+        return cluster
+
+    def attach(self, run_id: str) -> Cluster:
+        return next(cluster for cluster in self.made if cluster.run_id == run_id)
+
+    def why_lacking(self, cluster: Cluster) -> str:
+        del cluster
+        return "it is a fake"
+
+
+if __name__ == "__main__":
+    split = sys.argv.index("--")
+    mine = sys.argv[1:split]
+    fake = FakeRuntime(bites="--toothless" not in mine)
+    if "--break-at" in mine:
+        fake.break_at = mine[mine.index("--break-at") + 1]
+    RUNTIMES["docker"] = fake
+    code = main(sys.argv[split + 1 :])
+    left = [cluster for cluster in fake.made if not cluster.destroyed]
+    sys.stderr.write(f"{len(left)} clusters left behind\n")
+    sys.exit(code)

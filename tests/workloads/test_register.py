@@ -1,0 +1,180 @@
+"""What clients record when servers behave, and when they do not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from checkers.history.events import EventType
+from tests.support.fake_cluster import FakeCluster, Misbehaviour
+from tests.support.recorded import ListedHistory
+from workloads.connection import Entry, TcpDriver
+from workloads.register import RegisterOptions, RegisterWorkload
+
+FAST = RegisterOptions(concurrency=4, live_keys=2, operations_per_key=50, timeout_s=0.2)
+
+Act = Callable[[FakeCluster, RegisterWorkload, ListedHistory], Awaitable[None]]
+
+
+async def enough(history: ListedHistory, f: str, outcome: EventType, count: int = 5) -> None:
+    """Wait until so many operations ended so."""
+    async with asyncio.timeout(10):
+        while len(history.of(f, outcome)) < count:
+            await asyncio.sleep(0.005)
+
+
+def load(act: Act, options: RegisterOptions = FAST) -> ListedHistory:
+    """Run the workload against a fake cluster while `act` goes on; then stop it."""
+    history = ListedHistory()
+
+    async def main() -> None:
+        cluster = FakeCluster()
+        await cluster.create()
+        driver = TcpDriver(
+            {n: Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
+        )
+        workload = RegisterWorkload(driver, history, seed=1, options=options)
+        running = asyncio.create_task(workload.run())
+        try:
+            await act(cluster, workload, history)
+            workload.stop()
+            await running
+        finally:
+            running.cancel()
+            await workload.close()
+            await cluster.destroy()
+
+    asyncio.run(main())
+    return history
+
+
+def misbehaving(misbehaviour: Misbehaviour, outcome: EventType) -> ListedHistory:
+    async def act(cluster: FakeCluster, _: RegisterWorkload, history: ListedHistory) -> None:
+        for fake in cluster.fakes.values():
+            fake.misbehaviour = misbehaviour
+        await enough(history, "write", outcome)
+
+    return load(act)
+
+
+def test_every_write_has_a_value_of_its_own_and_reads_see_written_ones() -> None:
+    async def act(_: FakeCluster, workload: RegisterWorkload, history: ListedHistory) -> None:
+        async with asyncio.timeout(10):
+            while len(workload.keys) < 8:
+                await asyncio.sleep(0.01)
+        await enough(history, "read", EventType.OK, 100)
+
+    history = load(act)
+    written = [(each.key, each.value) for each in history.operations if each.f == "write"]
+    assert len(set(written)) == len(written) > 100
+    assert all(value is not None and 100 <= value <= 3_600_000 for _, value in written)
+    read = [each for each in history.of("read", EventType.OK) if each.result is not None]
+    assert {(each.key, each.result) for each in read} <= set(written)
+    assert not history.retired
+
+
+@pytest.mark.parametrize(
+    "misbehaviour",
+    [
+        Misbehaviour.CLOSE,
+        Misbehaviour.SILENCE,
+        Misbehaviour.NOT_CONTROLLER,
+        Misbehaviour.GARBAGE,
+    ],
+)
+def test_a_write_that_was_sent_and_not_refused_for_sure_is_info(misbehaviour: Misbehaviour) -> None:
+    """All of these servers did execute the write: a `fail` would be a lie."""
+    history = misbehaving(misbehaviour, EventType.INFO)
+    assert not history.of("write", EventType.OK)
+    assert not [each for each in history.of("write", EventType.FAIL) if each.node != -1]
+    assert len(history.retired) == len(history.of("write", EventType.INFO))
+
+
+def test_a_write_that_was_found_wanting_fails() -> None:
+    history = misbehaving(Misbehaviour.REFUSE, EventType.FAIL)
+    assert not history.of("write", EventType.INFO)
+    assert {each.error for each in history.of("write", EventType.FAIL)} == {"error-40"}
+
+
+def test_nothing_listens_then_nothing_happened() -> None:
+    async def act(cluster: FakeCluster, _: RegisterWorkload, history: ListedHistory) -> None:
+        await enough(history, "write", EventType.OK)
+        for fake in cluster.fakes.values():
+            await fake.stop()
+        before = len(history.of("write", EventType.INFO))
+        await enough(history, "write", EventType.FAIL, 2)
+        assert len(history.of("write", EventType.INFO)) - before <= FAST.concurrency
+
+    history = load(act)
+    reasons = [str(each.error) for each in history.of("write", EventType.FAIL)]
+    assert "no leader found" in reasons
+    assert all("no leader" in reason or "no connection" in reason for reason in reasons)
+
+
+def test_reads_that_err_fail_and_nobody_retires() -> None:
+    async def act(cluster: FakeCluster, _: RegisterWorkload, history: ListedHistory) -> None:
+        await enough(history, "read", EventType.OK)
+        cluster.registers.leader = None
+        await enough(history, "read", EventType.FAIL)
+
+    history = load(act)
+    assert not history.of("read", EventType.INFO)
+
+
+def test_clients_follow_a_new_leader_and_the_wanderer_asks_everybody() -> None:
+    async def act(cluster: FakeCluster, _: RegisterWorkload, history: ListedHistory) -> None:
+        await enough(history, "write", EventType.OK)
+        await cluster.kill(cluster.nodes[0])
+        seen = len(history.operations)
+        async with asyncio.timeout(10):
+            while not [
+                each
+                for each in history.operations[seen:]
+                if each.f == "write" and each.outcome is EventType.OK
+            ]:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)  # some rounds of the wanderer: it asks a node every 50 ms
+
+    history = load(act)
+    assert {each.node for each in history.of("write", EventType.OK)} == {1, 2}
+    assert {1, 2, 3} <= {each.node for each in history.operations}
+
+
+def test_final_reads_find_every_key_by_fresh_processes() -> None:
+    seen: list[int] = []
+
+    async def act(_: FakeCluster, workload: RegisterWorkload, history: ListedHistory) -> None:
+        await enough(history, "write", EventType.OK, 100)
+        workload.stop()
+        seen.extend({each.process for each in history.operations})
+        assert await workload.read_all(5) == ()
+
+    history = load(act)
+    final = [each for each in history.operations if each.phase == "final"]
+    assert {each.key for each in final} == {each.key for each in history.operations}
+    assert not {each.process for each in final} & set(seen)
+    last = {each.key: each.result for each in final}
+    writes = history.of("write", EventType.OK)
+    for key, value in last.items():
+        assert value in {each.value for each in writes if each.key == key} | {None}
+
+
+def test_final_reads_end_and_say_what_could_not_be_read() -> None:
+    async def act(cluster: FakeCluster, workload: RegisterWorkload, history: ListedHistory) -> None:
+        await enough(history, "write", EventType.OK)
+        workload.stop()
+        for fake in cluster.fakes.values():
+            await fake.stop()
+        assert await workload.read_all(0.3) == workload.keys
+
+    load(act)
+
+
+def test_a_rate_is_kept() -> None:
+    async def act(_: FakeCluster, __: RegisterWorkload, history: ListedHistory) -> None:
+        await enough(history, "write", EventType.OK, 10)
+        before = len(history.operations)
+        await asyncio.sleep(1.0)
+        assert 20 <= len(history.operations) - before <= 200
+
+    load(act, RegisterOptions(concurrency=4, rate=80, live_keys=2))

@@ -1,0 +1,166 @@
+"""The raw driver: a connection carries one request at a time and is closed at the first doubt.
+
+What matters to a history is whether a request may have been executed. `NotSentError`: surely not,
+no byte left. `LostError`: perhaps; it was sent, and no answer came. There is no third way to fail.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from workloads.frames import Api, MalformedAnswerError, read_header, request_frame
+
+_LARGEST_ANSWER = 1 << 24
+
+
+class NotSentError(Exception):
+    """No connection: nothing was sent, so nothing happened."""
+
+
+class LostError(Exception):
+    """The request was sent and no proper answer came: closed, timed-out or malformed."""
+
+
+class Connection(Protocol):
+    """A way to one node; closed for good after any error."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
+        """Body of the answer. Raises NotSentError or LostError, and is closed then."""
+
+    def close(self) -> None: ...
+
+
+class Driver(Protocol):
+    """How workloads reach nodes. Nodes are known by the addresses that clients enter through."""
+
+    @property
+    def nodes(self) -> tuple[int, ...]: ...
+
+    async def connect(self, node: int, timeout_s: float) -> Connection:
+        """Raises NotSentError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where clients reach a node."""
+
+    host: str
+    port: int
+
+
+class TcpDriver:
+    """Connections over TCP, to the published entries of a cluster."""
+
+    def __init__(self, entries: Mapping[int, Entry]) -> None:
+        self._entries = dict(sorted(entries.items()))
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(self._entries)
+
+    async def connect(self, node: int, timeout_s: float) -> Connection:
+        entry = self._entries[node]
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_s):
+                _, protocol = await loop.create_connection(_Exchange, entry.host, entry.port)
+        except TimeoutError:
+            raise NotSentError(f"no connection to node {node} within {timeout_s} s") from None
+        except OSError as error:
+            raise NotSentError(f"no connection to node {node}: {error.strerror or error}") from None
+        return TcpConnection(protocol)
+
+
+class TcpConnection:
+    """One request in flight, told apart by its correlation id."""
+
+    def __init__(self, exchange: "_Exchange") -> None:
+        self._exchange = exchange
+        self._correlation_id = 0
+
+    @property
+    def closed(self) -> bool:
+        return self._exchange.lost is not None
+
+    async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
+        if self._exchange.lost is not None:
+            raise NotSentError(self._exchange.lost)
+        self._correlation_id += 1
+        frame = request_frame(api, self._correlation_id, body)
+        answer = await self._exchange.ask(frame, timeout_s)
+        try:
+            correlation_id, start = read_header(answer)
+        except MalformedAnswerError as error:
+            self._exchange.lose(f"malformed: {error}")
+            raise LostError(f"malformed: {error}") from None
+        if correlation_id != self._correlation_id:
+            self._exchange.lose("malformed: answers another request")
+            raise LostError("malformed: answers another request")
+        return answer[start:]
+
+    def close(self) -> None:
+        self._exchange.lose("closed by the client")
+
+
+class _Exchange(asyncio.Protocol):
+    """Frames on a transport. A bare protocol: streams cost three times as much an operation."""
+
+    def __init__(self) -> None:
+        self.lost: str | None = None
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[bytes] | None = None
+        self._buffer = b""
+
+    async def ask(self, frame: bytes, timeout_s: float) -> bytes:
+        assert self._answer is None, "one request at a time"
+        assert self._transport is not None
+        loop = asyncio.get_running_loop()
+        answer = self._answer = loop.create_future()
+        timer = loop.call_later(timeout_s, self.lose, "timed-out")
+        self._transport.write(frame)
+        try:
+            body: bytes = await answer
+            return body
+        except asyncio.CancelledError:
+            self.lose("given up")  # its answer may still come, and must not meet the next request
+            raise
+        finally:
+            timer.cancel()
+            self._answer = None
+
+    def lose(self, reason: str) -> None:
+        """Give the connection up; a request in flight is LostError."""
+        if self.lost is not None:
+            return
+        self.lost = reason
+        if self._transport is not None:
+            self._transport.abort()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(LostError(reason))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lose(f"closed: {exc}" if exc is not None else "closed")
+
+    def data_received(self, data: bytes) -> None:
+        buffer = self._buffer + data if self._buffer else data
+        if len(buffer) < 4:
+            self._buffer = buffer
+            return
+        size = int.from_bytes(buffer[:4], "big", signed=True)
+        if not 4 <= size <= _LARGEST_ANSWER:
+            self.lose(f"malformed: an answer of {size} bytes")
+        elif len(buffer) < 4 + size:
+            self._buffer = buffer
+        elif self._answer is None or self._answer.done() or len(buffer) > 4 + size:
+            self.lose("malformed: an answer nobody asked for")
+        else:
+            self._buffer = b""
+            self._answer.set_result(bytes(buffer[4:]))

@@ -1,0 +1,122 @@
+"""Who leads the quorum: every node is asked, the leader of the highest epoch is believed.
+
+A leader that was cut off goes on saying that it leads, in its old epoch, until it resigns; only
+the comparison shows it up. One search serves all clients that wait for it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workloads.connection import Connection, Driver, LostError, NotSentError
+from workloads.frames import (
+    Api,
+    LeaderClaim,
+    MalformedAnswerError,
+    describe_quorum,
+    read_quorum_answer,
+)
+
+_ASK_TIMEOUT_S = 0.5
+_RIVALS_S = 0.1  # how long after the first claim a claim of a higher epoch is waited for
+_FIRST_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leader:
+    node: int
+    epoch: int
+
+
+class LeaderFinder:
+    """The last known leader, looked for anew when somebody met an error with it."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._connections: dict[int, Connection] = {}
+        self._search: asyncio.Task[Leader | None] | None = None
+        self.current: Leader | None = None
+
+    async def find(self, timeout_s: float) -> Leader | None:
+        """Ask all nodes until one leads; None if none did within the time."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        pause = _FIRST_PAUSE_S
+        while (found := await self._shared_search()) is None and loop.time() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+        return found
+
+    async def claims(self) -> dict[int, LeaderClaim]:
+        """What every node that answers says now."""
+        return await self._ask_all(self._driver.nodes, rivals_s=_ASK_TIMEOUT_S)
+
+    async def close(self) -> None:
+        if self._search is not None:
+            self._search.cancel()
+            await asyncio.wait([self._search])
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    async def _shared_search(self) -> Leader | None:
+        if self._search is None or self._search.done():
+            self._search = asyncio.create_task(self._search_once())
+        return await asyncio.shield(self._search)
+
+    async def _search_once(self) -> Leader | None:
+        claims = await self._ask_all(self._driver.nodes, rivals_s=_RIVALS_S)
+        self.current = newest_leader(claims, self._driver.nodes)
+        return self.current
+
+    async def _ask_all(self, nodes: Sequence[int], *, rivals_s: float) -> dict[int, LeaderClaim]:
+        """Answers by node, in the order of nodes; late ones are left out."""
+        asked = {node: asyncio.create_task(self._ask(node)) for node in nodes}
+        pending = set(asked.values())
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _ASK_TIMEOUT_S
+        try:
+            while pending and (left := deadline - loop.time()) > 0:
+                done, pending = await asyncio.wait(
+                    pending, timeout=left, return_when=asyncio.FIRST_COMPLETED
+                )
+                if any(_leads(task.result()) for task in done):
+                    deadline = min(deadline, loop.time() + rivals_s)
+        finally:
+            for task in pending:
+                task.cancel()
+        answers = {node: task.result() for node, task in asked.items() if _answered(task)}
+        return {node: claim for node, claim in answers.items() if claim is not None}
+
+    async def _ask(self, node: int) -> LeaderClaim | None:
+        try:
+            connection = self._connections.get(node)
+            if connection is None or connection.closed:
+                connection = await self._driver.connect(node, _ASK_TIMEOUT_S)
+                self._connections[node] = connection
+            body = await connection.ask(Api.DESCRIBE_QUORUM, describe_quorum(), _ASK_TIMEOUT_S)
+            return read_quorum_answer(body)
+        except (NotSentError, LostError):
+            return None
+        except MalformedAnswerError:
+            self._connections.pop(node).close()
+            return None
+
+
+def newest_leader(claims: dict[int, LeaderClaim], nodes: Sequence[int]) -> Leader | None:
+    """The leader of the highest epoch that any node claims to lead."""
+    leaders = [
+        Leader(node=claim.leader, epoch=claim.epoch)
+        for claim in claims.values()
+        if claim.leader in nodes and claim.leader is not None
+    ]
+    return max(leaders, key=lambda leader: (leader.epoch, leader.node), default=None)
+
+
+def _leads(claim: LeaderClaim | None) -> bool:
+    return claim is not None and claim.leader is not None
+
+
+def _answered(task: "asyncio.Task[LeaderClaim | None]") -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
