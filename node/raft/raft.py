@@ -199,8 +199,9 @@ class Raft:
             case Follower() as role:
                 return role.fetch_deadline_ns
             case Leader() as role:
-                due = [role.check_quorum_deadline_ns, *role.begin_due_ns.values()]
-                return min((at for at in due if at > self._polled_ns), default=NEVER_NS)
+                check = role.check_quorum_deadline_ns
+                begin = [due for due in role.begin_due_ns.values() if due > self._polled_ns]
+                return min([check if check > self._elapsed_ns else NEVER_NS, *begin])
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any."""
