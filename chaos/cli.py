@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from chaos.cluster.docker.errors import ClusterError
 from chaos.commands.check import check, find_runs
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.machine import doctor, list_scenarios, setup
@@ -42,6 +43,7 @@ exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or 
 """
 
 _EXPECTED = (
+    ClusterError,
     OperatorError,
     RecordingError,
     SetupError,

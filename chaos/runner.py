@@ -84,17 +84,28 @@ class Runner:
         """The verdict; all files are in the directory."""
         write_run_info(self._directory, self._info)
         finished = await self._record()
-        await self._clean_up()
-        self._info = replace(
-            self._info,
-            finished=finished,
-            trouble="; ".join(self._troubles),
-            duration_ns=self._clock.now_ns(),
-            timings_s=self._timings,
-        )
-        write_run_info(self._directory, self._info)
+        self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
+        await self._collect()
+        removal = asyncio.create_task(self._remove())
+        await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
+        troubles = len(self._troubles)
+        judgement = self._judge()
+        await removal
+        if len(self._troubles) > troubles:
+            return self._judge()
+        self._write_info()
+        return judgement
+
+    def _judge(self) -> Judgement:
+        self._write_info()
         self._progress.status("judging")
         return judge_directory(self._directory)
+
+    def _write_info(self) -> None:
+        self._info = replace(
+            self._info, trouble="; ".join(self._troubles), timings_s=dict(self._timings)
+        )
+        write_run_info(self._directory, self._info)
 
     def _describe(self) -> RunInfo:
         plan = self._plan
@@ -205,11 +216,13 @@ class Runner:
             )
             before = done
 
-    async def _clean_up(self) -> None:
-        """Logs and disks first, then everything goes; each step has its time and no more."""
+    async def _collect(self) -> None:
+        """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
             with self._timed("collect", "collecting logs and disks"):
                 await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
+
+    async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:
             self._progress.tell(f"kept: kraft-chaos down {self._directory.name}")
             return

@@ -70,6 +70,7 @@ def durable_before_counted(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="what they vouched for was durable, and stayed",
+        algorithm="highest durable end per replica and epoch, against counted offsets",
         gaps=gaps(found),
     )
 
@@ -123,7 +124,10 @@ def _too_early(fetch: NodeEvent, epoch: _Epoch) -> Iterator[Violation]:
 
 
 def _lost(life: Life, fetches: list[NodeEvent], disk_end: int | None) -> Iterator[Violation]:
-    """Durable bytes that a later process, or the disk at the end, does not have."""
+    """Durable bytes that a later process, or the disk at the end, does not have.
+
+    Only what was flushed is promised: what a process finds when it starts may still be unflushed.
+    """
     durable, epoch = 0, 0
     last: NodeEvent | None = None
     for event in life.events():
@@ -133,7 +137,10 @@ def _lost(life: Life, fetches: list[NodeEvent], disk_end: int | None) -> Iterato
                 text = f"node {life.node} was durable up to {durable}; restarted, its log ends at "
                 shown = [witness(last, "durable"), witness(event, "restarted with less")]
                 yield Violation(f"{text}{event.log_end}", shown)
-        before, durable = durable, _durable_after(event, durable)
+        before = durable
+        durable = _durable_after(event, durable)
+        if event.event == "n.start":
+            durable = min(before, event.log_end)
         epoch = max(epoch, event.epoch or 0) if event.event in ("q.state", "n.start") else epoch
         last = event if durable != before or last is None else last
     told = _told_to_truncate(fetches, epoch)

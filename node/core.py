@@ -88,6 +88,7 @@ class Core:
     # --- events: each returns what is to be done, in order ---
 
     def start(self, now: Now) -> list[Output]:
+        self.raft.elapse(now.mono_ns)
         self.raft.start(now)
         return self._finish(now)
 
@@ -133,6 +134,8 @@ class Core:
 
     def on_timeout(self, now: Now) -> list[Output]:
         self.raft.log.begin_step()
+        self.raft.elapse(now.mono_ns)
+        self.controller.on_timeout(now)
         return self._finish(now)
 
     def on_shutdown(self, now: Now) -> list[Output]:

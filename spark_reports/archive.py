@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.suite import read_verdict
 from crc32c import crc32c
 
 from checkers.history.run import RunInfo, read_run_info
 from checkers.history.store import MANIFEST, SCHEMA_VERSION
+from checkers.suite import read_verdict
 from checkers.verdict import Verdict
 
 # In the order in which they are read: no import of pyspark for their names.

@@ -18,7 +18,7 @@ from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
 from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.apply import Hit, cure, inject, resolve
-from chaos.nemesis.faults import Fault, lacking, need_of
+from chaos.nemesis.faults import Fault, Partition, PowerOff, lacking, need_of
 from chaos.nemesis.named import FAULTS, aimed_at
 from chaos.probes import NoLeaderError, QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
@@ -69,10 +69,11 @@ def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: 
     _remember(out / name, fault, hit)
     where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
     sys.stdout.write(f"{chosen.kind}: {'links' if hit.links else 'node'} {where}\n")
-    if not hit.evidence:
-        sys.stdout.write("  what it swallowed is known when it is healed\n")
-    for of_node, evidence in hit.evidence.items():
-        sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
+    if isinstance(chosen, Partition | PowerOff):
+        sys.stdout.write("  whether it bit is known when it is healed\n")
+    else:
+        for of_node, evidence in hit.evidence.items():
+            sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
     sys.stdout.write(f"  cure: kraft-chaos heal --name {name}\n")
     return 0
 
@@ -88,14 +89,13 @@ def heal(name: str, *, runtime: str, out: Path) -> int:
     _forget(out / name)
     for hit, evidence in found:
         sys.stdout.write(f"{hit.fault.kind} healed: {_said(evidence)}\n")
+        for name, value in sorted(evidence.facts.items()):
+            sys.stdout.write(f"  {name}: {value}\n")
     return 0 if all(evidence.bit for _, evidence in found) else 3
 
 
 def _said(evidence: Evidence) -> str:
-    facts = ", ".join(f"{name} {value}" for name, value in sorted(evidence.facts.items()))
-    return f"{'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}" + (
-        f" ({facts})" if facts else ""
-    )
+    return f"{'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}"
 
 
 async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,8 @@ from checkers.page.witness import Scene, witness_marks
 from checkers.verdict import CheckResult
 
 _OPS_LIMIT = 40
+_DRAWINGS_LIMIT = 4
+_PAUSE_NS = 1_000_000_000
 _ROW = 20.0
 _COLUMNS = ["process", "f", "key", "value", "outcome", "error", "node", "t0", "t1"]
 
@@ -31,16 +34,48 @@ class _Operation:
     t1: int | None
 
 
-def witness_drawing(result: CheckResult, scene: Scene) -> Markup | None:
-    """The operations on the witness' keys around its events, a row a process, over the nodes.
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """An event of the witness by its number, from its beginning to its end (often the same)."""
 
-    None when no event has a time: then there is nothing to draw.
+    number: int
+    from_ns: int
+    to_ns: int
+
+
+def witness_drawings(result: CheckResult, scene: Scene) -> list[Markup]:
+    """The operations on the witness' keys around its events, a row a process, under the nodes.
+
+    Events that lie far apart are drawn apart. Nothing to draw where no event has a time.
     """
-    marks = witness_marks(result)
-    if not marks:
-        return None
-    scale = _around([at_ns for _, at_ns, _ in marks])
-    ops = _ops_near(result, scene.ops, scale)
+    return [_drawing(group, result, scene) for group in _groups(_marks(result))]
+
+
+def _marks(result: CheckResult) -> list[_Mark]:
+    ends = [event.get("t1_ns") for event in result.witness]
+    return [
+        _Mark(number, at_ns, max(end if isinstance(end, int) else at_ns, at_ns))
+        for number, at_ns, _ in witness_marks(result)
+        for end in (ends[number - 1],)
+    ]
+
+
+def _groups(marks: Sequence[_Mark]) -> list[list[_Mark]]:
+    """Marks in the order of time, parted at the widest pauses of more than a second."""
+    ordered = sorted(marks, key=lambda mark: (mark.from_ns, mark.number))
+    pauses = [(after.from_ns - before.to_ns) for before, after in pairwise(ordered)]
+    widest = sorted((ns for ns in pauses if ns > _PAUSE_NS), reverse=True)[: _DRAWINGS_LIMIT - 1]
+    groups: list[list[_Mark]] = []
+    for mark, pause in zip(ordered, [None, *pauses], strict=False):
+        if pause is None or pause in widest:
+            groups.append([])
+        groups[-1].append(mark)
+    return groups
+
+
+def _drawing(marks: Sequence[_Mark], result: CheckResult, scene: Scene) -> Markup:
+    scale = _around(marks)
+    ops = _ops_near(marks, result, scene.ops, scale)
     processes = sorted({op.process for op in ops})
     ops_top = 18 + len(scene.lanes) * LANE_HEIGHT + 10
     bottom = ops_top + len(processes) * _ROW + 14
@@ -59,29 +94,32 @@ def witness_drawing(result: CheckResult, scene: Scene) -> Markup | None:
     )
 
 
-def _around(times: Sequence[int]) -> TimeScale:
-    """The witness with a fifth of its length on both sides, at least 5 ms."""
-    margin = max((max(times) - min(times)) // 5, 5_000_000)
-    return TimeScale(max(min(times) - margin, 0), max(times) + margin)
+def _around(marks: Sequence[_Mark]) -> TimeScale:
+    """The events with a fifth of their length on both sides, at least 5 ms."""
+    begin, end = min(mark.from_ns for mark in marks), max(mark.to_ns for mark in marks)
+    margin = max((end - begin) // 5, 5_000_000)
+    return TimeScale(max(begin - margin, 0), end + margin)
 
 
-def _numbers(marks: Sequence[tuple[int, int, int | None]], scale: TimeScale, y: float) -> Markup:
+def _numbers(marks: Sequence[_Mark], scale: TimeScale, y: float) -> Markup:
     """A hairline for each event; the numbers of events too close to part stand together."""
     groups: list[tuple[float, list[int]]] = []
-    for number, at_ns, _ in sorted(marks, key=lambda mark: (mark[1], mark[0])):
-        x = scale.x(at_ns)
+    for mark in marks:
+        x = scale.x(mark.from_ns)
         if groups and x - groups[-1][0] < 7 + 9 * len(groups[-1][1]):
-            groups[-1][1].append(number)
+            groups[-1][1].append(mark.number)
         else:
-            groups.append((x, [number]))
-    lines = {round(scale.x(at_ns), 1) for _, at_ns, _ in marks}
+            groups.append((x, [mark.number]))
+    lines = {round(scale.x(mark.from_ns), 1) for mark in marks}
     return joined(
         *(vertical(x, 8, y, "witness") for x in sorted(lines)),
         *(text(x + 3, y - 2, ",".join(map(str, numbers)), "hit") for x, numbers in groups),
     )
 
 
-def _ops_near(result: CheckResult, ops: pa.Table, scale: TimeScale) -> list[_Operation]:
+def _ops_near(
+    marks: Sequence[_Mark], result: CheckResult, ops: pa.Table, scale: TimeScale
+) -> list[_Operation]:
     """The operations on the keys of the witness in that time: its own, then the nearest."""
     keys = [str(event["key"]) for event in result.witness if event.get("key") is not None]
     ends = pc.coalesce(ops["t1"], pa.scalar(scale.end_ns))
@@ -89,7 +127,7 @@ def _ops_near(result: CheckResult, ops: pa.Table, scale: TimeScale) -> list[_Ope
         pc.is_in(ops["key"], pa.array(keys, pa.string())),
         pc.and_(pc.less_equal(ops["t0"], scale.end_ns), pc.greater_equal(ends, scale.start_ns)),
     )
-    times = [at_ns for _, at_ns, _ in witness_marks(result)]
+    times = [mark.from_ns for mark in marks]
     found = [_Operation(**row) for row in ops.select(_COLUMNS).filter(near).to_pylist()]
     found.sort(key=lambda op: (not _is_seen(op, result), min(abs(op.t0 - at) for at in times)))
     return found[:_OPS_LIMIT]

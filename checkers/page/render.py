@@ -1,13 +1,14 @@
 """The page put together, the most important thing first."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.history.run import Run, RunInfo
 from checkers.page import units
-from checkers.page.closeup import witness_drawing
+from checkers.page.closeup import witness_drawings
 from checkers.page.faults import FaultWindow, fault_windows
 from checkers.page.lanes import lanes_of
 from checkers.page.limits import limits_of
@@ -15,7 +16,7 @@ from checkers.page.markup import Child, Markup, joined, tag
 from checkers.page.style import STYLE
 from checkers.page.tables import check_table, fact_list, fault_table
 from checkers.page.timeline import Story, timeline
-from checkers.page.witness import Scene, witness_marks, witness_of, witness_table
+from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
 from checkers.verdict import CheckResult, Judgement
 
 # Nothing may be loaded and no script may run, whatever a hostile string might bring in.
@@ -32,13 +33,15 @@ def render_page(run: Run, judgement: Judgement) -> str:
         ops=run.tables["ops"],
         end_ns=end_ns,
     )
-    shown = witness_of(judgement.results)
+    witnesses = with_witness(judgement.results)
+    shown = witnesses[0] if witnesses else None
     body = (
         _head(run, judgement, end_ns),
         _witness(shown, scene) if shown else None,
         _course(scene, shown),
         _section("Faults and their evidence", fault_table(faults, end_ns)),
         _section("Checks", check_table(judgement.results)),
+        _other_witnesses(witnesses[1:], scene),
         _statistics(judgement),
         _limits(limits_of(run, judgement, faults)),
         _foot(run.info),
@@ -85,7 +88,7 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         ("lasted", units.duration(end_ns)),
         ("operations", f"{run.tables['ops'].num_rows:,}"),
         ("faults", f"{run.tables['faults'].num_rows:,}"),
-        ("started", info.started_utc.replace("T", " ")),
+        ("started", _started(info.started_utc)),
     ]
     if parameters:
         facts.append(("parameters", ", ".join(parameters)))
@@ -93,11 +96,26 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
     return tag(
         "header",
         tag("h1", word, tag("span", f"{info.scenario}, seed {info.seed}", class_="what")),
-        tag("p", judgement.sentence, class_="sentence"),
+        tag("p", _said(judgement), class_="sentence"),
         fact_list(facts),
         tag("dl", tag("div", tag("dt", "run it again"), tag("dd", again))) if again else None,
         class_=judgement.verdict.word,
     )
+
+
+def _started(text: str) -> str:
+    """To the second; a text that is no time is shown as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text
+
+
+def _said(judgement: Judgement) -> str:
+    """The sentence without the word that stands above it already."""
+    word = f"{judgement.verdict.word}: "
+    said = judgement.sentence
+    return said[len(word) :] if said.lower().startswith(word) else said
 
 
 def _section(title: str, *parts: Child) -> Markup:
@@ -105,18 +123,29 @@ def _section(title: str, *parts: Child) -> Markup:
 
 
 def _witness(result: CheckResult, scene: Scene) -> Markup:
-    drawn = witness_drawing(result, scene)
+    drawn = witness_drawings(result, scene)
     caption = (
         "Operations on the keys of the witness, a row a process, under the roles of the nodes; "
         "red lines are the numbered events, red frames the operations they belong to."
     )
-    figure = tag("figure", tag("div", drawn, class_="scroll"), tag("figcaption", caption))
+    shown = (tag("div", drawing, class_="scroll") for drawing in drawn)
+    figure = tag("figure", *shown, tag("figcaption", caption))
     return _section(
         f"Witness: {result.check}",
         tag("p", result.message),
         witness_table(result, scene),
         figure if drawn else None,
     )
+
+
+def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | None:
+    """What the checks beside the first one have to show, without drawings."""
+    if not results:
+        return None
+    parts: list[Child] = []
+    for result in results:
+        parts += [tag("h3", result.check), tag("p", result.message), witness_table(result, scene)]
+    return _section("Other witnesses", *parts)
 
 
 def _course(scene: Scene, shown: CheckResult | None) -> Markup:

@@ -36,7 +36,7 @@ _ROW = 18.0  # height of a row of faults
 LANE_HEIGHT = 22.0
 _PANEL = 116.0
 _FAULT_ROWS_LIMIT = 8
-_LEAST_PIXELS = 0.4  # spans of a node shorter than this, next to another one, are not drawn
+_LEAST_PIXELS = 2.4  # a span of less than a pixel is drawn only so far from the one before
 
 _ROLES = (("leader", "leader"), ("follower", "follower"), ("candidate", "candidate"))
 _OTHERS = (("unattached", "no leader known"), ("paused", "paused"), ("off", "off"))
@@ -166,20 +166,15 @@ def _lane_marks(lanes: Sequence[Lane], scale: TimeScale, top: float) -> Markup:
 def lane_mark(lane: Lane, scale: TimeScale, y: float) -> Markup:
     """A node's row: boxes by role, the epoch at each change of it."""
     parts = [text(LEFT - 10, y + 13, f"node {lane.node}", "title", "end")]
-    drawn_to = -1.0
-    for span in lane.spans:
+    drawn_from = -_LEAST_PIXELS
+    for span in (*lane.spans, *lane.paused):
         x1, x2 = scale.x(span.from_ns), scale.x(span.to_ns)
         outside = span.to_ns < scale.start_ns or span.from_ns > scale.end_ns
-        if outside or span.state == "unseen" or (x2 - x1 < _LEAST_PIXELS and x1 <= drawn_to + 0.1):
+        crowded = x2 - x1 < 1 and abs(x1 - drawn_from) < _LEAST_PIXELS
+        if outside or span.state == "unseen" or crowded:
             continue
         parts.append(rectangle(x1, x2, y + 2, LANE_HEIGHT - 6, span.state, _about(lane, span)))
-        drawn_to = x2
-    parts.extend(
-        rectangle(
-            scale.x(span.from_ns), scale.x(span.to_ns), y + 2, LANE_HEIGHT - 6, "paused", "paused"
-        )
-        for span in lane.paused
-    )
+        drawn_from = x1
     parts.extend(_epochs(lane, scale, y + 13.5))
     if not lane.traced:
         parts.append(text(LEFT + 6, y + 13.5, "no traces: role not known", "soft"))

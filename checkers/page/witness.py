@@ -11,7 +11,8 @@ from checkers.page.lanes import Lane
 from checkers.page.markup import Markup, tag
 from checkers.verdict import CheckResult, EventValue
 
-_KNOWN = ("what", "t_ns", "node", "process", "key")
+_KNOWN = ("what", "t_ns", "t1_ns", "node", "process", "key")
+_OF_OPERATIONS = ("f", "value", "outcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +25,10 @@ class Scene:
     end_ns: int
 
 
-def witness_of(results: Sequence[CheckResult]) -> CheckResult | None:
-    """The result that speaks for the run: the worst one that has something to show."""
+def with_witness(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """The results that have something to show, the worst first: it speaks for the run."""
     shown = [result for result in results if result.witness]
-    return max(shown, key=lambda result: result.verdict.value, default=None)
+    return sorted(shown, key=lambda result: -result.verdict.value)
 
 
 def witness_marks(result: CheckResult) -> list[tuple[int, int, int | None]]:
@@ -60,14 +61,31 @@ def witness_table(result: CheckResult, scene: Scene) -> Markup:
 
 def _cells(number: int, event: Mapping[str, EventValue], scene: Scene) -> Sequence[str]:
     at_ns = _whole(event.get("t_ns"))
-    more = (f"{name} {_shown(value)}" for name, value in event.items() if name not in _KNOWN)
     return (
         str(number),
         units.moment(at_ns),
         *(_shown(event.get(name)) for name in ("node", "process", "key", "what")),
-        ", ".join(more),
+        _more(event),
         _under(at_ns, scene),
     )
+
+
+def _more(event: Mapping[str, EventValue]) -> str:
+    """What else the event holds: an operation as one, `write 42, ok, took 3.10 ms`, or names."""
+    told: list[str] = []
+    if "f" in event:
+        value = "nothing" if event.get("value") is None else event["value"]
+        told = [f"{event['f']} {value}", str(event.get("outcome") or "")]
+    begun, done = _whole(event.get("t_ns")), _whole(event.get("t1_ns"))
+    if begun is not None and done is not None:
+        told.append(f"took {units.duration(done - begun)}")
+    hidden = {*_KNOWN, *_OF_OPERATIONS} if "f" in event else _KNOWN
+    told += [
+        f"{name.replace('_', ' ')} {_shown(value)}"
+        for name, value in event.items()
+        if name not in hidden
+    ]
+    return ", ".join(filter(None, told))
 
 
 def _under(at_ns: int | None, scene: Scene) -> str:

@@ -52,7 +52,7 @@ def decode_metadata(value: bytes | None) -> MetadataRecord:
     """
     if value is None:
         raise MalformedRecord("a metadata record without a value")
-    kind, version, position = read_frame(value)
+    kind, version, position = _read_frame(value)
     known = _BY_TYPE.get(kind)
     if known is None:
         raise MalformedRecord(f"metadata record type {kind} is unknown")
@@ -61,7 +61,7 @@ def decode_metadata(value: bytes | None) -> MetadataRecord:
     return decode_entity(known, value, position)
 
 
-def read_frame(value: bytes) -> tuple[int, int, int]:
+def _read_frame(value: bytes) -> tuple[int, int, int]:
     """Type and version of the framed record, and where its body begins. Raises MalformedRecord."""
     try:
         frame_version, position = read_unsigned(value, 0)
@@ -86,5 +86,4 @@ __all__ = [
     "RegisterControllerRecord",
     "decode_metadata",
     "encode_metadata",
-    "read_frame",
 ]

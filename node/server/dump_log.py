@@ -5,9 +5,12 @@ sound batch, since that is what an operator wants to know: how much is lost.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TextIO
+from uuid import UUID
 
+from node.ids import uuid_text
 from node.records.batch import Batch, BatchHeader, DamagedBatch, Record
 from node.records.control import decode_control
 from node.records.entities import MalformedRecord
@@ -85,9 +88,21 @@ def _content(record: Record, header: BatchHeader) -> str:
     """The record as its type, or its bytes where they are none this node knows."""
     try:
         if header.is_control:
-            return str(decode_control(record.key, record.value))
-        return str(decode_metadata(record.value))
+            return _text(decode_control(record.key, record.value))
+        return _text(decode_metadata(record.value))
     except MalformedRecord as why:
         key = "null" if record.key is None else record.key.hex()
         value = "null" if record.value is None else record.value.hex()
         return f"key: {key} value: {value} ({why})"
+
+
+def _text(value: object) -> str:
+    """A record as its constructor would be called, but with uuids as Kafka writes them."""
+    if isinstance(value, UUID):
+        return uuid_text(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(_text(each) for each in value)}]"
+    if is_dataclass(value):
+        named = (f"{each.name}={_text(getattr(value, each.name))}" for each in fields(value))
+        return f"{type(value).__name__}({', '.join(named)})"
+    return repr(value)

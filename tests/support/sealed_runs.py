@@ -146,11 +146,14 @@ def _drive(model: _Model) -> None:
             row = _invoke(model, at, process)
             point = at + rng.expovariate(2 / shape.latency_ms)
             if _blocked_until(shape, point) - at > TIMEOUT_MS:
-                _time_out(model, row, point)
+                if row["f"] == "write" and rng.random() < 0.33:  # it happens after all
+                    heapq.heappush(queue, (_blocked_until(shape, point), process, "late", row))
                 heapq.heappush(queue, (at + TIMEOUT_MS, processes, "info", row))
                 processes += 1
             else:
                 heapq.heappush(queue, (_blocked_until(shape, point), process, "apply", row))
+        elif step == "late":
+            _apply(model, row, at)
         elif step == "apply":
             _apply(model, row, at)
             heapq.heappush(queue, (at + rng.expovariate(2 / shape.latency_ms), process, "ok", row))
@@ -180,12 +183,6 @@ def _invoke(
     row = op(f, value, index, None, key=key, process=process, node=node, phase=phase)
     model.ops.append(row | {"t0": int(at * MS)})
     return model.ops[-1]
-
-
-def _time_out(model: _Model, row: Row, point: float) -> None:
-    """An operation that nobody answers; a third of such writes happen after all."""
-    if row["f"] == "write" and model.rng.random() < 0.33:
-        _apply(model, row, _blocked_until(model.shape, point))
 
 
 def _apply(model: _Model, row: Row, at: float) -> None:

@@ -70,6 +70,7 @@ class DockerCluster:
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
+        self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
 
@@ -192,6 +193,7 @@ class DockerCluster:
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
 
     def _create(self) -> Parts:
+        self._name_is_anothers = True  # until it is known to be free
         if not self._lock.acquire():
             raise ClusterError(f"the run {self._labels.run_id} is already alive")
         self.reaped = reap(self._client, self._images.agent, self._labels.run_id)
@@ -200,12 +202,14 @@ class DockerCluster:
                 f"a cluster {self._labels.run_id!r} is up already\n"
                 f"  try: kraft-chaos down {self._labels.run_id}"
             )
+        self._name_is_anothers = False
         return self._assembly.create(self._nodes, loop_disks=not self.no_power)
 
     def _destroy(self) -> None:
         self._gate.close()
-        demolish(self._client, self._labels.run_id, self._images.agent)
-        self._lock.acquire()  # that of a kept cluster is held by nobody
+        if not self._name_is_anothers:
+            demolish(self._client, self._labels.run_id, self._images.agent)
+            self._lock.acquire()  # that of a kept cluster is held by nobody
         self._lock.release()
         self.let_go()
 

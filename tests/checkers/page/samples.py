@@ -232,5 +232,5 @@ def stale_read(run: Run) -> CheckResult:
         verdict=Verdict.INVALID,
         count=1,
         message="r-3: a read returned 1,402 although 1,417 was acknowledged before it began",
-        witness=tuple(sorted(witness, key=lambda event: event["t_ns"])),
+        witness=tuple(sorted(witness, key=lambda event: int(str(event["t_ns"])))),
     )

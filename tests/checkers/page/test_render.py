@@ -8,7 +8,7 @@ import pytest
 
 from checkers.history.run import Run
 from checkers.page import render_page
-from checkers.verdict import CheckResult, Judgement, Verdict
+from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.checkers.page.samples import (
     INFO,
     SECOND,
@@ -23,6 +23,8 @@ from tests.checkers.page.samples import (
 )
 from tests.support.browser import colours, open_page
 from tests.support.pages import assert_self_contained
+
+Event = dict[str, EventValue]
 
 HOSTILE = '<script>alert("1")</script>&\'\x00\u202e\ud800'
 SHOWN = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#x27;\\u0000\\u202e\\ud800"
@@ -77,6 +79,35 @@ def test_a_witness_without_times_is_a_table_without_a_drawing(run: Run) -> None:
     page = render_page(run, judgement(red))
     assert "so does 1" in page
     assert page.count("<svg") == 1
+
+
+def test_events_far_apart_are_drawn_apart(run: Run) -> None:
+    near = stale_read(run)
+    later: Event = {
+        "what": "read again",
+        "t_ns": 38 * SECOND,
+        "t1_ns": 38 * SECOND + 1,
+        "key": "r-3",
+    }
+    page = render_page(run, judgement(replace(near, witness=(*near.witness, later))))
+    assert page.count("<title>The moments around the witness</title>") == 2
+
+
+def test_every_other_witness_is_a_table(run: Run) -> None:
+    other = replace(result(Verdict.INVALID), check="Q2", witness=({"what": "node 9 leads too"},))
+    page = render_page(run, judgement(stale_read(run), other))
+    assert page.index("Other witnesses") < page.index("node 9 leads too")
+
+
+def test_an_operation_in_a_witness_is_one_line(run: Run) -> None:
+    event: Event = {"what": "lost", "t_ns": 5, "t1_ns": 2_000_005, "f": "write", "value": 4}
+    red = replace(result(Verdict.INVALID), witness=({**event, "outcome": "ok", "op_id": 9},))
+    assert "<td>write 4, ok, took 2.00 ms, op id 9</td>" in render_page(run, judgement(red))
+
+
+def test_the_word_of_the_verdict_is_said_once(run: Run) -> None:
+    page = render_page(run, judgement(VALID, sentence="VALID: all is well"))
+    assert '<p class="sentence">all is well</p>' in page
 
 
 def test_the_worst_witness_is_the_one_that_is_shown(run: Run) -> None:

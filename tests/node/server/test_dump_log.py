@@ -42,7 +42,7 @@ def test_a_line_a_batch_and_a_line_a_record(tmp_path: Path) -> None:
     assert lines[1].startswith(
         "baseOffset: 0 lastOffset: 0 count: 1 partitionLeaderEpoch: 3 isControl: true position: 0"
     )
-    assert lines[2] == ("| offset: 0 LeaderChange(leader=1, voters=(1,), granting_voters=(1,))")
+    assert lines[2] == ("| offset: 0 LeaderChange(leader=1, voters=[1], granting_voters=[1])")
     assert f"isControl: false position: {len(first)} " in lines[3]
     assert lines[4].startswith("| offset: 1 ConfigRecord(resource_type=16, ")
     assert lines[5].startswith("| offset: 2 ConfigRecord(")
@@ -93,7 +93,8 @@ def test_a_checkpoint_is_dumped_as_well(tmp_path: Path) -> None:
     assert code == 0
     assert lines[2] == "| offset: 0 SnapshotHeader(last_contained_timestamp_ms=5)"
     assert lines[3] == "| offset: 1 KRaftVersion(version=1)"
-    assert lines[4].startswith("| offset: 2 Voters(voters=(Voter(key=ReplicaKey(id=1, ")
+    assert lines[4].startswith("| offset: 2 Voters(voters=[Voter(key=ReplicaKey(id=1, dir")
+    assert "directory=AAAAAAAAAEAAAAAAAAAAAA), endpoints=[Endpoint(" in lines[4]
     assert lines[6] == "| offset: 3 SnapshotFooter()"
 
 

@@ -71,23 +71,66 @@ def test_what_was_opened_to_be_read_is_not_written(tmp_path: Path) -> None:
     file.close()
 
 
-def test_everything_replaced_is_synced_before_and_after_the_rename(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The order of syncs, which a power cut cannot show on most file systems, is watched here."""
+    seen: list[str] = []
+
+    def watch(name: str) -> None:
+        real = getattr(os, name)
+
+        def watched(*arguments: object) -> object:
+            seen.append(" ".join((name, *_names(arguments))))
+            return real(*arguments)
+
+        monkeypatch.setattr(os, name, watched)
+
+    for name in ("fsync", "fdatasync", "replace", "ftruncate", "pwrite", "mkdir", "unlink"):
+        watch(name)
+    return seen
+
+
+def _names(arguments: tuple[object, ...]) -> list[str]:
+    """The names of the files among `arguments`, descriptors or paths."""
+    first, *_ = arguments
+    if isinstance(first, int):
+        return [Path(f"/proc/self/fd/{first}").readlink().name]
+    return [Path(str(first)).name]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+def test_a_replaced_file_is_synced_before_and_its_name_after_the_rename(
+    root: Path, calls: list[str]
 ) -> None:
-    """The order that a power cut cannot show on most file systems, so it is watched here."""
-    calls: list[str] = []
-    real_fsync, real_replace = os.fsync, os.replace
+    RealDisk(root).replace("state", b"new")
+    assert calls == ["fsync state.tmp", "replace state.tmp", "fsync root"]
 
-    def fsync(descriptor: int) -> None:
-        kind = "directory" if Path(f"/proc/self/fd/{descriptor}").resolve().is_dir() else "file"
-        calls.append(f"fsync {kind}")
-        real_fsync(descriptor)
 
-    def rename(source: str, target: str) -> None:
-        calls.append("rename")
-        real_replace(source, target)
+def test_names_are_synced(root: Path, calls: list[str]) -> None:
+    disk = RealDisk(root)
+    disk.make_directory("d/e")
+    assert calls == ["mkdir d", "fsync root", "mkdir e", "fsync d"]
+    calls.clear()
+    disk.make_directory("d/e")
+    assert calls[1::2] == ["fsync root", "fsync d"], "its maker may have been killed before"
+    calls.clear()
+    disk.open("d/e/x").close()
+    disk.open("d/e/x").close()
+    disk.remove("d/e/x")
+    assert calls == ["fsync e", "fsync e", "unlink x", "fsync e"]
 
-    monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", rename)
-    RealDisk(tmp_path).replace("state", b"new")
-    assert calls == ["fsync file", "rename", "fsync directory"]
+
+def test_content_is_synced_only_when_asked(root: Path, calls: list[str]) -> None:
+    file = RealDisk(root).open("x")
+    calls.clear()
+    file.append(b"12345")
+    file.truncate(3)
+    assert calls == ["pwrite x", "ftruncate x"]
+    file.flush()
+    assert calls[2:] == ["fdatasync x"]
+    file.close()

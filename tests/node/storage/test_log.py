@@ -41,7 +41,7 @@ def test_an_empty_log_begins_at_offset_0_of_epoch_0(tmp_path: Path) -> None:
     assert log.read(Offset(0), 100) == b""
     assert names(tmp_path) == ["00000000000000000000.log"]
     text = (tmp_path / DIRECTORY / "partition.metadata").read_text()
-    assert text == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
+    assert text == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 def test_reading_begins_with_the_batch_that_holds_the_offset(tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""Three real processes, killed and restarted under load: no check may accuse the correct node."""
+
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+
+from checkers.disk import read_disks
+from checkers.history.run import Run
+from checkers.history.tables import OPS
+from checkers.history.traces import parse_traces
+from checkers.suite import judge
+from checkers.verdict import Verdict
+from node.server.client import Client
+from tests.support.histories import Row, make_run, op
+from tests.support.quorum_processes import (
+    NodeProcess,
+    QuorumProcesses,
+    get_interval,
+    quorum_processes,
+    set_interval,
+)
+
+
+class Recorder:
+    """Closed clients that write unique values and read; indices are given under a lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.ops: list[Row] = []
+        self.index = 0
+
+    def ask(self, process: int, node: NodeProcess, key: str, value: int | None, phase: str) -> bool:
+        """One operation at `node`; true if it succeeded."""
+        row = self._invoke(process, node.id, key, value, phase)
+        found: str | bool | None
+        try:
+            with Client("127.0.0.1", node.outer) as client:
+                found = (
+                    get_interval(client, key) if value is None else set_interval(client, key, value)
+                )
+            outcome = "info" if found is None else "ok"
+        except OSError:
+            found, outcome = None, "info"
+        self._complete(row, outcome, int(found) if isinstance(found, str) and found else value)
+        return outcome == "ok"
+
+    def _invoke(self, process: int, node: int, key: str, value: int | None, phase: str) -> Row:
+        with self.lock:
+            f = "read" if value is None else "write"
+            row = op(f, value, self.index, None, key=key, process=process, node=node, phase=phase)
+            row["t0"] = time.monotonic_ns()
+            self.index += 1
+            self.ops.append(row)
+            return row
+
+    def _complete(self, row: Row, outcome: str, value: int | None) -> None:
+        with self.lock:
+            at = {"complete_index": self.index, "t1": time.monotonic_ns()}
+            row |= {**at, "outcome": outcome, "value": value}
+            self.index += 1
+
+
+def load(quorum: QuorumProcesses, recorder: Recorder, process: int, stop: threading.Event) -> None:
+    value = 1000 + 10_000 * process
+    while not stop.is_set():
+        value += 1
+        node = quorum.leader()
+        wanted = value if value % 2 else None
+        recorder.ask(process, node, f"r-{value % 3}", wanted, "main")
+
+
+def hurt(quorum: QuorumProcesses) -> None:
+    """Kill the leader, then whoever leads after it, with the first one back."""
+    for _ in range(2):
+        time.sleep(0.5)  # the load is what this test is about: let there be some
+        leader = quorum.leader()
+        leader.kill()
+        while quorum.leader() is leader:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        leader.start()
+        leader.client().close()
+
+
+def test_no_check_accuses_nodes_that_are_killed_and_restarted(tmp_path: Path) -> None:
+    recorder, stop = Recorder(), threading.Event()
+    with quorum_processes(tmp_path, 3) as quorum:
+        clients = [
+            threading.Thread(target=load, args=(quorum, recorder, process, stop))
+            for process in range(3)
+        ]
+        for client in clients:
+            client.start()
+        try:
+            hurt(quorum)
+        finally:
+            stop.set()
+            for client in clients:
+                client.join()
+        for number in range(3):
+            while not recorder.ask(9, quorum.leader(), f"r-{number}", None, "final"):
+                time.sleep(0.05)
+        for node in quorum.running():
+            node.terminate()
+        judgement = judge(whole_run(quorum, recorder))
+    few = "workload-succeeded"  # on a busy machine, little may succeed while nodes are down
+    bad = [r for r in judgement.results if r.verdict is not Verdict.VALID and r.check != few]
+    assert not bad, bad
+    assert all(row.looked_at for row in judgement.results if row.check != "faults-bit")
+
+
+def whole_run(quorum: QuorumProcesses, recorder: Recorder) -> Run:
+    traces = [
+        parse_traces(node.traces.read_bytes().splitlines(), 0) for node in quorum.nodes.values()
+    ]
+    assert not any(found.prose for found in traces)
+    disks = read_disks(quorum.nodes[1].directory.parent)
+    assert disks["disks"].column("problem").null_count == 3
+    run = make_run()
+    tables = {
+        **run.tables,
+        **disks,
+        "node_events": pa.concat_tables([found.table for found in traces]),
+        "ops": pa.Table.from_pylist(recorder.ops, schema=OPS),
+    }
+    return Run(directory=run.directory, info=run.info, tables=tables)
