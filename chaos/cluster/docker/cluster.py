@@ -24,6 +24,7 @@ from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus,
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
+from chaos.cluster.topology import Topology
 from chaos.setup import docker_engine, images, node_image
 from chaos.setup.needs import SetupError
 
@@ -128,6 +129,11 @@ class DockerCluster:
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
         return self._parts.topology.bootstrap()
+
+    @property
+    def topology(self) -> Topology:
+        """Who is joined to whom, and where."""
+        return self._parts.topology
 
     @property
     def version(self) -> str:

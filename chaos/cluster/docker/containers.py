@@ -67,7 +67,9 @@ def start_node(
         )
         .start()
     )
-    return started.get_wrapped_container()
+    found = client.containers.get(started.get_container_id())
+    started.get_docker_client().client.close()  # it made one of its own
+    return found
 
 
 def start_proxy(
