@@ -71,6 +71,12 @@ class Assembly:
         self._images = images
         self._labels = labels
         self._target = target
+        self._started_agent: Agent | None = None
+
+    def close(self) -> None:
+        """End the conversation with the agent, also when the making was broken off. Idempotent."""
+        if self._started_agent is not None:
+            self._started_agent.close()
 
     def create(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
         """Networks and proxy on one side, disks and their formatting on the other; then nodes."""
@@ -143,11 +149,11 @@ class Assembly:
     def _agent(self, loop_disks: bool) -> Agent | None:
         """Without loop disks it still probes links and pauses nodes, where it can be had."""
         try:
-            return Agent.start(self._client, self._images.agent, self._labels)
+            self._started_agent = Agent.start(self._client, self._images.agent, self._labels)
         except (APIError, ClusterError):
             if loop_disks:
                 raise
-            return None
+        return self._started_agent
 
     def _job(self, cluster_id: str, seats: tuple[Seat, ...], node: NodeId) -> Formatting:
         seat = next(seat for seat in seats if seat.node == node)

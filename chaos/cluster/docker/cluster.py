@@ -165,6 +165,7 @@ class DockerCluster:
         self._gate.close()
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
+        self._assembly.close()
         self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:
