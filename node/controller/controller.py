@@ -1,6 +1,7 @@
 """The controller on top of the quorum: claims, decides, appends, replays, answers."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.config import QuorumTimeouts
@@ -29,26 +30,20 @@ from node.records.batch import split_batches
 from node.records.metadata import (
     BeginTransactionRecord,
     EndTransactionRecord,
-    FeatureLevelRecord,
     MetadataRecord,
     NoOpRecord,
     decode_metadata,
     encode_metadata,
 )
 
-METADATA_VERSION_LEVEL = 29  # 4.2-IV1
 _REPLAY_BYTES = 1024 * 1024  # of the log at most in one step
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."
 
 
-def bootstrap_records() -> list[MetadataRecord]:
-    """The first records of an empty log, in one transaction (`ActivationRecordsGenerator`)."""
-    return [
-        BeginTransactionRecord(name="Bootstrap records"),
-        FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_VERSION_LEVEL),
-        EndTransactionRecord(),
-    ]
+def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
+    """What an empty log begins with, in one transaction (`ActivationRecordsGenerator`)."""
+    return [BeginTransactionRecord(name="Bootstrap records"), *bootstrap, EndTransactionRecord()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +67,16 @@ class Claim:
 class Controller:
     """One method a request; each answers by its return value, or later through the outbox."""
 
-    def __init__(self, raft: Raft, timeouts: QuorumTimeouts, outbox: Outbox) -> None:
+    def __init__(
+        self,
+        raft: Raft,
+        timeouts: QuorumTimeouts,
+        outbox: Outbox,
+        bootstrap: Sequence[MetadataRecord],
+    ) -> None:
         self._raft = raft
         self._outbox = outbox
+        self._bootstrap = bootstrap
         self._idle_interval_ns = timeouts.idle_interval_ms * MS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self.image = Image()  # all that is committed and below `_applied`
@@ -192,7 +194,7 @@ class Controller:
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=role.epoch, offset=self._applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
-            self._write(bootstrap_records(), None, self._claim, now.mono_ns)
+            self._write(first_records(self._bootstrap), None, self._claim, now.mono_ns)
 
     def may_claim(self, role: Leader) -> bool:
         return role.high_watermark is not None and self._applied >= role.high_watermark

@@ -199,9 +199,9 @@ class Raft:
             case Follower() as role:
                 return role.fetch_deadline_ns
             case Leader() as role:
+                check = role.check_quorum_deadline_ns
                 begin = [due for due in role.begin_due_ns.values() if due > self._polled_ns]
-                check = NEVER_NS if len(self.quorum.voters) == 1 else role.check_quorum_deadline_ns
-                return min([check, *begin])
+                return min([check if check > self._elapsed_ns else NEVER_NS, *begin])
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any."""

@@ -31,7 +31,7 @@ from node.raft.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
-from tests.support.memory_log import MemoryLog
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
 P = TypeVar("P", VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest)
 MS = 1_000_000
@@ -108,6 +108,7 @@ class Rig:
             election=self.election,
             log=self.log,
             rng=random.Random(seed),
+            bootstrap=BOOTSTRAP,
             apis=(),
         )
         self._do(self.core.start(self.now()))

@@ -128,7 +128,12 @@ class DockerCluster:
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
-        return self._parts.topology.bootstrap()
+        return self.topology.bootstrap()
+
+    @property
+    def topology(self) -> Topology:
+        """How it is wired."""
+        return self._parts.topology
 
     @property
     def topology(self) -> Topology:

@@ -79,7 +79,7 @@ def test_active_once_leader_change_is_committed_and_then_the_log_gets_its_bootst
     assert dict(claim.fields) == {"epoch": 1, "offset": 1}
     assert records(rig) == [
         BeginTransactionRecord(name="Bootstrap records"),
-        FeatureLevelRecord(name="metadata.version", feature_level=29),
+        FeatureLevelRecord(name="metadata.version", feature_level=30),
         EndTransactionRecord(),
     ]
 

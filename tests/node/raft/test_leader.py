@@ -4,7 +4,7 @@ import pytest
 
 from node.effects import PersistElectionState
 from node.errors import ErrorCode
-from node.ids import Epoch, LogPosition, NodeId, Offset
+from node.ids import ConnectionId, Epoch, LogPosition, NodeId, Offset
 from node.messages import (
     BeginQuorumEpochRequest,
     DescribeQuorumRequest,
@@ -84,6 +84,17 @@ def test_a_leader_that_no_majority_fetches_from_resigns_after_one_and_a_half_fet
     rig.pass_ms(20)
     assert isinstance(rig.role, Resigned)
     assert rig.election.leader == 1, "resigning is memory only"
+
+
+def test_check_quorum_is_not_forgotten_when_input_comes_at_its_deadline() -> None:
+    rig = led()
+    assert isinstance(rig.role, Leader)
+    rig.now_ns = rig.role.check_quorum_deadline_ns + 1
+    rig.core.on_request(ConnectionId(7), "EXTERNAL", DescribeQuorumRequest(), rig.now())
+    assert isinstance(rig.role, Leader), "a fetch that calms the timer may be next"
+    assert rig.core.next_deadline_ns() <= rig.now_ns
+    rig.pass_ms(0)
+    assert isinstance(rig.role, Resigned)
 
 
 def test_one_follower_of_two_keeps_a_leader_in_office() -> None:

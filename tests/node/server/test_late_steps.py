@@ -12,6 +12,7 @@ from node.messages import Endpoint
 from node.node import Node
 from node.server.real_disk import RealDisk
 from node.storage.log import Log
+from tests.support.memory_log import BOOTSTRAP
 
 SECOND_NS = 10**9
 
@@ -35,6 +36,7 @@ def test_a_late_step_begins_no_election(tmp_path: Path) -> None:
         election=ElectionState(),
         log=log,
         rng=random.Random(1),
+        bootstrap=BOOTSTRAP,
     )
     node.start(Now(0, 0))
     late = Now(10 * SECOND_NS, 10 * SECOND_NS)
