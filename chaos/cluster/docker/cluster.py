@@ -132,11 +132,6 @@ class DockerCluster:
 
     @property
     def topology(self) -> Topology:
-        """How it is wired."""
-        return self._parts.topology
-
-    @property
-    def topology(self) -> Topology:
         """Who is joined to whom, and where."""
         return self._parts.topology
 
