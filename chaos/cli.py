@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from chaos.commands.errors import OperatorError, UsageError
+from chaos.mutations.catalogue import MUTATIONS
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES, TARGETS
 
@@ -131,6 +132,13 @@ def _add_run(commands: "argparse._SubParsersAction[_Parser]") -> None:
         help="operations/s in all (default: no limit)",
     )
     _add_out(command)
+    command.add_argument(
+        "--mutation",
+        choices=MUTATIONS,
+        default="",
+        metavar="ID",
+        help=f"plant a bug in every node: {', '.join(MUTATIONS)}",
+    )
     command.add_argument("--keep", action="store_true", help="leave the cluster up afterwards")
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
     _add_where(command)
@@ -239,6 +247,7 @@ def _run(arguments: argparse.Namespace) -> int:
             as_json=arguments.json,
             target=arguments.target,
             runtime=arguments.runtime,
+            mutation=arguments.mutation,
         )
     )
 

@@ -12,10 +12,20 @@ from chaos.cluster.interface import Cluster
 
 
 class Runtime(Protocol):
-    def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
+    def new(
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path,
+        mutation: str = "",
+    ) -> Cluster:
         """A cluster that does not exist yet. With `keep` it outlives the process that made it.
 
-        `directory` is where logs are saved should this process die.
+        `directory` is where logs are saved should this process die; `mutation` is planted in every
+        node (`chaos.mutations`).
         """
 
     def attach(self, run_id: str) -> Cluster:
@@ -32,11 +42,27 @@ class Runtime(Protocol):
 class DockerRuntime:
     """Containers; imported when asked for, since the engine's libraries take their time."""
 
-    def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
+    def new(
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path,
+        mutation: str = "",
+    ) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster
+        from chaos.cluster.targets.node import OwnNode
 
         del target  # `node` is the only one
-        return DockerCluster.new(run_id=run_id, nodes=nodes, keep=keep, directory=directory)
+        return DockerCluster.new(
+            run_id=run_id,
+            nodes=nodes,
+            keep=keep,
+            directory=directory,
+            target=OwnNode(mutation=mutation),
+        )
 
     def attach(self, run_id: str) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster

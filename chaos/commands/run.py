@@ -39,6 +39,7 @@ class RunArguments:
     as_json: bool
     target: str
     runtime: str
+    mutation: str = ""
 
 
 def run(arguments: RunArguments) -> int:
@@ -57,6 +58,7 @@ def run(arguments: RunArguments) -> int:
         target=arguments.target,
         runtime=arguments.runtime,
         keep=arguments.keep,
+        mutation=arguments.mutation,
         cluster_name=f"{directory.name}-{os.getpid():x}",
         command=_again(arguments, scenario, seed, duration_s),
     )
@@ -95,6 +97,7 @@ async def _run(
             target=plan.target,
             keep=plan.keep,
             directory=directory,
+            mutation=plan.mutation,
         )
         _require_powers(plan, cluster)
         runner = Runner(
@@ -130,4 +133,6 @@ def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: f
     words += ["--concurrency", str(arguments.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if arguments.mutation:
+        words += ["--mutation", arguments.mutation]
     return " ".join(words)

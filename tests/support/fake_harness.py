@@ -21,8 +21,17 @@ class FakeRuntime:
     break_at: str = ""
     made: list[FakeCluster] = field(default_factory=list)
 
-    def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
-        del target, keep, directory
+    def new(
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path,
+        mutation: str = "",
+    ) -> Cluster:
+        del target, keep, directory, mutation
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster

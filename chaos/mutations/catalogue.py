@@ -1,0 +1,76 @@
+"""What is planted, and who must find it. Ids and sources as in the project's list of known bugs.
+
+`checks` are those that the list names for the bug. Any of them is an expected accuser; others may
+accuse as well, since one wrong decision breaks more than one promise.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """One planted bug, and the story that shows it in containers within `tries` runs."""
+
+    id: str
+    wrong: str  # what goes wrong, in one line
+    real: str  # where it was real
+    checks: tuple[str, ...]
+    scenario: str
+    duration_s: float
+    tries: int = 3
+
+
+_CATALOGUE = (
+    Mutation(
+        id="Q-NO-FSYNC",
+        wrong="a voter fetches on before what it appended is durable",
+        real="KAFKA-10533",
+        checks=(
+            "Q18-durable-before-counted",
+            "Q7-quorum-high-watermark",
+            "Q11-leader-completeness",
+            "durability",
+        ),
+        scenario="power-off",
+        duration_s=24.0,
+    ),
+    Mutation(
+        id="Q-VOTE-LATE",
+        wrong="answers leave before the vote they speak of is durable",
+        real="Raft thesis 3.8",
+        checks=(
+            "Q3-one-vote-per-epoch",
+            "Q2-one-leader-per-epoch",
+            "Q1-monotonic-epoch",
+            "Q17-no-leader-again",
+        ),
+        scenario="power-off",
+        duration_s=16.0,
+    ),
+    Mutation(
+        id="Q-SAME-EPOCH",
+        wrong="a restarted leader leads on in its old epoch",
+        real="KAFKA-10527",
+        checks=("Q17-no-leader-again", "Q5-log-matching", "Q12-committed-agree"),
+        scenario="kill-leader",
+        duration_s=15.0,
+    ),
+    Mutation(
+        id="Q-HWM-EPOCH",
+        wrong="a new leader calls old records committed before any of its own are",
+        real="KAFKA-12619",
+        checks=("Q13-high-watermark-above-leader-change", "Q11-leader-completeness"),
+        scenario="kill-leader",
+        duration_s=10.0,
+    ),
+    Mutation(
+        id="R-STALE-READ",
+        wrong="reads are answered without asking whether the node still leads",
+        real="Apache Kafka as shipped; Raft thesis 6.4",
+        checks=("linearizable",),
+        scenario="partition-leader",
+        duration_s=12.0,
+    ),
+)
+
+MUTATIONS: dict[str, Mutation] = {mutation.id: mutation for mutation in _CATALOGUE}
