@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="the scenarios")
     listing.add_argument("--json", action="store_true")
     _add_run(commands)
+    _add_selftest(commands)
     _add_play(commands)
     _add_reading(commands)
     return parser
@@ -142,6 +143,31 @@ def _add_run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command.add_argument("--keep", action="store_true", help="leave the cluster up afterwards")
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
     _add_where(command)
+
+
+def _add_selftest(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = commands.add_parser(
+        "selftest",
+        help="plant bugs in the nodes; the judge must find each, and accuse no correct node",
+        epilog="example: kraft-chaos selftest --mutation Q-ZOMBIE --mutation R-STALE-READ",
+    )
+    command.add_argument(
+        "--mutation",
+        action="extend",
+        nargs="+",
+        choices=MUTATIONS,
+        metavar="ID",
+        help=f"these only, and no canaries; there are {', '.join(MUTATIONS)}",
+    )
+    command.add_argument(
+        "--tries", type=_positive, metavar="N", help="runs each (default: the catalogue's)"
+    )
+    command.add_argument("--seed", type=_natural, default=1, help="of the first try (default 1)")
+    command.add_argument("--json", action="store_true", help="the table as JSON on stdout")
+    command.add_argument(
+        "--out", type=Path, default=Path("runs/selftest"), help="default runs/selftest"
+    )
+    _add_runtime(command)
 
 
 def _add_play(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -209,6 +235,8 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _machine(arguments)
         case "run":
             return _run(arguments)
+        case "selftest":
+            return _selftest(arguments)
         case "check":
             from chaos.commands.check import check
 
@@ -248,6 +276,21 @@ def _run(arguments: argparse.Namespace) -> int:
             target=arguments.target,
             runtime=arguments.runtime,
             mutation=arguments.mutation,
+        )
+    )
+
+
+def _selftest(arguments: argparse.Namespace) -> int:
+    from chaos.commands.selftest import SelftestArguments, selftest
+
+    return selftest(
+        SelftestArguments(
+            mutations=tuple(arguments.mutation or ()),
+            tries=arguments.tries,
+            seed=arguments.seed,
+            out=arguments.out,
+            as_json=arguments.json,
+            runtime=arguments.runtime,
         )
     )
 

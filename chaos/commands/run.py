@@ -42,8 +42,25 @@ class RunArguments:
     mutation: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run left."""
+
+    judgement: Judgement
+    directory: Path
+    interrupted: bool
+
+
 def run(arguments: RunArguments) -> int:
     """Run it; the exit code is the verdict's."""
+    ran = perform(arguments, ConsoleProgress())
+    show = judgement_json if arguments.as_json else judgement_text
+    sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
+    return ran.judgement.verdict.exit_code
+
+
+def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
+    """One scenario on a fresh cluster, to its verdict. Raises what `RUNTIMES` and set-up raise."""
     scenario = scenario_of(arguments.scenario)
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
@@ -62,19 +79,17 @@ def run(arguments: RunArguments) -> int:
         cluster_name=f"{directory.name}-{os.getpid():x}",
         command=_again(arguments, scenario, seed, duration_s),
     )
-    progress = ConsoleProgress()
+    interrupt = Interrupt()
     progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
     progress.tell(f"  into {directory}")
     try:
-        judgement = asyncio.run(_run(plan, directory, clock, progress))
+        judgement = asyncio.run(_run(plan, directory, clock, progress, interrupt))
     finally:
         progress.end()
         with suppress(OSError):
             directory.rmdir()  # nothing was begun: it is still empty
     point_latest(directory)
-    show = judgement_json if arguments.as_json else judgement_text
-    sys.stdout.write(show(judgement, directory) + "\n")
-    return judgement.verdict.exit_code
+    return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
 
 
 def scenario_of(name: str) -> Scenario:
@@ -87,9 +102,12 @@ def scenario_of(name: str) -> Scenario:
 
 
 async def _run(
-    plan: RunPlan, directory: Path, clock: MachineClock, progress: ConsoleProgress
+    plan: RunPlan,
+    directory: Path,
+    clock: MachineClock,
+    progress: ConsoleProgress,
+    interrupt: Interrupt,
 ) -> Judgement:
-    interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cluster = RUNTIMES[plan.runtime].new(
             run_id=plan.cluster_name,
