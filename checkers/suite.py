@@ -22,8 +22,14 @@ from checkers.high_watermark import (
     quorum_high_watermark,
 )
 from checkers.history.run import Run
+from checkers.leadership import (
+    a_majority_elects,
+    cut_off_leader_resigns,
+    returning_node_disturbs_nobody,
+)
 from checkers.linearizability.registers import linearizable
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
+from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
 from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
 from checkers.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
@@ -32,7 +38,7 @@ from checkers.votes import one_vote_per_epoch
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
-Check = Callable[[Run], CheckResult]
+Check = Callable[[Run], CheckResult | None]
 
 CHECKS: tuple[Check, ...] = (
     linearizable,
@@ -48,6 +54,12 @@ CHECKS: tuple[Check, ...] = (
     published_above_leader_change,
     no_leader_again_after_restart,
     durable_before_counted,
+    a_majority_elects,
+    cut_off_leader_resigns,
+    returning_node_disturbs_nobody,
+    reads_are_committed,
+    active_after_replay,
+    epochs_rise_in_logs,
     final_reads,
     workload_succeeded,
     faults_bit,
@@ -56,8 +68,9 @@ CHECKS: tuple[Check, ...] = (
 
 
 def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
-    """Run every check; the worst verdict is the run's."""
-    results = tuple(_run(check, run) for check in checks)
+    """Run every check; the worst verdict is the run's. One that does not apply has no row."""
+    found = (_run(check, run) for check in checks)
+    results = tuple(result for result in found if result is not None)
     numbers = statistics(run)
     verdict = worst(result.verdict for result in results)
     return Judgement(
@@ -69,7 +82,7 @@ def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
     )
 
 
-def _run(check: Check, run: Run) -> CheckResult:
+def _run(check: Check, run: Run) -> CheckResult | None:
     began = time.perf_counter()
     try:
         result = check(run)
@@ -81,6 +94,8 @@ def _run(check: Check, run: Run) -> CheckResult:
             verdict=Verdict.ERROR,
             message=f"the check itself failed: {type(error).__name__}: {error} ({where})",
         )
+    if result is None:
+        return None
     return replace(result, seconds=round(time.perf_counter() - began, 4))
 
 

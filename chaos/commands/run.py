@@ -71,7 +71,11 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         seed=seed,
         nodes=arguments.nodes,
         duration_s=duration_s,
-        load=RegisterOptions(concurrency=arguments.concurrency, rate=arguments.rate),
+        load=RegisterOptions(
+            concurrency=arguments.concurrency,
+            rate=arguments.rate,
+            live_keys=scenario.live_keys,
+        ),
         target=arguments.target,
         runtime=arguments.runtime,
         keep=arguments.keep,
