@@ -168,3 +168,5 @@ def _wait(process: "subprocess.Popen[bytes] | None") -> None:
             )
         time.sleep(0.1)  # between two questions to the engine
         why = why_unreachable()
+    if process is not None:
+        process.returncode = 0  # it outlives us: nobody will wait for it, and none need warn of it

@@ -132,7 +132,7 @@ class DockerCluster:
 
     @property
     def topology(self) -> Topology:
-        """How it is wired."""
+        """Who is joined to whom, and where."""
         return self._parts.topology
 
     @property
@@ -166,6 +166,7 @@ class DockerCluster:
         self._lock.release()
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
+        self._assembly.close()
         self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:

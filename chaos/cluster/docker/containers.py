@@ -25,7 +25,8 @@ from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port,
 testcontainers_config.ryuk_disabled = True
 
 PROPERTIES_FILE = "/tmp/server.properties"  # in the container, written by its entry
-PUBLISHED_PORTS = range(20000, 30000)  # below the range from which the kernel gives out ports
+# Below the range from which the kernel gives out ports, above those of the compose file.
+PUBLISHED_PORTS = range(20100, 30000)
 PORT_TRIES = 20
 FORMAT_WITHIN_S = 60
 
@@ -66,7 +67,9 @@ def start_node(
         )
         .start()
     )
-    return started.get_wrapped_container()
+    found = client.containers.get(started.get_container_id())
+    started.get_docker_client().client.close()  # it made one of its own
+    return found
 
 
 def start_proxy(

@@ -25,6 +25,7 @@ from chaos.cluster.docker.salvage import save_node
 from chaos.setup.places import cache_dir, runtime_dir
 
 T = TypeVar("T")
+REMOVAL_TRIES = 4
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -98,7 +99,24 @@ def left_of(client: docker.DockerClient, run_id: str) -> bool:
 
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
-    """Remove every trace of a run: nodes first, so that their disks can be detached. Idempotent."""
+    """Remove every trace of a run. Idempotent; ClusterError when something stays."""
+    trouble = ""
+    for _ in range(REMOVAL_TRIES):
+        if not left_of(client, run_id):
+            return
+        try:
+            _remove_all(client, run_id, agent_image)
+        except (APIError, ClusterError) as error:
+            trouble = f": {error}"  # what was in use may be free at the next try
+    if left_of(client, run_id):
+        raise ClusterError(
+            f"something of the run {run_id} could not be removed{trouble}\n"
+            f"  try: kraft-chaos down {run_id}"
+        )
+
+
+def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
+    """Nodes first, so that their disks can be detached."""
     containers = _containers(client, run_id)
     agents = [c for c in containers if c.labels.get(label.ROLE) == Role.AGENT]
     _all(_remove_container, [c for c in containers if c not in agents])

@@ -5,7 +5,15 @@ from itertools import combinations
 import pytest
 
 from chaos.cluster.interface import Address, Link, NodeId
-from chaos.cluster.topology import POOL, NodeNetwork, ProxyEntry, Topology, subnet
+from chaos.cluster.topology import (
+    POOL,
+    RESERVED,
+    NodeNetwork,
+    ProxyEntry,
+    Topology,
+    reserved_subnet,
+    subnet,
+)
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 
@@ -55,8 +63,8 @@ def test_no_two_proxies_share_a_name_or_a_place() -> None:
 
 
 def test_subnets_lie_in_the_pool_and_apart() -> None:
-    last = POOL.num_addresses // 16 - 1
-    nets = [subnet(slot) for slot in (0, 1, 2, last)]
+    last = POOL.num_addresses // 16 - RESERVED - 1
+    nets = [*map(subnet, (0, 1, 2, last)), *map(reserved_subnet, (0, 1, RESERVED - 1))]
     assert all(net.subnet_of(POOL) for net in nets)
     assert not any(a.overlaps(b) for a, b in combinations(nets, 2))
     assert subnet(last + 1) == subnet(0)
