@@ -246,7 +246,8 @@ class Calm:
 def a_majority_elects(run: Run) -> CheckResult | None:
     """Q21: with a majority of voters up and connected, a leader commits within a bounded time.
 
-    The bound is twice (2 x election time-out + fetch time-out), and some latency. (SIM, KAFKA-18345)
+    The bound is twice (2 x election time-out + fetch time-out), and some latency. (SIM,
+    KAFKA-18345)
     """
     limit = int(LEADER_WITHIN_S * SECOND)
     times = [calm for calm in _calms(run) if calm.end - calm.begin >= limit]

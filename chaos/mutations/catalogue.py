@@ -32,7 +32,7 @@ _CATALOGUE = (
             "durability",
         ),
         scenario="blackout",
-        duration_s=24.0,
+        duration_s=21.0,
         tries=4,
     ),
     Mutation(
@@ -46,7 +46,7 @@ _CATALOGUE = (
             "Q17-no-leader-again",
         ),
         scenario="blackout",
-        duration_s=12.0,
+        duration_s=14.0,
     ),
     Mutation(
         id="Q-SAME-EPOCH",
@@ -103,8 +103,8 @@ _CATALOGUE = (
         wrong="candidates wait equally long and collide again and again",
         real="KAFKA-18345",
         checks=("Q21-a-majority-elects",),
-        scenario="kill-leader",
-        duration_s=24.0,
+        scenario="slow-election",
+        duration_s=15.0,
         tries=4,
     ),
     Mutation(

@@ -9,6 +9,7 @@ from typing import assert_never
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,
+    DiskTroubling,
     Evidence,
     Killable,
     Link,
@@ -16,8 +17,9 @@ from chaos.cluster.interface import (
     NodeStatus,
     Pausable,
     PowerCuttable,
+    Slowable,
 )
-from chaos.nemesis.evidence import of_links, of_nodes
+from chaos.nemesis.evidence import of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
@@ -35,6 +37,7 @@ from chaos.nemesis.grudges import grudge
 from chaos.probes import QuorumProbe
 
 LEADER_WITHIN_S = 10.0
+TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +92,20 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
         case Partition():
             assert isinstance(cluster, Cuttable)
             await cluster.cut(links)
-        case Kill():
+        case Kill(latency_ms=latency_ms):
             assert isinstance(cluster, Killable)
             evidence = await _each(nodes, cluster.kill)
+            if latency_ms:
+                assert isinstance(cluster, Slowable)
+                await cluster.slow_links(latency_ms)
         case Pause():
             assert isinstance(cluster, Pausable)
             evidence = await _each(nodes, cluster.pause)
-        case PowerOff(mode=mode):
+        case PowerOff(mode=mode, disks=disks):
+            if disks is not None:
+                assert isinstance(cluster, DiskTroubling)
+                await cluster.trouble_disks(nodes, disks)
+                await asyncio.sleep(TROUBLED_S)
             assert isinstance(cluster, PowerCuttable)
             evidence = await cluster.power_off(nodes, mode)
         case _:
@@ -109,8 +119,14 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
         case Partition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
-        case Kill():
+        case Kill(latency_ms=latency_ms):
+            slowed = None
+            if latency_ms:
+                assert isinstance(cluster, Slowable)
+                slowed = await cluster.quicken_links()
             await _all(cluster.start(node) for node in hit.nodes)
+            killed = of_nodes(hit.evidence, hit.nodes)
+            return killed if slowed is None else of_both(killed, slowed)
         case Pause():
             assert isinstance(cluster, Pausable)
             await _all([cluster.resume(node) for node in hit.nodes])

@@ -17,6 +17,15 @@ def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Ev
     return _all_of({f"node-{node}": per_node.get(node) for node in hit})
 
 
+def of_both(one: Evidence, other: Evidence) -> Evidence:
+    """A fault with two sides bit if both did."""
+    return Evidence(
+        bit=one.bit and other.bit,
+        what=f"{one.what}; {other.what}",
+        facts={**one.facts, **other.facts},
+    )
+
+
 def of_failure(what: str, error: BaseException) -> Evidence:
     """A fault whose injection or proof failed did not bite as far as anybody knows."""
     return Evidence(bit=False, what=f"{what}: {error}", facts={"failed": type(error).__name__})

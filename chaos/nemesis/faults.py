@@ -6,11 +6,14 @@ from enum import StrEnum
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,
+    DiskTrouble,
+    DiskTroubling,
     Killable,
     NodeId,
     Pausable,
     PowerCutMode,
     PowerCuttable,
+    Slowable,
 )
 
 # --- targets ---
@@ -85,9 +88,13 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start."""
+    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start.
+
+    With `latency_ms`, bytes between the nodes that are left take so long each way meanwhile.
+    """
 
     target: Target
+    latency_ms: int = 0
 
     @property
     def kind(self) -> str:
@@ -95,7 +102,7 @@ class Kill:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {}
+        return {"latency_ms": str(self.latency_ms)} if self.latency_ms else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,10 +122,14 @@ class Pause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerOff:
-    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start."""
+    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start.
+
+    With `disks`, their syncs are slow or a lie for some seconds before.
+    """
 
     target: Target
     mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    disks: DiskTrouble | None = None
 
     @property
     def kind(self) -> str:
@@ -126,7 +137,8 @@ class PowerOff:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {"mode": self.mode.value}
+        mode = {"mode": self.mode.value}
+        return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
 
 Fault = Partition | Kill | Pause | PowerOff
@@ -141,6 +153,8 @@ class Need(StrEnum):
     KILL = "kill processes"
     PAUSE = "pause processes"
     POWER = "cut the power of disks"
+    TROUBLE = "make disks slow or lying"
+    SLOW = "slow down links between nodes"
 
 
 _PROTOCOLS: dict[Need, type] = {
@@ -148,6 +162,8 @@ _PROTOCOLS: dict[Need, type] = {
     Need.KILL: Killable,
     Need.PAUSE: Pausable,
     Need.POWER: PowerCuttable,
+    Need.TROUBLE: DiskTroubling,
+    Need.SLOW: Slowable,
 }
 
 _NEEDS: dict[type, Need] = {
@@ -160,6 +176,10 @@ _NEEDS: dict[type, Need] = {
 
 def need_of(fault: Fault) -> Need:
     """The power that a fault takes."""
+    if isinstance(fault, PowerOff) and fault.disks is not None:
+        return Need.TROUBLE
+    if isinstance(fault, Kill) and fault.latency_ms:
+        return Need.SLOW
     return _NEEDS[type(fault)]
 
 

@@ -11,6 +11,7 @@ from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
+from chaos.scenarios.slow_election import SLOW_ELECTION
 
 CATALOGUE: dict[str, Scenario] = {
     scenario.name: scenario
@@ -21,6 +22,7 @@ CATALOGUE: dict[str, Scenario] = {
         POWER_OFF,
         FLAPPING_FOLLOWER,
         LEADER_RELAY,
+        SLOW_ELECTION,
         BLACKOUT,
     )
 }

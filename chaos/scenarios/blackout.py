@@ -1,13 +1,14 @@
-"""The power of everybody fails, again and again."""
+"""The power of everybody fails, again and again, while the disks are busy."""
 
 import random
 
+from chaos.cluster.interface import DiskTrouble
 from chaos.nemesis.faults import AllVoters, PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
 
-_SLOT_S = 4.0
-_CUT = PowerOff(target=AllVoters())
+_SLOT_S = 7.0
+_CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -18,11 +19,11 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 BLACKOUT = Scenario(
     name="blackout",
-    story="the power of all voters fails at one moment, comes back, and fails again",
+    story="the power of all voters fails at one moment, while their disks are slow; and again",
     description=(
         "As in a data centre whose power flickers: nobody survives to remember what was promised, "
-        "so all of it must be on the disks, and who voted and led in which epoch as well. Each cut "
-        "meets the disks in the middle of something else."
+        "so all of it must be on the disks, and who voted and led in which epoch as well. "
+        "Overloaded disks take their time, so a cut finds much under way that is not yet durable."
     ),
     faults=(_CUT,),
     draw=_draw,

@@ -241,6 +241,46 @@ def _write_pages(file: Path, rng: random.Random) -> int:
     return written
 
 
+# Syncs that go wrong
+
+STRACE = "strace"  # answers in the kernel's place: the processes are as they are
+
+
+def trouble(pid: int, inject: str) -> None:
+    """From now on each fsync of these processes goes as strace's `inject` says, until they end."""
+    members = _members({_pid_space(pid)})
+    argv = [STRACE, "-f", "-qq", "-o", str(_record_of(pid)), "-e", "trace=fsync,fdatasync"]
+    argv += ["-e", f"inject=fsync,fdatasync:{inject}"]
+    argv += [word for member in members for word in ("-p", str(member))]
+    tracer = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+    def attached() -> bool:
+        if tracer.poll() is not None:
+            said = tracer.stderr.read().decode() if tracer.stderr else ""
+            raise RefusedError(f"{STRACE} ended at once: {said.strip()}")
+        return all(_traced(member) for member in members)
+
+    until(attached, QUIET_WITHIN_S, f"{STRACE} did not attach to {members}")
+
+
+def troubled(pid: int) -> int:
+    """How many of their syncs went so."""
+    record = _record_of(pid)
+    lines = record.read_text(errors="replace").splitlines() if record.exists() else []
+    return sum("(INJECTED)" in line or "(DELAYED)" in line for line in lines)
+
+
+def _record_of(pid: int) -> Path:
+    return DISKS / f"syncs-of-{pid}"
+
+
+def _traced(pid: int) -> bool:
+    tasks = list(Path(f"/proc/{pid}/task").glob("*/status"))
+    return bool(tasks) and not any("TracerPid:\t0\n" in task.read_text() for task in tasks)
+
+
 # Networks
 
 
@@ -297,6 +337,13 @@ def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
             return -1
 
     return in_network_of(pid, talk)
+
+
+def knock_ms(pid: int, host: str, port: int, data: str, wait_s: float) -> float:
+    """How long an answer to marked bytes takes, in milliseconds; `wait_s` where none comes."""
+    began = time.monotonic()
+    answered = knock(pid, host, port, data, wait_s)
+    return (time.monotonic() - began) * 1000 if answered > 0 else wait_s * 1000
 
 
 # What a cluster must know of itself when another process attaches to it
@@ -366,8 +413,8 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
-        canary_read, shutdown, tear, unreachable, knock, remember, recall,
-        self_test,
+        canary_read, shutdown, tear, unreachable, knock, knock_ms, remember, recall,
+        self_test, trouble, troubled,
     )
 }  # fmt: skip
 

@@ -20,7 +20,15 @@ from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power
 from chaos.cluster.docker.registry import Reaped, RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_node
-from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import (
+    Address,
+    DiskTrouble,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+)
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
@@ -184,6 +192,12 @@ class DockerCluster:
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         return await self._gate.run(self._heal, links)
 
+    async def slow_links(self, latency_ms: int) -> None:
+        await self._gate.run(self._links.slow, latency_ms)
+
+    async def quicken_links(self) -> Evidence:
+        return await self._gate.run(self._quicken_links)
+
     @property
     def _parts(self) -> Parts:
         if self._parts_or_none is None:
@@ -291,6 +305,10 @@ class DockerCluster:
             pids[node] = int(self._container(node).attrs["State"]["Pid"]) or proxy_pid
         return self._links.heal(links, pids)
 
+    def _quicken_links(self) -> Evidence:
+        pids = {node: int(self._container(node).attrs["State"]["Pid"]) for node in self._nodes}
+        return self._links.quicken({node: pid for node, pid in pids.items() if pid})
+
     def _proxy_pid(self) -> int:
         self._parts.proxy.reload()
         return int(self._parts.proxy.attrs["State"]["Pid"])
@@ -358,6 +376,9 @@ class PoweredDockerCluster(DockerCluster):
     ) -> Mapping[NodeId, Evidence]:
         return await self._gate.run(self._power_off, nodes, mode)
 
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        await self._gate.run(self._trouble_disks, nodes, trouble)
+
     async def power_evidence(self, node: NodeId) -> Evidence:
         return await self._gate.run(self._power_evidence, node)
 
@@ -378,6 +399,9 @@ class PoweredDockerCluster(DockerCluster):
         if self._power_or_none is None:
             raise ClusterError("the cluster has not been created")
         return self._power_or_none
+
+    def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        self._power.trouble({node: self._container(node) for node in nodes}, trouble)
 
     def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
         victims = {node: self._container(node) for node in nodes}

@@ -22,12 +22,14 @@ from docker.models.containers import Container
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.evidence import PowerCutMeasured
 from chaos.cluster.docker.labels import RunLabels
-from chaos.cluster.interface import NodeId, PowerCutMode
+from chaos.cluster.interface import DiskTrouble, NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import Topology, host_name
 
 FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
 MEMORY = "power "
+# What strace does to a sync: hold it back for so many microseconds, or answer in its place.
+INJECTED = {DiskTrouble.SLOW: "delay_enter=40000", DiskTrouble.LYING: "retval=0"}
 
 T = TypeVar("T")
 
@@ -49,10 +51,18 @@ class Power:
         self._topology = topology
         self._devices = devices
         self._draws = itertools.count()
+        self._troubles: dict[NodeId, DiskTrouble] = {}
         self.cuts = {
             NodeId(int(key.removeprefix(MEMORY))): _read(value)
             for key, value in agent.call("recall", prefix=MEMORY).items()
         }
+
+    def trouble(self, victims: Mapping[NodeId, Container], trouble: DiskTrouble) -> None:
+        """Let the syncs of running nodes go wrong, until their power is cut."""
+        expression = INJECTED[trouble]
+        pids = [_pid(victims[node]) for node in sorted(victims)]
+        self._agent.each("trouble", [{"pid": pid, "inject": expression} for pid in pids])
+        self._troubles.update(dict.fromkeys(victims, trouble))
 
     def off(
         self, victims: Mapping[NodeId, Container], proxy_pid: int, mode: PowerCutMode
@@ -72,8 +82,11 @@ class Power:
                 threads_stopped=threads[node],
                 overwritten=overwritten[node],
                 exit_code=exit_codes[node],
+                trouble=str(self._troubles.get(node, "")),
+                troubled=self._troubled(node, pids[node]),
             )
             self._remember(node, cut)
+            self._troubles.pop(node, None)
         return {node: self.cuts[node] for node in nodes}
 
     def connect(self, node: NodeId, container: Container) -> None:
@@ -131,6 +144,12 @@ class Power:
             )
         cut = [{"pid": pid, "path": DATA, "flag": FLAGS[mode]} for pid in pids.values()]
         self._agent.each("shutdown", cut)
+
+    def _troubled(self, node: NodeId, pid: int) -> int:
+        """How many syncs went wrong; a new process begins without trouble."""
+        if node not in self._troubles:
+            return 0
+        return int(self._agent.call("troubled", pid=pid))
 
     def _remember(self, node: NodeId, cut: PowerCutMeasured) -> None:
         self.cuts[node] = cut
