@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -244,6 +245,7 @@ def _write_pages(file: Path, rng: random.Random) -> int:
 # Syncs that go wrong
 
 STRACE = "strace"  # answers in the kernel's place: the processes are as they are
+TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
 
 
 def trouble(pid: int, inject: str) -> None:
@@ -263,6 +265,29 @@ def trouble(pid: int, inject: str) -> None:
         return all(_traced(member) for member in members)
 
     until(attached, QUIET_WITHIN_S, f"{STRACE} did not attach to {members}")
+    TRACERS[pid] = tracer
+
+
+def hold_trouble(pids: Sequence[int]) -> None:
+    """Let no sync that waits go on: with its tracer stopped it stays where it is."""
+    for tracer in _tracers(pids):
+        tracer.send_signal(signal.SIGSTOP)
+        until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
+
+
+def _stands_still(pid: int) -> bool:
+    return set(_thread_states(pid)) == {"T"}
+
+
+def end_trouble(pids: Sequence[int]) -> None:
+    """A tracer must be gone before those whom it traced can be seen to have ended."""
+    for tracer in _tracers(pids):
+        tracer.kill()
+        tracer.wait()
+
+
+def _tracers(pids: Sequence[int]) -> "list[subprocess.Popen[bytes]]":
+    return [TRACERS[pid] for pid in pids if pid in TRACERS]
 
 
 def troubled(pid: int) -> int:
@@ -414,7 +439,7 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
         canary_read, shutdown, tear, unreachable, knock, knock_ms, remember, recall,
-        self_test, trouble, troubled,
+        self_test, trouble, troubled, hold_trouble, end_trouble,
     )
 }  # fmt: skip
 

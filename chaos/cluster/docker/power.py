@@ -1,5 +1,6 @@
 """Power cuts, in the order that was measured to be sound (`fault-injection` 1, 2.2 and 8).
 
+0. Where syncs were made slow, those that wait are held back: they must not end in the meantime.
 1. Every process of all victims is stopped, and no thread of them can run: an fsync that is in
    flight during the shutdown may return 0 although nothing reached the disk.
 2. The canary, a block synced long ago, is overwritten and not synced.
@@ -70,10 +71,12 @@ class Power:
         """Cut the power of several running nodes at one moment."""
         nodes = sorted(victims)
         pids = {node: _pid(victims[node]) for node in nodes}
+        self._agent.call("hold_trouble", pids=list(pids.values()))
         threads = self._quiesce(pids)
         overwritten = self._canaries(pids)
         self._silence(victims, proxy_pid)
         self._forget(pids, mode)
+        self._agent.call("end_trouble", pids=list(pids.values()))
         exit_codes = _side_by_side(lambda node: _kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
         for node in nodes:
