@@ -45,8 +45,8 @@ _CATALOGUE = (
             "Q1-monotonic-epoch",
             "Q17-no-leader-again",
         ),
-        scenario="blackout",
-        duration_s=14.0,
+        scenario="power-off",
+        duration_s=16.0,
     ),
     Mutation(
         id="Q-SAME-EPOCH",

@@ -130,13 +130,19 @@ def quiesce(pids: Sequence[int]) -> int:
         members = _members(spaces)
         for pid in members:
             _signal(pid, signal.SIGSTOP)
-        states = [state for pid in members for state in _thread_states(pid)]
-        if states and not any(state in "RS" for state in states):
+        states = [(state, pid) for pid in members for state in _thread_states(pid)]
+        if states and not any(state in _moving(pid) for state, pid in states):
             if _members(spaces) == members:
                 return len(states)
         elif time.monotonic() > deadline:
-            raise RefusedError(f"processes do not stop: thread states {''.join(states)}")
+            raise RefusedError(f"processes do not stop: thread states {states}")
         time.sleep(0.0005)  # between two looks at /proc
+
+
+def _moving(pid: int) -> str:
+    """The states in which a thread may still act. A sleeper whose tracer is held may not: the first
+    system call that it makes, or returns from, stops it."""
+    return "R" if pid in HELD else "RS"
 
 
 def resume(pid: int) -> None:
@@ -246,6 +252,7 @@ def _write_pages(file: Path, rng: random.Random) -> int:
 
 STRACE = "strace"  # answers in the kernel's place: the processes are as they are
 TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
+HELD: set[int] = set()  # processes whose tracer stands still
 
 
 def trouble(pid: int, inject: str) -> None:
@@ -273,6 +280,7 @@ def hold_trouble(pids: Sequence[int]) -> None:
     for tracer in _tracers(pids):
         tracer.send_signal(signal.SIGSTOP)
         until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
+    HELD.update(member for pid in pids if pid in TRACERS for member in _members({_pid_space(pid)}))
 
 
 def _stands_still(pid: int) -> bool:

@@ -71,12 +71,15 @@ class Power:
         """Cut the power of several running nodes at one moment."""
         nodes = sorted(victims)
         pids = {node: _pid(victims[node]) for node in nodes}
-        self._agent.call("hold_trouble", pids=list(pids.values()))
-        threads = self._quiesce(pids)
-        overwritten = self._canaries(pids)
-        self._silence(victims, proxy_pid)
-        self._forget(pids, mode)
-        self._agent.call("end_trouble", pids=list(pids.values()))
+        troubled = [pid for node, pid in pids.items() if node in self._troubles]
+        self._agent.call("hold_trouble", pids=troubled)
+        try:
+            threads = self._quiesce(pids)
+            overwritten = self._canaries(pids)
+            self._silence(victims, proxy_pid)
+            self._forget(pids, mode)
+        finally:
+            self._agent.call("end_trouble", pids=troubled)
         exit_codes = _side_by_side(lambda node: _kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
         for node in nodes:
