@@ -74,7 +74,7 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         duration_s=duration_s,
         load=RegisterOptions(
             concurrency=arguments.concurrency,
-            rate=arguments.rate,
+            rate=arguments.rate or scenario.rate,
             live_keys=scenario.live_keys,
         ),
         target=arguments.target,
