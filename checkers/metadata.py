@@ -65,8 +65,8 @@ def _phantom(row: dict[str, int | str], found: int, nodes: int) -> Violation:
     on = "no disk has" if not found else f"only {found} of {nodes} disks have"
     return Violation(
         f"node {row['node']} showed {row['value']} at {row['key']} to process {row['process']}, "
-        f"and {on} a record of it: it was never committed",
-        [{"what": "read a value that was never committed", **times, "f": "read", **rest}],
+        f"and {on} a record of it: it is in no committed log",
+        [{"what": "read a value that is in no committed log", **times, "f": "read", **rest}],
     )
 
 

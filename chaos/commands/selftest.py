@@ -1,7 +1,7 @@
 """`kraft-chaos selftest`: bugs are planted in the nodes, and the judge must find each of them.
 
 Beside them runs the correct node, in the same scenarios: a judge that accuses everybody finds
-everything. A bug unseen, or the correct node accused, is exit 1.
+everything. A bug unseen, a canary that lives, or the correct node accused, is exit 1.
 """
 
 import json
@@ -11,11 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_its_record
 from chaos.commands.errors import OperatorError
 from chaos.commands.run import RunArguments, perform
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
 from chaos.mutations.catalogue import MUTATIONS, Mutation
 from chaos.progress import ConsoleProgress
+from checkers.history.run import Run
+from checkers.history.store import read_run
+from checkers.suite import judge
 
 _CONCURRENCY = 20
 _CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
@@ -45,22 +49,64 @@ class Suspect:
     tries: int
 
 
+_LYING_FSYNC = Suspect(
+    kind=Kind.CANARY,
+    id="fsync that lies",
+    scenario=LYING_FSYNC.name,
+    duration_s=LYING_FSYNC.default_duration_s,
+    named=(
+        "durability",
+        "linearizable",
+        "Q18-durable-before-counted",
+        "Q11-leader-completeness",
+        "Q1-monotonic-epoch",
+    ),
+    tries=3,
+)
+
+
 def selftest(arguments: SelftestArguments) -> int:
     """0 if every planted bug was found by a check named for it, and the correct node by none."""
     progress = ConsoleProgress()
-    rows = []
-    for suspect in suspects(arguments):
-        rows.append(_row(suspect, arguments, progress))
+    rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
+    if not arguments.mutations:
+        rows += _damaged_records(rows)
     text = json.dumps(as_json(rows), indent=2) if arguments.as_json else as_text(rows)
     sys.stdout.write(text + "\n")
     return 0 if all(row.holds for row in rows) else 1
 
 
 def suspects(arguments: SelftestArguments) -> list[Suspect]:
-    """The mutations asked for, then the correct node in each of their scenarios."""
+    """The mutations, the canary that runs, then the correct node in each of their scenarios."""
     chosen = [MUTATIONS[name] for name in arguments.mutations or MUTATIONS]
     planted = [_planted(mutation, arguments.tries) for mutation in chosen]
-    return [*planted, *_correct(planted)]
+    canaries = [] if arguments.mutations else [_LYING_FSYNC]
+    return [*planted, *canaries, *_correct(planted)]
+
+
+def _damaged_records(rows: Sequence[Row]) -> list[Row]:
+    """Canaries that need no cluster: what a valid run recorded, with an acknowledged write gone."""
+    sound = [row for row in rows if row.kind is Kind.CORRECT and row.holds]
+    if not sound:
+        return []  # which is said, and is exit 1, already
+    run = read_run(Path(sound[0].last.directory))
+    damages = (
+        ("write dropped from the history", "linearizable", without_an_acknowledged_write),
+        ("record dropped from the disks", "durability", without_its_record),
+    )
+    return [_damaged(sound[0], name, check, damage(run)) for name, check, damage in damages]
+
+
+def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
+    began = time.monotonic()
+    judgement = judge(run)
+    trial = trial_of(
+        judgement,
+        seed=sound.last.seed,
+        seconds=time.monotonic() - began,
+        directory=sound.last.directory,
+    )
+    return Row(kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,))
 
 
 def _planted(mutation: Mutation, tries: int | None) -> Suspect:
