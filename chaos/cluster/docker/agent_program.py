@@ -292,6 +292,8 @@ def end_trouble(pids: Sequence[int]) -> None:
     for tracer in _tracers(pids):
         tracer.kill()
         tracer.wait()
+    for pid in pids:
+        TRACERS.pop(pid, None)
 
 
 def _tracers(pids: Sequence[int]) -> "list[subprocess.Popen[bytes]]":
@@ -470,10 +472,13 @@ def answer(line: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Serve until stdin ends."""
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(line)) + "\n")
-        sys.stdout.flush()
+    """Serve until stdin ends. A tracer that outlived us, stopped, would keep its node from ending."""
+    try:
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(answer(line)) + "\n")
+            sys.stdout.flush()
+    finally:
+        end_trouble(list(TRACERS))
 
 
 if __name__ == "__main__":
