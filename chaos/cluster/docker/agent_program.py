@@ -294,6 +294,7 @@ def end_trouble(pids: Sequence[int]) -> None:
         tracer.wait()
     for pid in pids:
         TRACERS.pop(pid, None)
+    HELD.clear()
 
 
 def _tracers(pids: Sequence[int]) -> "list[subprocess.Popen[bytes]]":
@@ -472,7 +473,7 @@ def answer(line: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Serve until stdin ends. A tracer that outlived us, stopped, would keep its node from ending."""
+    """Serve until stdin ends. A tracer that outlived us, stopped, would keep its node alive."""
     try:
         for line in sys.stdin:
             sys.stdout.write(json.dumps(answer(line)) + "\n")
