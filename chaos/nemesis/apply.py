@@ -62,6 +62,7 @@ async def resolve(
             leader = await probe.leader(LEADER_WITHIN_S)
             return (rng.choice([node for node in await _running(cluster) if node != leader]),)
         case AllVoters():
+            await probe.leader(LEADER_WITHIN_S)  # who has not recovered yet has nothing to lose
             return nodes
         case RandomNode():
             return (rng.choice(await _running(cluster)),)
