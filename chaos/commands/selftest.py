@@ -45,6 +45,7 @@ class Suspect:
     id: str
     scenario: str
     duration_s: float
+    nodes: int
     named: tuple[str, ...]
     tries: int
 
@@ -54,6 +55,7 @@ _LYING_FSYNC = Suspect(
     id="fsync that lies",
     scenario=LYING_FSYNC.name,
     duration_s=LYING_FSYNC.default_duration_s,
+    nodes=3,
     named=(
         "durability",
         "linearizable",
@@ -115,6 +117,7 @@ def _planted(mutation: Mutation, tries: int | None) -> Suspect:
         id=mutation.id,
         scenario=mutation.scenario,
         duration_s=mutation.duration_s,
+        nodes=mutation.nodes,
         named=mutation.checks,
         tries=tries or mutation.tries,
     )
@@ -122,13 +125,18 @@ def _planted(mutation: Mutation, tries: int | None) -> Suspect:
 
 def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
     """One for a scenario, as long as the longest of its mutations."""
-    for scenario in dict.fromkeys(suspect.scenario for suspect in planted):
-        lengths = [suspect.duration_s for suspect in planted if suspect.scenario == scenario]
+    for scenario, nodes in dict.fromkeys((suspect.scenario, suspect.nodes) for suspect in planted):
+        lengths = [
+            suspect.duration_s
+            for suspect in planted
+            if (suspect.scenario, suspect.nodes) == (scenario, nodes)
+        ]
         yield Suspect(
             kind=Kind.CORRECT,
             id="correct node",
             scenario=scenario,
             duration_s=max(lengths),
+            nodes=nodes,
             named=(),
             tries=_CORRECT_TRIES,
         )
@@ -159,7 +167,7 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
         RunArguments(
             scenario=suspect.scenario,
             seed=seed,
-            nodes=3,
+            nodes=suspect.nodes,
             duration_s=suspect.duration_s,
             concurrency=_CONCURRENCY,
             rate=0.0,

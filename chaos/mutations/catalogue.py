@@ -17,6 +17,7 @@ class Mutation:
     checks: tuple[str, ...]
     scenario: str
     duration_s: float
+    nodes: int = 3
     tries: int = 3
 
 
@@ -104,7 +105,8 @@ _CATALOGUE = (
         real="KAFKA-18345",
         checks=("Q21-a-majority-elects",),
         scenario="slow-election",
-        duration_s=15.0,
+        duration_s=21.0,
+        nodes=5,
         tries=4,
     ),
     Mutation(

@@ -6,8 +6,8 @@ from chaos.nemesis.faults import ControllerLeader, Kill
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
 
-_SLOT_S = 15.0  # long enough to tell an election that is slow from one that never ends
-_KILL = Kill(target=ControllerLeader(), latency_ms=100)
+_SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends
+_KILL = Kill(target=ControllerLeader(), latency_ms=200)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -21,8 +21,8 @@ SLOW_ELECTION = Scenario(
     story="the leader is killed while the links between the others are slow",
     description=(
         "Its followers miss it at the same moment, stand at the same moment, and each has voted "
-        "for itself before it hears of the other. Waits drawn at random part them within a few "
-        "rounds; without that they would collide for ever (Raft 3.4)."
+        "for itself before it hears of the others. Waits drawn at random part them within a few "
+        "rounds; without that they would collide for ever (Raft 3.4). Best seen with 5 nodes."
     ),
     faults=(_KILL,),
     draw=_draw,

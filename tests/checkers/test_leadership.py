@@ -130,8 +130,8 @@ def commit_at(trace: NodeTrace, seconds: float, epoch: int = 2) -> NodeTrace:
     return trace.hwm(5, epoch)
 
 
-def q21(*traces: NodeTrace, held_s: float = 12) -> CheckResult | None:
-    """Node 1 was killed for 12 s."""
+def q21(*traces: NodeTrace, held_s: float = 16) -> CheckResult | None:
+    """Node 1 was killed for 16 s."""
     row = {**cut(links=[], kind="kill"), "t_heal": at(CUT_S + held_s)}
     row["t_healed"] = at(CUT_S + held_s + 0.5)
     duration = at(CUT_S + held_s + 2)
@@ -154,7 +154,7 @@ def test_the_others_collide_for_ever() -> None:
 
 
 def test_a_commit_that_comes_too_late_or_from_the_dead_does_not_count() -> None:
-    late, dead = q21(commit_at(follower(2), 21.5)), q21(commit_at(leader(), 11))
+    late, dead = q21(commit_at(follower(2), 25.5)), q21(commit_at(leader(), 11))
     assert late is not None
     assert late.verdict is Verdict.INVALID
     assert dead is not None

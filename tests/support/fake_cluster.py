@@ -26,7 +26,15 @@ from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
-from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import (
+    Address,
+    DiskTrouble,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+)
 
 
 class Misbehaviour(Enum):
