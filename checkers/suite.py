@@ -4,6 +4,8 @@ A check is a pure function of the sealed tables. One that raises is an error of 
 run's verdict `error`, never `valid`; the others still run, so that a proved violation is shown.
 """
 
+import inspect
+import re
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -96,7 +98,14 @@ def _run(check: Check, run: Run) -> CheckResult | None:
         )
     if result is None:
         return None
-    return replace(result, seconds=round(time.perf_counter() - began, 4))
+    seconds = round(time.perf_counter() - began, 4)
+    return replace(result, seconds=seconds, promise=promise_of(check))
+
+
+def promise_of(check: Check) -> str:
+    """What a check says that has to hold: the first paragraph about it, without its number."""
+    first = (inspect.getdoc(check) or "").partition("\n\n")[0]
+    return re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
 
 
 def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
