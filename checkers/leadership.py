@@ -5,7 +5,7 @@ kinds, held for long enough: where nothing of that sort happened there is no row
 Times are the machine's one monotonic clock, of the traces and of the faults alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.conclusion import Violation, conclude
@@ -215,19 +215,17 @@ def _disturbance(
         ),
         None,
     )
-    if moved is not None:
+    if moved is not None:  # perhaps while it is still cut off, if the others hear it
         text = f"node {target}, cut off and back again, forced a new election: it had raised the "
         text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
-        yield Violation(
-            text,
-            [
-                witness(led, f"node {led.node} leads epoch {led.epoch}"),
-                fault.shown("cut off, the leader keeps a majority", fault.begin),
-                witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
-                fault.shown("back again", fault.end),
-                witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
-            ],
-        )
+        shown: list[Mapping[str, EventValue]] = [
+            witness(led, f"node {led.node} leads epoch {led.epoch}"),
+            fault.shown("cut off, the leader keeps a majority", fault.begin),
+            witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
+            fault.shown("back again", fault.end),
+            witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
+        ]
+        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
 
 
 # --- Q21 ---
