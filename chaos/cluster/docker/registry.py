@@ -16,6 +16,14 @@ from typing import IO, TypeVar
 import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_any,
+    retry_if_exception_type,
+    retry_if_not_result,
+    stop_after_attempt,
+)
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
@@ -100,19 +108,27 @@ def left_of(client: docker.DockerClient, run_id: str) -> bool:
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
     """Remove every trace of a run. Idempotent; ClusterError when something stays."""
-    trouble = ""
-    for _ in range(REMOVAL_TRIES):
-        if not left_of(client, run_id):
-            return
-        try:
+
+    def remove() -> bool:
+        if left_of(client, run_id):
             _remove_all(client, run_id, agent_image)
-        except (APIError, ClusterError) as error:
-            trouble = f": {error}"  # what was in use may be free at the next try
-    if left_of(client, run_id):
+        return not left_of(client, run_id)
+
+    # What was in use may be free at the next try.
+    trying = Retrying(
+        retry=retry_any(
+            retry_if_exception_type((APIError, ClusterError)), retry_if_not_result(bool)
+        ),
+        stop=stop_after_attempt(REMOVAL_TRIES),
+    )
+    try:
+        trying(remove)
+    except RetryError as error:
+        trouble = error.last_attempt.exception()
         raise ClusterError(
-            f"something of the run {run_id} could not be removed{trouble}\n"
-            f"  try: kraft-chaos down {run_id}"
-        )
+            f"something of the run {run_id} could not be removed{f': {trouble}' if trouble else ''}"
+            f"\n  try: kraft-chaos down {run_id}"
+        ) from error
 
 
 def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
