@@ -113,7 +113,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _play(arguments: argparse.Namespace) -> int:
     from chaos.commands import play
 
-    ground = play.Ground(name=arguments.name, runtime=arguments.runtime, out=arguments.out)
+    ground = play.Ground(name=arguments.name, runtime=arguments.runtime)
     match arguments.command:
         case "up":
             return play.up(ground, nodes=arguments.nodes, target=arguments.target)

@@ -322,14 +322,12 @@ def _add_name(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"of the cluster (default {_PLAYGROUND})",
     )
-    _add_out(command, "where it is kept what is injected")
 
 
 def _add_named(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--name", type=_name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
     )
-    _add_out(command, "where it is kept what is injected")
     _add_runtime(command)
 
 
