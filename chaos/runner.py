@@ -80,14 +80,21 @@ class Runner:
         self._phase = "starting"
         self._troubles: list[str] = []
         self._info = self._describe()
+        self._removal: asyncio.Task[None] | None = None
 
     async def run(self) -> Judgement:
         """The verdict; all files are in the directory."""
         write_run_info(self._directory, self._info)
+        try:
+            return await self._recorded_and_judged()
+        finally:  # also where the directory's disk is full: nothing stays behind on the machine
+            await self._begin_removal()
+
+    async def _recorded_and_judged(self) -> Judgement:
         finished = await self._record()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
-        removal = asyncio.create_task(self._remove())
+        removal = self._begin_removal()
         await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
         troubles = len(self._troubles)
         judgement = self._judge()
@@ -231,6 +238,12 @@ class Runner:
         if self._created or not self._interrupt.asked:
             with self._timed("collect", "collecting logs and disks"):
                 await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
+
+    def _begin_removal(self) -> "asyncio.Task[None]":
+        """Once: who comes later waits for the same."""
+        if self._removal is None:
+            self._removal = asyncio.create_task(self._remove())
+        return self._removal
 
     async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:
