@@ -118,6 +118,19 @@ def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
         assert len(list(out.glob("*-partition-leader-4"))) == 1
 
 
+def test_a_power_cut_is_refused_where_no_disk_can_lose_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the disk agent says on a machine without loop devices; the other stories are named."""
+    why = "losetup: cannot find an unused loop device"
+    monkeypatch.setattr("chaos.cluster.docker.cluster.why_no_loop_disks", lambda *_: why)
+    assert main(["run", "power-off", "--out", str(tmp_path)]) == 255
+    said = capsys.readouterr().err
+    assert why in said
+    assert "without it: baseline, partition-leader, kill-leader" in said
+    assert not list(tmp_path.glob("*-power-off-*"))
+
+
 @pytest.fixture
 def playground(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
     """The options of a cluster that is up; what it said is still to be read."""
