@@ -28,6 +28,7 @@ from chaos.nemesis.faults import (
     Partition,
     Pause,
     PowerOff,
+    Stop,
     Ways,
 )
 from chaos.nemesis.schedule import Schedule, Window
@@ -109,6 +110,10 @@ def kill_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Container, "kill", lambda *_: None)
 
 
+def stop_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Container, "stop", lambda *_, **__: None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     name: str
@@ -161,6 +166,12 @@ CASES = (
         fault=Kill(target=Follower()),
         disable=kill_sent_nowhere,
         says="the process runs on",
+    ),
+    Case(
+        name="stop sent nowhere",
+        fault=Stop(target=Follower()),
+        disable=stop_sent_nowhere,
+        says="no running process was stopped",
     ),
     Case(
         name="pause sent nowhere",

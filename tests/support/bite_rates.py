@@ -27,6 +27,7 @@ from chaos.nemesis.faults import (
     Partition,
     Pause,
     PowerOff,
+    Stop,
     Ways,
 )
 from chaos.probes import QuorumProbe, driver_for
@@ -46,6 +47,7 @@ KINDS: Mapping[str, tuple[Fault, ...]] = {
     ),
     "cut-in": (Partition(target=LEADER, ways=Ways.IN), Partition(target=FOLLOWER, ways=Ways.IN)),
     "kill": (Kill(target=LEADER), Kill(target=FOLLOWER)),
+    "stop": (Stop(target=LEADER), Stop(target=FOLLOWER)),
     "pause": (Pause(target=LEADER), Pause(target=FOLLOWER)),
     "power-off": (
         *(PowerOff(target=LEADER, mode=mode) for mode in PowerCutMode),

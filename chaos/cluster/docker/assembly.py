@@ -1,7 +1,6 @@
 """How a cluster comes into being, or is found again: everything that can go side by side does."""
 
 import base64
-import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import docker
 from docker.errors import APIError
 from docker.models.containers import Container
+from tenacity import RetryError, Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
@@ -39,7 +39,7 @@ from chaos.cluster.topology import (
     inner_port,
 )
 
-PROXY_ANSWERS_TRIES = 500
+PROXY_ANSWERS_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +206,12 @@ def _uuid() -> str:
 
 
 def _until_it_answers(api: ToxiproxyApi) -> None:
-    for _ in range(PROXY_ANSWERS_TRIES):
-        if api.answers():
-            return
-        time.sleep(0.01)  # between two questions
-    raise ClusterError("toxiproxy was started and does not answer")
+    asking = Retrying(
+        retry=retry_if_not_result(bool),
+        stop=stop_after_delay(PROXY_ANSWERS_WITHIN_S),
+        wait=wait_fixed(0.01),
+    )
+    try:
+        asking(api.answers)
+    except RetryError as error:
+        raise ClusterError("toxiproxy was started and does not answer") from error

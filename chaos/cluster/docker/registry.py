@@ -9,33 +9,33 @@ import fcntl
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
 import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_any,
+    retry_if_exception_type,
+    retry_if_not_result,
+    stop_after_attempt,
+)
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Owner, Role, RunLabels
 from chaos.cluster.docker.salvage import save_node
+from chaos.cluster.interface import Reaped
 from chaos.setup.places import cache_dir, runtime_dir
 
 T = TypeVar("T")
 REMOVAL_TRIES = 4
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaped:
-    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
-
-    run_id: str
-    saved: Path
 
 
 class RunLock:
@@ -100,19 +100,27 @@ def left_of(client: docker.DockerClient, run_id: str) -> bool:
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
     """Remove every trace of a run. Idempotent; ClusterError when something stays."""
-    trouble = ""
-    for _ in range(REMOVAL_TRIES):
-        if not left_of(client, run_id):
-            return
-        try:
+
+    def remove() -> bool:
+        if left_of(client, run_id):
             _remove_all(client, run_id, agent_image)
-        except (APIError, ClusterError) as error:
-            trouble = f": {error}"  # what was in use may be free at the next try
-    if left_of(client, run_id):
+        return not left_of(client, run_id)
+
+    # What was in use may be free at the next try.
+    trying = Retrying(
+        retry=retry_any(
+            retry_if_exception_type((APIError, ClusterError)), retry_if_not_result(bool)
+        ),
+        stop=stop_after_attempt(REMOVAL_TRIES),
+    )
+    try:
+        trying(remove)
+    except RetryError as error:
+        trouble = error.last_attempt.exception()
         raise ClusterError(
-            f"something of the run {run_id} could not be removed{trouble}\n"
-            f"  try: kraft-chaos down {run_id}"
-        )
+            f"something of the run {run_id} could not be removed{f': {trouble}' if trouble else ''}"
+            f"\n  try: kraft-chaos down {run_id}"
+        ) from error
 
 
 def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
