@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from checkers.contiguity import logs_have_no_holes
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
     monotonic_epochs,
@@ -39,6 +40,7 @@ CHECKS: tuple[Check, ...] = (
     linearizable,
     acknowledged_writes_survive,
     records_were_asked_for,
+    logs_have_no_holes,
     monotonic_epochs,
     one_leader_per_epoch,
     one_vote_per_epoch,
