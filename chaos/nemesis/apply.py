@@ -18,7 +18,7 @@ from chaos.cluster.interface import (
     Pausable,
     PowerCuttable,
 )
-from chaos.nemesis.evidence import of_links, of_nodes
+from chaos.nemesis.evidence import if_it_lasted, of_links, of_nodes
 from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
@@ -124,17 +124,36 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
         case Kill() | Stop():
+            seen = await _statuses(cluster, hit.nodes)
             await _all(cluster.start(node) for node in hit.nodes)
+            return _of_lasting(hit.evidence, seen, NodeStatus.OFF)
         case Pause():
             assert isinstance(cluster, Pausable)
+            seen = await _statuses(cluster, hit.nodes)
             await _all([cluster.resume(node) for node in hit.nodes])
+            return _of_lasting(hit.evidence, seen, NodeStatus.PAUSED)
         case PowerOff():
             assert isinstance(cluster, PowerCuttable)
+            seen = await _statuses(cluster, hit.nodes)
             await _all(cluster.start(node) for node in hit.nodes)
-            return of_nodes(await _each(hit.nodes, cluster.power_evidence), hit.nodes)
+            evidence = await _each(hit.nodes, cluster.power_evidence)
+            return _of_lasting(evidence, seen, NodeStatus.OFF)
         case _:
             assert_never(hit.fault)
-    return of_nodes(hit.evidence, hit.nodes)
+
+
+async def _statuses(cluster: Cluster, nodes: tuple[NodeId, ...]) -> dict[NodeId, NodeStatus]:
+    return {node: await cluster.status(node) for node in nodes}
+
+
+def _of_lasting(
+    evidence: Mapping[NodeId, Evidence], seen: Mapping[NodeId, NodeStatus], expected: NodeStatus
+) -> Evidence:
+    """One answer for all nodes that were hit: `seen` is what they were just before the cure."""
+    return of_nodes(
+        {node: if_it_lasted(found, seen[node], expected) for node, found in evidence.items()},
+        tuple(seen),
+    )
 
 
 async def _each(

@@ -1,8 +1,9 @@
 """Did a fault bite? One answer out of what the cluster measured. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import Evidence, Link, NodeId, NodeStatus
 
 NEVER_FIRED = "nothing was hit"
 
@@ -15,6 +16,17 @@ def of_links(per_link: Mapping[Link, Evidence], cut: tuple[Link, ...]) -> Eviden
 def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Evidence:
     """A fault of several nodes bit if it did so on each of them."""
     return _all_of({f"node-{node}": per_node.get(node) for node in hit})
+
+
+def if_it_lasted(evidence: Evidence, seen: NodeStatus, expected: NodeStatus) -> Evidence:
+    """Evidence of a fault of a node, taken as it began, and what its node is before the cure.
+
+    A node that is up again by then was not hurt for as long as the record says.
+    """
+    if not evidence.bit or seen is expected:
+        return evidence
+    what = f"{evidence.what}, but it was {seen} again before the cure"
+    return replace(evidence, bit=False, what=what)
 
 
 def of_failure(what: str, error: BaseException) -> Evidence:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from chaos.scenarios import CATALOGUE
 from checkers.history.run import read_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
-from tests.support.fake_cluster import FakeCluster
+from tests.support.fake_cluster import FakeCluster, Misbehaviour
 from workloads.register import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=400, timeout_s=0.5)
@@ -31,6 +32,7 @@ def run(
     duration_s: float = 0.5,
     keep: bool = False,
     interrupt_after_s: float | None = None,
+    load: RegisterOptions = LOAD,
 ) -> Judgement:
     async def main() -> Judgement:
         interrupt = Interrupt()
@@ -40,7 +42,7 @@ def run(
                 seed=5,
                 nodes=3,
                 duration_s=duration_s,
-                load=LOAD,
+                load=load,
                 keep=keep,
                 command=f"kraft-chaos run {scenario} --seed 5",
             ),
@@ -86,6 +88,41 @@ def test_a_fault_without_evidence_makes_the_run_void(tmp_path: Path) -> None:
     judgement = run(tmp_path, FakeCluster(bites=False), "kill-leader", duration_s=0.8)
     assert row(judgement, "faults-bit").verdict is Verdict.VOID
     assert judgement.verdict is Verdict.VOID
+
+
+class Tiring(dict[str, str]):
+    """Registers of a cluster that refuses every write after the third."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__()
+        self.cluster = cluster
+        self.writes = 0
+
+    def __setitem__(self, key: str, value: str) -> None:
+        super().__setitem__(key, value)
+        self.writes += 1
+        if self.writes == 3:
+            asyncio.get_running_loop().call_soon(self._refuse)  # once this one is answered
+
+    def _refuse(self) -> None:
+        for fake in self.cluster.fakes.values():
+            fake.misbehaviour = Misbehaviour.REFUSE
+
+
+@pytest.mark.parametrize(
+    ("read_share", "why"), [(0.0, "below 50 or 10%"), (0.95, "but only 3 writes")]
+)
+def test_a_run_in_which_almost_nothing_succeeded_is_void(
+    tmp_path: Path, read_share: float, why: str
+) -> None:
+    cluster = FakeCluster()
+    cluster.registers.values = Tiring(cluster)
+    judgement = run(tmp_path, cluster, duration_s=1.0, load=replace(LOAD, read_share=read_share))
+    assert judgement.verdict is Verdict.VOID
+    assert row(judgement, "workload-succeeded").verdict is Verdict.VOID
+    assert why in judgement.sentence
+    assert row(judgement, "linearizable").verdict is Verdict.VALID
+    assert "workload-succeeded" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize("step", ["create", "kill", "start", "collect", "destroy"])

@@ -283,14 +283,14 @@ def _reject_route(address: str) -> bytes:
 
 
 def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
-    """Send marked bytes from inside a namespace; returns how many bytes came back, -1: refused."""
+    """Send marked bytes from inside a namespace; returns how many came back, -1: it was closed."""
 
     def talk() -> int:
         try:
             with socket.create_connection((host, port), timeout=wait_s) as connection:
                 connection.sendall(bytes.fromhex(data))
                 connection.settimeout(wait_s)
-                return len(connection.recv(4096))
+                return len(connection.recv(4096)) or -1
         except TimeoutError:
             return 0
         except OSError:

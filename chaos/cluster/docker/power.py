@@ -17,6 +17,7 @@ from dataclasses import asdict, replace
 from typing import TypeVar
 
 import docker
+import requests
 from docker.models.containers import Container
 
 from chaos.cluster.docker.agent import Agent
@@ -28,6 +29,8 @@ from chaos.cluster.topology import Topology, host_name
 
 FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
 MEMORY = "power "
+KILLED_WITHIN_S = 5.0
+STILL_RUNS = -1  # instead of an exit code
 
 T = TypeVar("T")
 
@@ -64,12 +67,13 @@ class Power:
         overwritten = self._canaries(pids)
         self._silence(victims, proxy_pid)
         self._forget(pids, mode)
-        exit_codes = _side_by_side(lambda node: _kill(victims[node]), nodes)
+        exit_codes = _side_by_side(lambda node: kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
         for node in nodes:
             cut = PowerCutMeasured(
                 mode=mode,
-                threads_stopped=threads[node],
+                threads_stopped=sum(state not in "RS" for state in threads[node]),
+                threads_moving=sum(state in "RS" for state in threads[node]),
                 overwritten=overwritten[node],
                 exit_code=exit_codes[node],
             )
@@ -92,11 +96,11 @@ class Power:
             canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
             self._remember(node, replace(cut, canary=canary))
 
-    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, int]:
-        """All victims in one request: one moment for all of them."""
+    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
+        """Stop all victims in one request, at one moment; the states of their threads then."""
         self._agent.call("quiesce", pids=list(pids.values()))
         states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
-        return {node: len(seen) for node, seen in zip(pids, states, strict=True)}
+        return {node: str(seen) for node, seen in zip(pids, states, strict=True)}
 
     def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
         seen = self._agent.each(
@@ -147,9 +151,13 @@ def _pid(container: Container) -> int:
     return int(container.attrs["State"]["Pid"])
 
 
-def _kill(container: Container) -> int:
+def kill(container: Container) -> int:
+    """SIGKILL, and wait until it is gone; its exit code, or -1 when it still runs."""
     container.kill()
-    return int(container.wait()["StatusCode"])
+    try:
+        return int(container.wait(timeout=KILLED_WITHIN_S)["StatusCode"])
+    except (requests.Timeout, requests.ConnectionError):  # how the library says that it did not end
+        return STILL_RUNS
 
 
 def _side_by_side(act: Callable[[NodeId], T], nodes: Sequence[NodeId]) -> dict[NodeId, T]:
