@@ -187,15 +187,15 @@ class Runner:
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
-            self._told(f"removed what the dead run {dead.run_id} left on the machine")
-            self._progress.tell(f"          its nodes' logs: {dead.saved}")
+            done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
+            self._told(f"{done}\n          its nodes' logs: {dead.saved}")
 
     async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
         plan = self._plan
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
         schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
-        self._told(f"load runs; {len(schedule.windows)} fault windows in {plan.duration_s:g} s")
+        self._told(f"load runs for {plan.duration_s:g} s; faults to come: {len(schedule.windows)}")
         with self._timed("hurt", "hurting it"):
             await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):
