@@ -82,16 +82,22 @@ class Runner:
         self._info = self._describe()
 
     async def run(self) -> Judgement:
-        """The verdict; all files are in the directory."""
+        """The verdict; all files are in the directory. Raises OSError where they cannot be."""
         write_run_info(self._directory, self._info)
-        finished = await self._record()
-        self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
-        await self._collect()
+        try:
+            finished = await self._record()
+            self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
+            await self._collect()
+        except BaseException:
+            await self._remove()
+            raise
         removal = asyncio.create_task(self._remove())
         await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
         troubles = len(self._troubles)
-        judgement = self._judge()
-        await removal
+        try:
+            judgement = self._judge()
+        finally:
+            await removal
         if len(self._troubles) > troubles:
             return self._judge()
         self._write_info()
@@ -230,7 +236,8 @@ class Runner:
         """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
             with self._timed("collect", "collecting logs and disks"):
-                await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
+                collection = self._cluster.collect(self._directory)
+                await self._bounded("collect", collection, _COLLECT_S, quiet=not self._created)
 
     async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:
@@ -243,8 +250,18 @@ class Runner:
     def _created(self) -> bool:
         return "create" in self._timings
 
-    async def _bounded(self, what: str, act: Coroutine[None, None, None], seconds: float) -> None:
-        """Do it within the time; what fails is said in the verdict, and the next step goes on."""
+    async def _bounded(
+        self,
+        what: str,
+        act: Coroutine[None, None, None],
+        seconds: float,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        """Do it within the time; what fails is said in the verdict, and the next step goes on.
+
+        `quiet`: what there may be nothing of, when something else has failed already.
+        """
         task = asyncio.create_task(act)
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
@@ -254,7 +271,8 @@ class Runner:
             problem = f"{what}: {self._explain(error)}"
         else:
             return
-        self._trouble(problem)
+        if not quiet:
+            self._trouble(problem)
 
     @contextmanager
     def _timed(self, name: str, phase: str) -> Iterator[None]:
