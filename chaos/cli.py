@@ -35,6 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_USAGE
     except KeyboardInterrupt:
         _complain("interrupted")
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        _complain(f"{error.strerror or error}{where}\n  try: free some space, or --out DIR")
+        if arguments.traceback:
+            traceback.print_exc()
     except Exception as error:  # noqa: BLE001 - operators get a sentence; --traceback shows the rest
         if isinstance(error, _expected()):
             _complain(str(error))
