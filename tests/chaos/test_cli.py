@@ -1,5 +1,6 @@
 """The commands as a user meets them: output, exit codes, errors, signals."""
 
+import errno
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 from chaos.cli import main
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CATALOGUE
+from checkers.history.run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
 
 COMMANDS = ["doctor", "setup", "list", "run", "up", "down", "inject", "heal", "check", "report"]
@@ -57,9 +59,16 @@ def test_a_full_disk_is_said_and_nothing_stays_behind(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The run's files go to a disk that takes no byte: the one behind /dev/full."""
-    monkeypatch.setattr("chaos.judging.HARNESS_LOG", "/dev/full")
-    fake.break_at = "collect"
+    """The disk fills up between the two times at which run.json is written."""
+    written: list[Path] = []
+
+    def write_until_full(directory: Path, info: RunInfo) -> None:
+        if written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(directory)
+        write_run_info(directory, info)
+
+    monkeypatch.setattr("chaos.runner.write_run_info", write_until_full)
     assert main(["run", "baseline", *FAST, "--out", str(tmp_path)]) == 255
     said = capsys.readouterr().err
     assert "error: No space left on device\n" in said
