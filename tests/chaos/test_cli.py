@@ -72,7 +72,7 @@ def test_a_full_disk_is_said_and_nothing_stays_behind(
     assert main(["run", "baseline", *FAST, "--out", str(tmp_path)]) == 255
     said = capsys.readouterr().err
     assert "error: No space left on device\n" in said
-    assert "--out DIRECTORY" in said
+    assert "--out DIR" in said
     assert fake.made[0].destroyed
 
 
