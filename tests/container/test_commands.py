@@ -39,7 +39,7 @@ def left_of(name: str) -> list[str]:
     client = docker_engine.require()
     try:
         found = [
-            *(str(each.name) for each in client.containers.list(all=True)),
+            *(str(each.name) for each in client.containers.list(all=True, ignore_removed=True)),
             *(str(each.name) for each in client.networks.list()),
             *(str(each.name) for each in client.volumes.list()),
         ]

@@ -89,7 +89,7 @@ def test_whoever_types_what_the_readme_says_sees_what_it_promises(tmp_path: Path
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         told = f"$ {command}\n{done.stdout}\n{done.stderr}"
         missing = re.search(r"^(missing|broken)", done.stdout, re.MULTILINE)
