@@ -202,6 +202,13 @@ def canary_read(pid: int, path: str) -> str:
     return content.rstrip(b"!").decode(errors="replace")[:80]
 
 
+def canary_renew(pid: int, path: str) -> None:
+    """Put the block back as it was, and sync it: for the next cut, when this one forgot nothing."""
+    with _canary(pid, path).open("r+b", buffering=0) as file:
+        file.write(SYNCED)
+        os.fsync(file.fileno())
+
+
 def _canary(pid: int, path: str) -> Path:
     return Path(f"/proc/{pid}/root{path}/{CANARY}")
 
@@ -366,7 +373,7 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
-        canary_read, shutdown, tear, unreachable, knock, remember, recall,
+        canary_read, canary_renew, shutdown, tear, unreachable, knock, remember, recall,
         self_test,
     )
 }  # fmt: skip
