@@ -21,7 +21,7 @@ import requests
 from docker.models.containers import Container
 
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.evidence import FORGOTTEN, PowerCutMeasured
+from chaos.cluster.docker.evidence import PowerCutMeasured
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.interface import NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
@@ -93,10 +93,7 @@ class Power:
         """After a start: what the disk remembers of the overwriting before the last cut."""
         cut = self.cuts.get(node)
         if cut is not None and not cut.canary:
-            where: dict[str, object] = {"pid": _pid(container), "path": DATA}
-            canary = str(self._agent.call("canary_read", **where))
-            if canary != FORGOTTEN:
-                self._agent.call("canary_renew", **where)
+            canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
             self._remember(node, replace(cut, canary=canary))
 
     def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
