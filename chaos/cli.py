@@ -8,6 +8,7 @@ Python itself answers Ctrl-C is short.
 """
 
 import argparse
+import errno
 import signal
 import sys
 import traceback
@@ -17,6 +18,10 @@ from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.parser import WRONG_USAGE, parser
 
 OWN_FAILURE = 255
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_MAKE_ROOM = """\
+  try: kraft-chaos doctor; rm -r old runs/*; docker system prune; or --out DIRECTORY on another disk
+  without it: runs that are already there can be read; kraft-chaos list and doctor"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,9 +35,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_USAGE
     except KeyboardInterrupt:
         _complain("interrupted")
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        _complain(f"{error.strerror or error}{where}\n  try: free some space, or --out DIR")
+        if arguments.traceback:
+            traceback.print_exc()
     except Exception as error:  # noqa: BLE001 - operators get a sentence; --traceback shows the rest
         if isinstance(error, _expected()):
             _complain(str(error))
+        elif isinstance(error, OSError) and error.errno in NO_ROOM:
+            _complain(f"{error.strerror}{_where(error)}\n{_MAKE_ROOM}")
         else:
             _complain(f"{type(error).__name__}: {error}\n  try: kraft-chaos --traceback ...")
         if arguments.traceback:
@@ -56,6 +68,11 @@ def _expected() -> tuple[type[Exception], ...]:
         UnreadableRunError,
         UnsealableError,
     )
+
+
+def _where(error: OSError) -> str:
+    """Not every call knows which file it was about."""
+    return f": {error.filename}" if error.filename else ""
 
 
 def _complain(text: str) -> None:

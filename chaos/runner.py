@@ -80,14 +80,21 @@ class Runner:
         self._phase = "starting"
         self._troubles: list[str] = []
         self._info = self._describe()
+        self._removal: asyncio.Task[None] | None = None
 
     async def run(self) -> Judgement:
-        """The verdict; all files are in the directory."""
+        """The verdict; all files are in the directory. Raises OSError where they cannot be."""
         write_run_info(self._directory, self._info)
+        try:
+            return await self._recorded_and_judged()
+        finally:  # also where the directory's disk is full: nothing stays behind on the machine
+            await self._begin_removal()
+
+    async def _recorded_and_judged(self) -> Judgement:
         finished = await self._record()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
-        removal = asyncio.create_task(self._remove())
+        removal = self._begin_removal()
         await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
         troubles = len(self._troubles)
         judgement = self._judge()
@@ -187,15 +194,15 @@ class Runner:
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
-            self._told(f"removed what the dead run {dead.run_id} left on the machine")
-            self._progress.tell(f"          its nodes' logs: {dead.saved}")
+            done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
+            self._told(f"{done}\n          its nodes' logs: {dead.saved}")
 
     async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
         plan = self._plan
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
         schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
-        self._told(f"load runs; {len(schedule.windows)} fault windows in {plan.duration_s:g} s")
+        self._told(f"load runs for {plan.duration_s:g} s; faults to come: {len(schedule.windows)}")
         with self._timed("hurt", "hurting it"):
             await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):
@@ -230,7 +237,14 @@ class Runner:
         """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
             with self._timed("collect", "collecting logs and disks"):
-                await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
+                collection = self._cluster.collect(self._directory)
+                await self._bounded("collect", collection, _COLLECT_S, quiet=not self._created)
+
+    def _begin_removal(self) -> "asyncio.Task[None]":
+        """Once: who comes later waits for the same."""
+        if self._removal is None:
+            self._removal = asyncio.create_task(self._remove())
+        return self._removal
 
     async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:
@@ -243,8 +257,18 @@ class Runner:
     def _created(self) -> bool:
         return "create" in self._timings
 
-    async def _bounded(self, what: str, act: Coroutine[None, None, None], seconds: float) -> None:
-        """Do it within the time; what fails is said in the verdict, and the next step goes on."""
+    async def _bounded(
+        self,
+        what: str,
+        act: Coroutine[None, None, None],
+        seconds: float,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        """Do it within the time; what fails is said in the verdict, and the next step goes on.
+
+        `quiet`: what there may be nothing of, when something else has failed already.
+        """
         task = asyncio.create_task(act)
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
@@ -254,7 +278,8 @@ class Runner:
             problem = f"{what}: {self._explain(error)}"
         else:
             return
-        self._trouble(problem)
+        if not quiet:
+            self._trouble(problem)
 
     @contextmanager
     def _timed(self, name: str, phase: str) -> Iterator[None]:

@@ -95,6 +95,7 @@ class Reaped:
 
     run_id: str
     saved: Path
+    trouble: str = ""  # why something of it is still there
 
 
 @runtime_checkable
@@ -107,7 +108,7 @@ class Hosted(Protocol):
 
     @property
     def reaped(self) -> Sequence[Reaped]:
-        """The dead runs whose leavings `create` removed."""
+        """The dead runs whose leavings `create` removed, or tried to."""
 
     def let_go(self) -> None:
         """Close what this process holds of a cluster that stays up."""

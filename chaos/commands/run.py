@@ -134,9 +134,11 @@ def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     """A story that cannot be told here is refused, never told as something weaker."""
     missing = lacking(cluster, plan.scenario.needs)
     if missing:
+        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
             f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
-            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor"
+            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
+            f"  without it: {', '.join(tellable)}"
         )
 
 

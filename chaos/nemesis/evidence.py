@@ -15,7 +15,7 @@ def of_links(per_link: Mapping[Link, Evidence], cut: tuple[Link, ...]) -> Eviden
 
 def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Evidence:
     """A fault of several nodes bit if it did so on each of them."""
-    return _all_of({f"node-{node}": per_node.get(node) for node in hit})
+    return _all_of({f"node {node}": per_node.get(node) for node in hit})
 
 
 def if_it_lasted(evidence: Evidence, seen: NodeStatus, expected: NodeStatus) -> Evidence:

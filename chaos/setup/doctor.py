@@ -43,8 +43,9 @@ def examine() -> list[Need]:
 
 
 def _no_engine(why: str) -> Need:
-    may = os.geteuid() == 0 and not os.environ.get("DOCKER_HOST")
-    mend = SETUP if may else "start one, or as root once: kraft-chaos setup"
+    mend = SETUP if os.geteuid() == 0 else "start one, or as root once: kraft-chaos setup"
+    if os.environ.get("DOCKER_HOST"):
+        mend = docker_engine.NAMED_BY_USER
     installed = found_program("dockerd")
     return Need(
         name="Docker engine",

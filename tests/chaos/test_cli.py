@@ -51,6 +51,22 @@ def wait_for_events(tmp_path: Path) -> Path:
     raise AssertionError("no run began")
 
 
+def test_a_full_disk_is_said_and_nothing_stays_behind(
+    fake: FakeRuntime,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The run's files go to a disk that takes no byte: the one behind /dev/full."""
+    monkeypatch.setattr("chaos.judging.HARNESS_LOG", "/dev/full")
+    fake.break_at = "collect"
+    assert main(["run", "baseline", *FAST, "--out", str(tmp_path)]) == 255
+    said = capsys.readouterr().err
+    assert "error: No space left on device\n" in said
+    assert "--out DIRECTORY" in said
+    assert fake.made[0].destroyed
+
+
 def test_a_run_prints_its_verdict_and_exits_with_it(
     fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

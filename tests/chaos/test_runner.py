@@ -1,7 +1,9 @@
 """Whole runs against a cluster in this process: verdicts, breakages, what is left behind."""
 
 import asyncio
+import errno
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaos.clock import MachineClock
-from chaos.cluster.interface import Evidence, Link
+from chaos.cluster.interface import Evidence, Link, Reaped
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory
 from chaos.progress import ConsoleProgress
@@ -31,6 +33,7 @@ def run(
     *,
     duration_s: float = 0.5,
     keep: bool = False,
+    quiet: bool = True,
     interrupt_after_s: float | None = None,
     load: RegisterOptions = LOAD,
 ) -> Judgement:
@@ -49,7 +52,7 @@ def run(
             cluster=cluster,
             directory=directory,
             clock=MachineClock(),
-            progress=ConsoleProgress(quiet=True),
+            progress=ConsoleProgress(quiet=quiet),
             interrupt=interrupt,
         )
         if interrupt_after_s is not None:
@@ -135,6 +138,35 @@ def test_whatever_breaks_the_run_is_sealed_judged_and_removed(tmp_path: Path, st
     assert (tmp_path / "report.html").exists()
     assert "as planned" in (tmp_path / "harness.log").read_text()
     assert read_run_info(tmp_path).finished == (step in ("collect", "destroy"))
+
+
+def test_a_full_disk_leaves_no_cluster_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what went wrong nor the sealed tables find room."""
+    (tmp_path / "harness.log").symlink_to("/dev/full")
+
+    def judge_without_room(directory: Path) -> Judgement:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
+
+    monkeypatch.setattr("chaos.runner.judge_directory", judge_without_room)
+    cluster = FakeCluster(break_at="kill")
+    with pytest.raises(OSError, match="No space left"):
+        run(tmp_path, cluster, "kill-leader", duration_s=0.8)
+    assert cluster.destroyed
+
+
+def test_whose_leavings_were_removed_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = FakeCluster()
+    stuck = Reaped(run_id="dead-2", saved=tmp_path, trouble="dead-2 could not be removed")
+    cluster.reaped = (Reaped(run_id="dead-1", saved=tmp_path / "logs-of-1"), stuck)
+    run(tmp_path, cluster, quiet=False)
+    err = capsys.readouterr().err
+    assert "removed what the dead run dead-1 left" in err
+    assert str(tmp_path / "logs-of-1") in err
+    assert "dead-2 could not be removed" in err
 
 
 def test_a_run_that_is_interrupted_keeps_its_record_and_nothing_else(tmp_path: Path) -> None:

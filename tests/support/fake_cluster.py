@@ -26,7 +26,15 @@ from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
-from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import (
+    Address,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+    Reaped,
+)
 
 
 class Misbehaviour(Enum):
@@ -241,6 +249,8 @@ class FakeCluster:
         self.calls: list[str] = []
         self.cut_links: set[Link] = set()
         self.destroyed = False
+        self.reaped: Sequence[Reaped] = ()
+        self.no_power = ""
         self._election_s = election_s
         self._elections: set[asyncio.Task[None]] = set()
 
@@ -277,6 +287,9 @@ class FakeCluster:
         (into / "logs").mkdir(exist_ok=True)
         for node in self.nodes:
             (into / "logs" / f"node-{node}.log").write_text("a fake has nothing to say\n")
+
+    def let_go(self) -> None:
+        """It holds nothing."""
 
     async def destroy(self) -> None:
         self.destroyed = True

@@ -73,6 +73,7 @@ class RunLock:
 def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[Reaped]:
     """Remove what this user's dead runs have left, their nodes' logs and disks saved first.
 
+    What cannot be removed is said in the result: it must not disturb the run that is about to be.
     `held` is the run whose lock the caller has: an earlier run of that name is dead.
     """
     reaped = []
@@ -82,12 +83,14 @@ def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[
         lock = RunLock(run_id)
         if run_id != held and not lock.acquire():
             continue
+        saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
         try:
-            saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
             for container in _containers(client, run_id, Role.NODE):
                 save_node(container, saved)
             demolish(client, run_id, agent_image)
             reaped.append(Reaped(run_id=run_id, saved=saved))
+        except (APIError, ClusterError) as error:
+            reaped.append(Reaped(run_id=run_id, saved=saved, trouble=str(error)))
         finally:
             lock.release()
     return reaped
