@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from chaos.cluster.docker.metrics import Passage
 from chaos.cluster.interface import Evidence, Link, PowerCutMode
 
+FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
 SIGKILLED = 137  # 128 + SIGKILL, as the engine reports it
 
 
@@ -26,7 +27,8 @@ class Probe:
 
     @property
     def passed(self) -> bool:
-        return self.passage.sent >= self.size
+        """Sent alone says little: a connection that closes adds all that it ever passed on."""
+        return self.passage.sent >= self.size and not self.swallowed
 
 
 NO_PROBE = Probe(size=0)
@@ -43,6 +45,7 @@ class CutMeasured:
 
     link: Link
     swallowed: int  # of source's bytes on their way to target, since the cut
+    while_probing: int  # of those: probes, answers to probes, and what else was sent meanwhile
     gaps: tuple[str, ...]
     probe: Probe
     opposite_cut: bool
@@ -65,9 +68,9 @@ def of_cut(seen: CutMeasured) -> Evidence:
     took in if the heal closed it at a bad moment. So the sum may be too large or too small.
     """
     facts: dict[str, int | str | bool] = {
-        "swallowed_bytes": max(seen.swallowed, seen.probe.passage.swallowed),
-        "probe_swallowed_bytes": seen.probe.passage.swallowed,
-        "idle_but_for_the_probe": seen.swallowed <= seen.probe.passage.swallowed,
+        "swallowed_bytes": max(seen.swallowed, seen.while_probing),
+        "probe_swallowed_bytes": seen.while_probing,
+        "idle_but_for_the_probe": seen.swallowed <= seen.while_probing,
         "opposite_cut": seen.opposite_cut,
         "opposite_passed_bytes": seen.opposite.sent,
         "opposite_swallowed_bytes": seen.opposite.swallowed,
@@ -174,7 +177,7 @@ def of_power_cut(seen: PowerCutMeasured) -> Evidence:
         what = f"{seen.threads_moving} threads ran on during the cut"
     elif not seen.overwritten:
         what = "the canary was not overwritten before the cut"
-    elif seen.canary != "old":
+    elif seen.canary != FORGOTTEN:
         what = "the unsynced overwriting of the canary survived: the disk forgot nothing"
     elif seen.exit_code != SIGKILLED:
         what = f"the process ended with exit code {seen.exit_code}, not by the cut"

@@ -6,7 +6,7 @@ link i->j (connections that i opened), and downstream on j->i (answers to connec
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.evidence import NO_PROBE, CutMeasured, Probe, of_cut
@@ -19,6 +19,7 @@ from chaos.cluster.topology import Topology, inner_port, link_name
 KNOCK_WAIT_S = 0.1  # a node answers ApiVersions within a few ms
 SETTLE_WITHIN_S = 1.0
 SETTLED_AFTER_S = 0.02  # without a change
+FURTHER_LOOKS = 2  # a connection that breaks beside a probe can hide what became of it
 MEMORY = "cut "
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
 
@@ -28,8 +29,12 @@ Where = tuple[Link, Stream]  # a direction of the proxy of a link
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What was looked at before a heal, and in what order: `bare`, probes, `probed`."""
+    """What was looked at before a heal, and in what order: `bare`, probes, `probed`.
 
+    `first` is the `bare` of the first look, where more than one was needed.
+    """
+
+    first: Counters
     bare: Counters
     answered: Mapping[Link, int]  # bytes that came back to the probes that could be sent
     probed: Counters
@@ -61,7 +66,13 @@ class Links:
         cut = [link for link in links if link in self._cut]
         if not cut:
             return {}
-        seen = self._look(cut, pids)
+        bare = self._api.counters()
+        seen = self._look(cut, pids, bare)
+        for _ in range(FURTHER_LOOKS):
+            found = [of_cut(_measure(link, self._cut, seen, seen.probed)) for link in cut]
+            if all(evidence.bit for evidence in found):
+                break
+            seen = replace(self._look(cut, pids, seen.probed), first=bare)
         for link in cut:
             for proxied, stream in _paths(link):
                 self._guarded(proxied, stream, cut=False)
@@ -71,14 +82,13 @@ class Links:
             self._remember(link, None)
         return evidence
 
-    def _look(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> _Seen:
+    def _look(self, cut: Sequence[Link], pids: Mapping[NodeId, int], bare: Counters) -> _Seen:
         """Send probes while all is still cut, and see what the proxy makes of them."""
-        bare = self._api.counters()
         answered = self._knock(cut, pids)
         self._until(lambda now: self._counted(bare, now, answered))
         probed = self._until_settled(answered)
         stopped = self._api.swallowed()
-        return _Seen(bare=bare, answered=answered, probed=probed, stopped=stopped)
+        return _Seen(first=bare, bare=bare, answered=answered, probed=probed, stopped=stopped)
 
     def _remember(self, link: Link, counters: Counters | None) -> None:
         """The counters as they were when a link was cut; None when it is healed."""
@@ -206,6 +216,7 @@ def _measure(link: Link, cut: Mapping[Link, Counters], seen: _Seen, after: Count
     return CutMeasured(
         link=link,
         swallowed=_passed(link, began, after).swallowed,
+        while_probing=_passed(link, seen.first, seen.probed).swallowed,
         gaps=_stops(link, seen, wanted=False),
         probe=_probe(link, seen),
         opposite_cut=back in cut,

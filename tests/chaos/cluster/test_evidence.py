@@ -26,6 +26,7 @@ REQUESTS, ANSWERS = "requests", "answers"
 ONE_WAY = CutMeasured(
     link=Link(NodeId(1), NodeId(2)),
     swallowed=500,
+    while_probing=45,
     gaps=(),
     probe=SWALLOWED,
     opposite_cut=False,
@@ -59,7 +60,7 @@ def test_a_cut_bit(seen: CutMeasured) -> None:
 
 
 def test_an_idle_link_is_told_by_the_probe() -> None:
-    evidence = of_cut(replace(ONE_WAY, swallowed=SIZE))
+    evidence = of_cut(replace(ONE_WAY, swallowed=45))
     assert evidence.bit
     assert evidence.facts["idle_but_for_the_probe"] is True
 
@@ -68,7 +69,7 @@ def test_counters_that_lost_a_connection_do_not_unmake_a_cut() -> None:
     """What the heal closed at a bad moment may be counted as passed on, and never as taken in."""
     evidence = of_cut(replace(ONE_WAY, swallowed=-4000))
     assert evidence.bit
-    assert evidence.facts["swallowed_bytes"] == SIZE
+    assert evidence.facts["swallowed_bytes"] == 45
 
 
 def test_a_connection_that_broke_the_other_way_does_not_unmake_a_cut() -> None:
@@ -81,6 +82,8 @@ def test_other_connections_that_close_beside_the_probes_are_no_evidence() -> Non
     assert of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=busy))).bit
     leaky = Passage(SIZE + 70_000, SIZE + 70_000)
     assert not of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=leaky))).bit
+    assert of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=leaky))).bit
+    assert not of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=busy))).bit
 
 
 def test_without_probes_traffic_must_tell() -> None:
