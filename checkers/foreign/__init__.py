@@ -113,7 +113,7 @@ def _policies(
 
 
 def _speaks_elle(pairs: list[Pair], acts: list[Act]) -> bool:
-    """Elle's `[:r :x nil]` saw what was there before all writes; Knossos' `[:read :x nil]` nothing."""
+    """Elle's `[:r :x nil]` saw what was there at first, Knossos' `[:read :x nil]` nothing."""
     for one, act in zip(pairs, acts, strict=True):
         if act is Act.TXN and isinstance(one.invoke.value, tuple):
             for item in one.invoke.value:

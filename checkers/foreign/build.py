@@ -1,21 +1,19 @@
 """From paired lines to `Calls`: what each operation did, to which key, in codes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.foreign.entries import Entry
 from checkers.foreign.errors import MalformedError, excerpt
-from checkers.foreign.operations import Act, Guess, MicroOperation, micro_operations
+from checkers.foreign.operations import Act, Guess, MicroOperation
 from checkers.foreign.pairs import Pair
 from checkers.foreign.policies import CasFailures, NilReads, Policies
-from checkers.foreign.values import ABSENT, Value, plain, render
+from checkers.foreign.told import Told, is_same, require_same, tell, transaction
+from checkers.foreign.values import ABSENT, EdnSet, Value, plain, render
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
-from checkers.history.events import EventType
 
-_OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.INFO: Outcome.INFO}
 _STEPS = {Act.WRITE: Step.WRITE, Act.APPEND: Step.APPEND}
 
 
@@ -43,18 +41,6 @@ class _StepRow:
     expected: int = NIL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What the lines of one operation say, its key apart from its values."""
-
-    pair: Pair
-    act: Act
-    outcome: Outcome
-    key: Value
-    given: Value
-    result: Value  # ABSENT where the completion says nothing, or is none
-
-
 @dataclass(slots=True)
 class _Builder:
     guess: Guess
@@ -64,11 +50,11 @@ class _Builder:
     values: _Codes = field(default_factory=_Codes)
     rows: list[_StepRow] = field(default_factory=list)
 
-    def add(self, told: _Told) -> Outcome:
+    def add(self, told: Told) -> Outcome:
         """Append the steps of one operation; its outcome, which a policy may change."""
         match told.act:
             case Act.TXN:
-                self.rows += [self._micro(told, step) for step in _transaction(told)]
+                self.rows += [self._micro(told, step) for step in transaction(told)]
             case Act.READ:
                 value = self._read(told, told.result)
                 self.rows.append(_StepRow(Step.READ, self._key(told.key), value))
@@ -82,61 +68,66 @@ class _Builder:
     def initial(self) -> int:
         value = self.policies.initial
         if not self.texts:
-            return self._code(value)
-        return self._code("" if value is None else plain(value))
+            return self._code(value, 0)
+        return self._code("" if value is None else plain(value), 0)
 
     def _key(self, key: Value) -> int:
         return self.keys.of(key, plain(key))
 
-    def _code(self, value: Value) -> int:
+    def _code(self, value: Value, line: int) -> int:
         if value is None:
             return NIL
+        if isinstance(value, tuple | dict | EdnSet):
+            # What a set, a bank or a versioned register returns is judged by other rules.
+            expected = "a number, string, keyword or nil to be the value of a register"
+            raise MalformedError(line, expected, excerpt(render(value)))
         return self.values.of(value, plain(value) if self.texts else None)
 
-    def _read(self, told: _Told, value: Value) -> int:
-        if told.outcome is not Outcome.OK:
+    def _read(self, told: Told, value: Value) -> int:
+        complete = told.pair.complete
+        if complete is None or told.outcome is not Outcome.OK:
             return ANY
         if value is ABSENT:
-            assert told.pair.complete is not None
-            raise MalformedError(told.pair.complete.line, "the value that was read", "none")
+            raise MalformedError(complete.line, "the value that was read", "none")
         if value is not None:
-            return self._code(value)
+            return self._code(value, complete.line)
         if self.policies.nil_reads is NilReads.ANY:
             return ANY
         return self.initial() if self.texts else NIL
 
-    def _written(self, told: _Told) -> int:
+    def _written(self, told: Told) -> int:
         if told.given is ABSENT:
             raise MalformedError(told.pair.invoke.line, f"a value to {told.act.value}", "none")
-        if told.act is Act.APPEND and not isinstance(told.given, str):
-            raise MalformedError(
-                told.pair.invoke.line, "a string to append", excerpt(render(told.given))
-            )
-        _require_same(told, told.given)
-        return self._code(told.given)
+        if told.act is Act.APPEND and told.given is None:
+            raise MalformedError(told.pair.invoke.line, "a string to append", "nil")
+        require_same(told)
+        return self._code(told.given, told.pair.invoke.line)
 
-    def _compare_and_set(self, told: _Told) -> Outcome:
+    def _compare_and_set(self, told: Told) -> Outcome:
         if not isinstance(told.given, tuple) or len(told.given) != 2:
             found = "no value" if told.given is ABSENT else excerpt(render(told.given))
             raise MalformedError(told.pair.invoke.line, "a cas of [old new]", found)
-        _require_same(told, told.given)
+        require_same(told)
         old, new = told.given
-        failed = told.outcome is Outcome.FAIL and _is_same(told)
+        failed = told.outcome is Outcome.FAIL and is_same(told)
         observed = failed and self.policies.cas_failures is CasFailures.OBSERVED
         kind = Step.CAS_FAILED if observed else Step.CAS
-        self.rows.append(_StepRow(kind, self._key(told.key), self._code(new), self._code(old)))
+        line = told.pair.invoke.line
+        codes = self._code(new, line), self._code(old, line)
+        self.rows.append(_StepRow(kind, self._key(told.key), *codes))
         return Outcome.OK if observed else told.outcome
 
-    def _micro(self, told: _Told, step: MicroOperation) -> _StepRow:
+    def _micro(self, told: Told, step: MicroOperation) -> _StepRow:
         if step.act is Act.WRITE:
-            return _StepRow(Step.WRITE, self._key(step.key), self._code(step.value))
+            written = self._code(step.value, told.pair.invoke.line)
+            return _StepRow(Step.WRITE, self._key(step.key), written)
         return _StepRow(Step.READ, self._key(step.key), self._read(told, step.value))
 
 
 def build(pairs: Sequence[Pair], acts: Sequence[Act], guess: Guess, policies: Policies) -> Calls:
     """Raises MalformedError where a line lacks what its operation needs."""
-    told = [_tell(pair, act, guess) for pair, act in zip(pairs, acts, strict=True)]
-    builder = _Builder(guess=guess, policies=policies, texts=_has_texts(told, guess.model))
+    told = [tell(pair, act, guess) for pair, act in zip(pairs, acts, strict=True)]
+    builder = _Builder(guess=guess, policies=policies, texts=_are_texts(told, guess.model))
     initial = builder.initial()
     outcome = np.empty(len(pairs), np.int8)
     step_from = np.zeros(len(pairs) + 1, np.int32)
@@ -166,72 +157,22 @@ def _int32(numbers: list[int]) -> NDArray[np.int32]:
     return np.array(numbers, np.int32)
 
 
-def _has_texts(told: Sequence[_Told], model: Model) -> bool:
+def _are_texts(told: Sequence[Told], model: Model) -> bool:
     """A map of strings begins with empty ones, and an append makes longer ones of them."""
-    return model is Model.KV and all(
-        value is None or value is ABSENT or isinstance(value, str)
-        for one in told
-        for value in (one.given, one.result)
-    )
+    if model is not Model.KV:
+        return False
+    other = next((value for one in told for value in _values(one) if not _is_text(value[1])), None)
+    if other is not None and any(one.act is Act.APPEND for one in told):
+        raise MalformedError(other[0], "strings, as some are appended", excerpt(render(other[1])))
+    return other is None
 
 
-def _tell(pair: Pair, act: Act, guess: Guess) -> _Told:
-    complete = pair.complete
-    outcome = Outcome.INFO if complete is None else _OUTCOMES[complete.type]
-    key, given = pair.invoke.key, pair.invoke.value
-    result = complete.value if complete is not None else ABSENT
-    if guess.paired:
-        assert isinstance(given, tuple)
-        key, given = given
-        result = _without_key(complete, key, result)
-    elif (
-        complete is not None and complete.key is not ABSENT and render(complete.key) != render(key)
-    ):
-        raise MalformedError(
-            complete.line, f"the key {plain(key)} of line {pair.invoke.line}", plain(complete.key)
-        )
-    return _Told(pair=pair, act=act, outcome=outcome, key=key, given=given, result=result)
+def _values(told: Told) -> Iterator[tuple[int, Value]]:
+    """With their lines; what comes with a fail or info is no value of the map."""
+    yield told.pair.invoke.line, told.given
+    if told.pair.complete is not None and told.outcome is Outcome.OK:
+        yield told.pair.complete.line, told.result
 
 
-def _without_key(complete: Entry | None, key: Value, value: Value) -> Value:
-    """The value in `[key value]`. What crashed or failed may carry anything, an error mostly."""
-    if isinstance(value, tuple) and len(value) == 2 and render(value[0]) == render(key):
-        return value[1]
-    if complete is None or complete.type is not EventType.OK or value in (ABSENT, None):
-        return ABSENT
-    raise MalformedError(complete.line, f"a value of [{plain(key)} ...]", excerpt(render(value)))
-
-
-def _transaction(told: _Told) -> list[MicroOperation]:
-    """The steps, as completed where they were: that is where the reads are."""
-    asked = micro_operations(told.pair.invoke)
-    complete = told.pair.complete
-    if told.outcome is not Outcome.OK or complete is None:
-        return asked
-    done = micro_operations(complete)
-    for before, after in zip(asked, done, strict=False):
-        written = before.act is Act.WRITE and render(before.value) != render(after.value)
-        if before.act is not after.act or render(before.key) != render(after.key) or written:
-            break
-    else:
-        if len(asked) == len(done):
-            return done
-    raise MalformedError(
-        complete.line,
-        f"the transaction of line {told.pair.invoke.line}, with its reads filled in",
-        excerpt(render(complete.value)),
-    )
-
-
-def _is_same(told: _Told) -> bool:
-    return told.result in (ABSENT, None) or render(told.result) == render(told.given)
-
-
-def _require_same(told: _Told, given: Value) -> None:
-    complete = told.pair.complete
-    if complete is not None and told.outcome is Outcome.OK and not _is_same(told):
-        raise MalformedError(
-            complete.line,
-            f"the value {render(given)} that line {told.pair.invoke.line} invoked",
-            excerpt(render(told.result)),
-        )
+def _is_text(value: Value) -> bool:
+    return value is None or value is ABSENT or isinstance(value, str)
