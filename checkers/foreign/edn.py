@@ -93,9 +93,9 @@ def forms(text: str, *, unwrap: bool) -> Iterator[tuple[int, Value]]:
         elif kind == _STRING:
             value = _string(token[_STRING], text, start)
         elif kind == _BEGIN:
-            if first and token[_BEGIN] in "[(" and _DISCARD not in top.awaited:
+            outermost = first and len(stack) == 1 and _DISCARD not in top.awaited
+            if outermost and token[_BEGIN] in "[(":
                 yielded_at = 2
-            first = first and _DISCARD in top.awaited
             top = _Open(begin=token[_BEGIN], at=start)
             stack.append(top)
             if len(stack) > DEEPEST:
@@ -118,8 +118,8 @@ def forms(text: str, *, unwrap: bool) -> Iterator[tuple[int, Value]]:
             continue
         if top.awaited and not top.wants_next():
             continue
-        first = False
         if len(stack) == yielded_at:
+            first = False
             line += text.count("\n", counted, start)
             counted = start
             yield line, value

@@ -1,0 +1,87 @@
+"""Small files in every format that `checkers.foreign` reads."""
+
+JEPSEN = """; a history of Jepsen
+{:type :invoke, :f :write, :value 1, :process 0, :time 10, :index 0}
+#jepsen.history.Op{:type :invoke, :f :read, :value nil, :process 1, :time 11, :index 1}
+{:type :ok, :f :write, :value 1, :process 0}
+{:type :info, :f :start, :process :nemesis, :value "cut off n1"}
+{:type :invoke, :f :cas, :value [1 2], :process 0}
+{:type :ok, :f :read, :value 1, :process 1}
+{:type :fail, :f :cas, :value [1 2], :process 0, :error [:precondition "no"]}
+{:type :invoke, :f :write, :value 3, :process 2}
+{:type :invoke, :f :cas, :value [1 4], :process 1}
+{:type :ok, :f :cas, :value [1 4], :process 1}
+{:type :info, :f :write, :value 3, :process 2, :error :timeout}
+{:type :invoke, :f :read, :value nil, :process 3}
+"""
+
+JSON_LINES = """\
+{"type": "invoke", "f": "write", "value": 1, "process": 0, "time": 10}
+{"type": "invoke", "f": "read", "value": null, "process": 1}
+{"type": "ok", "f": "write", "value": 1, "process": 0}
+{"type": "info", "f": "start", "process": "nemesis", "value": "cut off n1"}
+{"type": "invoke", "f": "cas", "value": [1, 2], "process": 0}
+{"type": "ok", "f": "read", "value": 1, "process": 1}
+{"type": "fail", "f": "cas", "value": [1, 2], "process": 0}
+{"type": "invoke", "f": "write", "value": 3, "process": 2}
+{"type": "invoke", "f": "cas", "value": [1, 4], "process": 1}
+{"type": "ok", "f": "cas", "value": [1, 4], "process": 1}
+{"type": "info", "f": "write", "value": 3, "process": 2}
+{"type": "invoke", "f": "read", "process": 3}
+"""
+
+ETCD = (
+    "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+    "INFO  jepsen.util - 0\t:ok\t:read\tnil\n"
+    "INFO  jepsen.util - :nemesis\t:info\t:start\tnil\n"
+    "INFO  jepsen.util - 0   :invoke :write  1\n"
+    "INFO  jepsen.util - 0   :ok     :write  1\n"
+    "INFO  jepsen.util - 1\t:invoke\t:write\t2\n"
+    "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 3]\n"
+    "INFO  jepsen.util - 0\t:fail\t:cas\t[1 3]\n"
+    "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+    "INFO  jepsen.util - 0\t:fail\t:read\t:timed-out\n"
+    "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\n"
+    "INFO  jepsen.util - 0\t:fail\t:cas\t:timed-out\n"
+    "INFO  jepsen.util - 1\t:info\t:write\t:timed-out\n"
+)
+
+KV = """\
+{:process 0, :type :invoke, :f :append, :key "3", :value "x 0 0 y"}
+{:process 1, :type :invoke, :f :get, :key "3", :value nil}
+{:process 0, :type :ok, :f :append, :key "3", :value "x 0 0 y"}
+{:process 1, :type :ok, :f :get, :key "3", :value "x 0 0 y"}
+{:process 0, :type :invoke, :f :put, :key "4", :value "a"}
+{:process 0, :type :ok, :f :put, :key "4", :value "a"}
+{:process 1, :type :invoke, :f :get, :key "5", :value nil}
+{:process 1, :type :ok, :f :get, :key "5", :value ""}
+"""
+
+MULTI = """\
+[{:type :invoke, :f :txn, :value [[:w :x 1] [:r :y nil]], :process 0}
+ {:type :invoke, :f :txn, :value [[:r :x nil] [:w :y 2]], :process 1}
+ {:type :ok, :f :txn, :value [[:w :x 1] [:r :y nil]], :process 0}
+ {:type :fail, :f :txn, :value [[:r :x nil] [:w :y 2]], :process 1}
+ {:type :invoke, :f :txn, :value [[:w :x 5]], :process 1}
+ {:type :info, :f :txn, :value [[:w :x 5]], :process 1, :error :timeout}]
+"""
+
+EVENTS = """\
+{"type":"note","t":1,"text":"begun"}
+{"type":"invoke","i":0,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main"}
+{"type":"invoke","i":1,"p":4,"f":"read","k":"r-1","v":null,"t":123,"n":1,"ph":"main"}
+{"type":"ok","i":2,"p":3,"v":42,"t":456,"e":null}
+{"type":"fault","id":1,"stage":"start","t":400}
+{"type":"ok","i":3,"p":4,"v":null,"t":457,"e":null}
+{"type":"invoke","i":4,"p":3,"f":"read","k":"r-2","v":null,"t":458,"n":1,"ph":"main"}
+{"type":"ok","i":5,"p":3,"v":null,"t":459,"e":null}
+"""
+
+ALL = {
+    "jepsen.edn": JEPSEN,
+    "history.jsonl": JSON_LINES,
+    "etcd.log": ETCD,
+    "kv.txt": KV,
+    "multi.edn": MULTI,
+    "events.jsonl": EVENTS,
+}
