@@ -2,6 +2,9 @@
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence), 254 bad arguments,
 255 our own failure. The only module of `chaos` that may know `spark_reports`.
+
+What a command needs is imported when it is asked for: `--help` is quick, and the moment in which
+Python itself answers Ctrl-C is short.
 """
 
 import argparse
@@ -13,17 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from chaos.commands.check import check, find_runs
 from chaos.commands.errors import OperatorError, UsageError
-from chaos.commands.machine import doctor, list_scenarios, setup
-from chaos.commands.play import DEFAULT_NAME, down, heal, inject_fault, up
-from chaos.commands.run import RunArguments, run
 from chaos.nemesis.named import FAULTS
-from chaos.recorder import RecordingError
 from chaos.runtimes import RUNTIMES, TARGETS
-from chaos.seal import UnsealableError
-from chaos.setup.needs import SetupError
-from checkers.history.store import UnreadableRunError
 
 WRONG_USAGE = 254
 OWN_FAILURE = 255
@@ -41,13 +36,7 @@ exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or 
             little happened), 254 bad arguments, 255 the harness itself failed or was interrupted
 """
 
-_EXPECTED = (
-    OperatorError,
-    RecordingError,
-    SetupError,
-    UnreadableRunError,
-    UnsealableError,
-)
+_PLAYGROUND = "play"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,15 +48,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         _complain(str(error))
         return WRONG_USAGE
-    except _EXPECTED as error:
-        _complain(str(error))
     except KeyboardInterrupt:
         _complain("interrupted")
     except Exception as error:  # noqa: BLE001 - operators get a sentence; --traceback shows the rest
-        _complain(f"{type(error).__name__}: {error}\n  try: kraft-chaos --traceback ...")
+        if isinstance(error, _expected()):
+            _complain(str(error))
+        else:
+            _complain(f"{type(error).__name__}: {error}\n  try: kraft-chaos --traceback ...")
         if arguments.traceback:
             traceback.print_exc()
     return OWN_FAILURE
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """Errors whose messages are made for operators."""
+    from chaos.cluster.docker.errors import ClusterError
+    from chaos.recorder import RecordingError
+    from chaos.seal import UnsealableError
+    from chaos.setup.needs import SetupError
+    from checkers.history.store import UnreadableRunError
+
+    return (
+        ClusterError,
+        OperatorError,
+        RecordingError,
+        SetupError,
+        UnreadableRunError,
+        UnsealableError,
+    )
 
 
 def _complain(text: str) -> None:
@@ -130,12 +138,12 @@ def _add_run(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 def _add_play(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = commands.add_parser("up", help="bring up a cluster to play with")
-    command.add_argument("name", nargs="?", type=_name, default=DEFAULT_NAME, metavar="NAME")
+    command.add_argument("name", nargs="?", type=_name, default=_PLAYGROUND, metavar="NAME")
     _add_nodes(command)
     _add_out(command)
     _add_where(command)
     command = commands.add_parser("down", help="remove a cluster that is up")
-    command.add_argument("name", nargs="?", type=_name, default=DEFAULT_NAME, metavar="NAME")
+    command.add_argument("name", nargs="?", type=_name, default=_PLAYGROUND, metavar="NAME")
     _add_out(command)
     _add_runtime(command)
     command = commands.add_parser(
@@ -159,7 +167,7 @@ def _add_reading(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of"
     )
     command.add_argument(
-        "--out", type=Path, default=Path("runs/report"), help="default runs/report"
+        "--out", type=Path, default=Path("runs/report.html"), help="default runs/report.html"
     )
     command.add_argument("--master", help="a Spark cluster (default: this machine)")
 
@@ -173,7 +181,7 @@ def _add_out(command: argparse.ArgumentParser) -> None:
 
 
 def _add_name(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--name", type=_name, default=DEFAULT_NAME, help=f"default {DEFAULT_NAME}")
+    command.add_argument("--name", type=_name, default=_PLAYGROUND, help=f"default {_PLAYGROUND}")
     _add_out(command)
     _add_runtime(command)
 
@@ -189,15 +197,13 @@ def _add_runtime(command: argparse.ArgumentParser) -> None:
 
 def _dispatch(arguments: argparse.Namespace) -> int:
     match arguments.command:
-        case "doctor":
-            return doctor()
-        case "setup":
-            return setup()
-        case "list":
-            return list_scenarios(as_json=arguments.json)
+        case "doctor" | "setup" | "list":
+            return _machine(arguments)
         case "run":
-            return run(_run_arguments(arguments))
+            return _run(arguments)
         case "check":
+            from chaos.commands.check import check
+
             return check(arguments.runs, as_json=arguments.json)
         case "report":
             return _report(arguments)
@@ -205,48 +211,69 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _play(arguments)
 
 
-def _run_arguments(arguments: argparse.Namespace) -> RunArguments:
-    return RunArguments(
-        scenario=arguments.scenario,
-        seed=arguments.seed,
-        nodes=arguments.nodes,
-        duration_s=arguments.duration,
-        concurrency=arguments.concurrency,
-        rate=arguments.rate,
-        out=arguments.out,
-        keep=arguments.keep,
-        as_json=arguments.json,
-        target=arguments.target,
-        runtime=arguments.runtime,
+def _machine(arguments: argparse.Namespace) -> int:
+    from chaos.commands import machine
+
+    match arguments.command:
+        case "doctor":
+            return machine.doctor()
+        case "setup":
+            return machine.setup()
+        case _:
+            return machine.list_scenarios(as_json=arguments.json)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from chaos.commands.run import RunArguments, run
+
+    return run(
+        RunArguments(
+            scenario=arguments.scenario,
+            seed=arguments.seed,
+            nodes=arguments.nodes,
+            duration_s=arguments.duration,
+            concurrency=arguments.concurrency,
+            rate=arguments.rate,
+            out=arguments.out,
+            keep=arguments.keep,
+            as_json=arguments.json,
+            target=arguments.target,
+            runtime=arguments.runtime,
+        )
     )
 
 
 def _play(arguments: argparse.Namespace) -> int:
-    name, runtime = arguments.name, arguments.runtime
+    from chaos.commands import play
+
+    ground = play.Ground(name=arguments.name, runtime=arguments.runtime, out=arguments.out)
     match arguments.command:
         case "up":
-            return up(
-                name,
-                nodes=arguments.nodes,
-                target=arguments.target,
-                runtime=runtime,
-                out=arguments.out,
-            )
+            return play.up(ground, nodes=arguments.nodes, target=arguments.target)
         case "down":
-            return down(name, runtime=runtime, out=arguments.out)
+            return play.down(ground)
         case "inject":
-            return inject_fault(
-                name, arguments.fault, node=arguments.node, runtime=runtime, out=arguments.out
-            )
-        case "heal":
-            return heal(name, runtime=runtime, out=arguments.out)
-    raise AssertionError(arguments.command)
+            return play.inject_fault(ground, arguments.fault, node=arguments.node)
+        case _:
+            return play.heal(ground)
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from spark_reports.report import build
+    from chaos.commands.check import find_runs
+    from chaos.progress import ConsoleProgress
 
-    page = build(find_runs(arguments.runs), arguments.out, master=arguments.master)
+    try:
+        from spark_reports.java import JavaNotFoundError
+        from spark_reports.report import NothingToReportError, build
+    except ImportError as error:
+        raise OperatorError(
+            f"reports of many runs need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
+        ) from error
+    runs, progress = find_runs(arguments.runs), ConsoleProgress()
+    try:
+        page = build(runs, arguments.out, master=arguments.master, progress=progress.tell)
+    except (JavaNotFoundError, NothingToReportError) as error:
+        raise OperatorError(str(error)) from error
     sys.stdout.write(f"page: {page}\n")
     return 0
 

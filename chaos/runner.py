@@ -53,6 +53,7 @@ class RunPlan:
     target: str = "node"
     runtime: str = "docker"
     keep: bool = False
+    cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
     command: str = ""
 
 
@@ -224,7 +225,7 @@ class Runner:
 
     async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:
-            self._progress.tell(f"kept: kraft-chaos down {self._directory.name}")
+            self._progress.tell(f"kept: kraft-chaos down {self._plan.cluster_name}")
             return
         with self._timed("destroy", "removing the cluster"):
             await self._bounded("destroy", self._cluster.destroy(), _DESTROY_S)

@@ -21,6 +21,9 @@ class Runtime(Protocol):
     def attach(self, run_id: str) -> Cluster:
         """A cluster that is up. Raises what the runtime says when there is none of that name."""
 
+    def let_go(self, cluster: Cluster) -> None:
+        """Close what this process holds of a cluster that stays up."""
+
     def why_lacking(self, cluster: Cluster) -> str:
         """Why a cluster of this runtime cannot do all that others of it can; "" if it can."""
 
@@ -39,6 +42,12 @@ class DockerRuntime:
         from chaos.cluster.docker.cluster import DockerCluster
 
         return DockerCluster.attach(run_id)
+
+    def let_go(self, cluster: Cluster) -> None:
+        from chaos.cluster.docker.cluster import DockerCluster
+
+        if isinstance(cluster, DockerCluster):
+            cluster.let_go()
 
     def why_lacking(self, cluster: Cluster) -> str:
         from chaos.cluster.docker.cluster import DockerCluster

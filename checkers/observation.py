@@ -17,7 +17,8 @@ def record_complete(run: Run) -> CheckResult:
     """
     problems = [f"cut: {note}" for note in run.truncated]
     if not run.info.finished:
-        problems.insert(0, "the run broke off before its end")
+        why = f": {run.info.trouble}" if run.info.trouble else ""
+        problems.insert(0, f"the run broke off before its end{why}")
     if problems:
         return CheckResult(
             check="record-complete",

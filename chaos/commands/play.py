@@ -8,9 +8,9 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,27 +18,53 @@ from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
 from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.apply import Hit, cure, inject, resolve
-from chaos.nemesis.faults import Fault, lacking, need_of
+from chaos.nemesis.faults import Fault, Partition, PowerOff, lacking, need_of
 from chaos.nemesis.named import FAULTS, aimed_at
 from chaos.probes import NoLeaderError, QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 
-DEFAULT_NAME = "play"
 _LEADER_WITHIN_S = 15.0
 
 Found = TypeVar("Found")
 
 
-def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Which cluster is played with, and where it is kept what was injected into it."""
+
+    name: str
+    runtime: str
+    out: Path
+
+    @property
+    def directory(self) -> Path:
+        return self.out / self.name
+
+    @contextmanager
+    def attached(self) -> Iterator[Cluster]:
+        """The cluster, while it is needed; it stays up."""
+        runtime = RUNTIMES[self.runtime]
+        cluster = runtime.attach(self.name)
+        try:
+            yield cluster
+        finally:
+            runtime.let_go(cluster)
+
+
+def up(ground: Ground, *, nodes: int, target: str) -> int:
     """Bring a cluster up and leave it; says how to reach it."""
+    name = ground.name
     progress = ConsoleProgress()
-    cluster = RUNTIMES[runtime].new(
-        run_id=name, nodes=nodes, target=target, keep=True, directory=out / name
+    cluster = RUNTIMES[ground.runtime].new(
+        run_id=name, nodes=nodes, target=target, keep=True, directory=ground.directory
     )
-    asyncio.run(_up(cluster, progress))
-    progress.end()
-    entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    try:
+        asyncio.run(_up(cluster, progress))
+        entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    finally:
+        progress.end()
+        RUNTIMES[ground.runtime].let_go(cluster)
     bootstrap = ",".join(f"{entry.host}:{entry.port}" for entry in entries)
     sys.stdout.write(
         f"cluster {name} is up: {cluster.version}, {len(entries)} controllers\n"
@@ -51,51 +77,52 @@ def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
     return 0
 
 
-def down(name: str, *, runtime: str, out: Path) -> int:
+def down(ground: Ground) -> int:
     """Remove a cluster that is up, and what was injected into it."""
     progress = ConsoleProgress()
-    asyncio.run(RUNTIMES[runtime].attach(name).destroy())
-    _forget(out / name)
-    progress.tell(f"cluster {name} is gone")
+    with ground.attached() as cluster:
+        asyncio.run(cluster.destroy())
+    _forget(ground.directory)
+    progress.tell(f"cluster {ground.name} is gone")
     return 0
 
 
-def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: Path) -> int:
+def inject_fault(ground: Ground, fault: str, *, node: int | None) -> int:
     """Let a fault begin on a cluster that is up; it lasts until `heal`."""
     chosen = FAULTS[fault] if node is None else aimed_at(FAULTS[fault], NodeId(node))
-    cluster = RUNTIMES[runtime].attach(name)
-    _require(cluster, chosen, node, RUNTIMES[runtime].why_lacking(cluster))
-    hit = asyncio.run(_inject(cluster, chosen))
-    _remember(out / name, fault, hit)
+    with ground.attached() as cluster:
+        _require(cluster, chosen, node, RUNTIMES[ground.runtime].why_lacking(cluster))
+        hit = asyncio.run(_inject(cluster, chosen))
+    _remember(ground.directory, fault, hit)
     where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
     sys.stdout.write(f"{chosen.kind}: {'links' if hit.links else 'node'} {where}\n")
-    if not hit.evidence:
-        sys.stdout.write("  what it swallowed is known when it is healed\n")
-    for of_node, evidence in hit.evidence.items():
-        sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
-    sys.stdout.write(f"  cure: kraft-chaos heal --name {name}\n")
+    if isinstance(chosen, Partition | PowerOff):
+        sys.stdout.write("  whether it bit is known when it is healed\n")
+    else:
+        for of_node, evidence in hit.evidence.items():
+            sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
+    sys.stdout.write(f"  cure: kraft-chaos heal --name {ground.name}\n")
     return 0
 
 
-def heal(name: str, *, runtime: str, out: Path) -> int:
+def heal(ground: Ground) -> int:
     """Cure everything that was injected, the newest first. 3 if something did not bite."""
-    hits = _remembered(out / name)
+    hits = _remembered(ground.directory)
     if not hits:
-        sys.stdout.write(f"nothing is injected into {name}\n")
+        sys.stdout.write(f"nothing is injected into {ground.name}\n")
         return 0
-    cluster = RUNTIMES[runtime].attach(name)
-    found = asyncio.run(_heal(cluster, list(reversed(hits))))
-    _forget(out / name)
+    with ground.attached() as cluster:
+        found = asyncio.run(_heal(cluster, list(reversed(hits))))
+    _forget(ground.directory)
     for hit, evidence in found:
         sys.stdout.write(f"{hit.fault.kind} healed: {_said(evidence)}\n")
+        for fact, value in sorted(evidence.facts.items()):
+            sys.stdout.write(f"  {fact}: {value}\n")
     return 0 if all(evidence.bit for _, evidence in found) else 3
 
 
 def _said(evidence: Evidence) -> str:
-    facts = ", ".join(f"{name} {value}" for name, value in sorted(evidence.facts.items()))
-    return f"{'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}" + (
-        f" ({facts})" if facts else ""
-    )
+    return f"{'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}"
 
 
 async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:

@@ -1,6 +1,7 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
 import asyncio
+import os
 import random
 import sys
 from contextlib import suppress
@@ -45,6 +46,8 @@ def run(arguments: RunArguments) -> int:
     scenario = scenario_of(arguments.scenario)
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
+    clock = MachineClock()
+    directory = new_run_directory(arguments.out, scenario.name, seed, clock.wall_ns())
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
@@ -54,10 +57,9 @@ def run(arguments: RunArguments) -> int:
         target=arguments.target,
         runtime=arguments.runtime,
         keep=arguments.keep,
+        cluster_name=f"{directory.name}-{os.getpid():x}",
         command=_again(arguments, scenario, seed, duration_s),
     )
-    clock = MachineClock()
-    directory = new_run_directory(arguments.out, scenario.name, seed, clock.wall_ns())
     progress = ConsoleProgress()
     progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
     progress.tell(f"  into {directory}")
@@ -88,7 +90,7 @@ async def _run(
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cluster = RUNTIMES[plan.runtime].new(
-            run_id=directory.name,
+            run_id=plan.cluster_name,
             nodes=plan.nodes,
             target=plan.target,
             keep=plan.keep,
@@ -103,7 +105,11 @@ async def _run(
             progress=progress,
             interrupt=interrupt,
         )
-        return await runner.run()
+        try:
+            return await runner.run()
+        finally:
+            if plan.keep:
+                RUNTIMES[plan.runtime].let_go(cluster)
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:

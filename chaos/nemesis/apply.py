@@ -13,6 +13,7 @@ from chaos.cluster.interface import (
     Killable,
     Link,
     NodeId,
+    NodeStatus,
     Pausable,
     PowerCuttable,
 )
@@ -56,15 +57,21 @@ async def resolve(
             return (await probe.leader(LEADER_WITHIN_S),)
         case Follower():
             leader = await probe.leader(LEADER_WITHIN_S)
-            return (rng.choice([node for node in nodes if node != leader]),)
+            return (rng.choice([node for node in await _running(cluster) if node != leader]),)
         case AllVoters():
             return nodes
         case RandomNode():
-            return (rng.choice(nodes),)
+            return (rng.choice(await _running(cluster)),)
         case OneNode(node):
             return (node,)
         case _:
             assert_never(target)
+
+
+async def _running(cluster: Cluster) -> list[NodeId]:
+    """Who is off or paused already cannot be hit a second time."""
+    statuses = [(node, await cluster.status(node)) for node in sorted(cluster.nodes)]
+    return [node for node, status in statuses if status is NodeStatus.RUNNING]
 
 
 def links_of(fault: Fault, nodes: tuple[NodeId, ...], cluster: Cluster) -> tuple[Link, ...]:

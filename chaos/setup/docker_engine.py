@@ -1,6 +1,7 @@
 """The Docker engine: found, or installed and started where root may (`fault-injection` 8)."""
 
 import os
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -24,12 +25,24 @@ WITHOUT = "checking and reporting runs that are already there (check, report)"
 
 def connect(timeout_s: int = 60) -> docker.DockerClient:
     """The engine's client, DOCKER_HOST respected; DockerException when none answers."""
+    _knock_at_socket(os.environ.get("DOCKER_HOST") or f"unix://{SOCKET}")
     client = docker.from_env(timeout=timeout_s)
     try:
         client.ping()
-    except requests.RequestException as error:
+    except (requests.RequestException, DockerException) as error:
+        client.close()
         raise DockerException(str(error)) from error
     return client
+
+
+def _knock_at_socket(host: str) -> None:
+    """The library leaves a socket open that it could not connect: look first."""
+    if host.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as knock:
+            try:
+                knock.connect(host.removeprefix("unix://"))
+            except OSError as error:
+                raise DockerException(f"{host}: {error.strerror}") from error
 
 
 def require() -> docker.DockerClient:
@@ -155,3 +168,5 @@ def _wait(process: "subprocess.Popen[bytes] | None") -> None:
             )
         time.sleep(0.1)  # between two questions to the engine
         why = why_unreachable()
+    if process is not None:
+        process.returncode = 0  # it outlives us: nobody will wait for it, and none need warn of it

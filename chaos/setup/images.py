@@ -22,6 +22,7 @@ TOXIPROXY_VERSION = "2.12.0"
 TOXIPROXY = f"kraft-chaos/toxiproxy:{TOXIPROXY_VERSION}"
 AGENT_REPOSITORY = "kraft-chaos/agent"
 NODE_REPOSITORY = "kraft-chaos/node"
+NODE_LATEST = f"{NODE_REPOSITORY}:latest"  # for the compose file; runs name their image exactly
 MEND = "kraft-chaos setup"
 
 

@@ -39,6 +39,7 @@ def _images(client: docker.DockerClient, progress: Progress) -> None:
             if images.image_id(client, recipe.name) is None:
                 progress(f"building {recipe.name}")
                 images.build(client, recipe)
+        client.images.get(node_image.recipe(client).name).tag(images.NODE_LATEST)
         proxy.result()
 
 

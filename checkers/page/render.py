@@ -1,6 +1,7 @@
 """The page put together, the most important thing first."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,7 +88,7 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         ("lasted", units.duration(end_ns)),
         ("operations", f"{run.tables['ops'].num_rows:,}"),
         ("faults", f"{run.tables['faults'].num_rows:,}"),
-        ("started", info.started_utc.replace("T", " ")),
+        ("started", _started(info.started_utc)),
     ]
     if parameters:
         facts.append(("parameters", ", ".join(parameters)))
@@ -100,6 +101,14 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         tag("dl", tag("div", tag("dt", "run it again"), tag("dd", again))) if again else None,
         class_=judgement.verdict.word,
     )
+
+
+def _started(text: str) -> str:
+    """To the second; a text that is no time is shown as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text
 
 
 def _said(judgement: Judgement) -> str:

@@ -34,13 +34,13 @@ def table(columns: Sequence[Column], rows: Sequence[tuple[str, Sequence[Child]]]
 _FAULT_COLUMNS = (
     ("#", "number"),
     ("fault", "fixed"),
-    ("hit", ""),
+    ("hit", "narrow"),
     ("began", "number"),
     ("healed", "number"),
     ("lasted", "number"),
     ("bit", "fixed"),
     ("evidence", "wide"),
-    ("measured", ""),
+    ("measured", "narrow"),
 )
 
 
@@ -61,8 +61,23 @@ def _fault_cells(fault: FaultWindow, end_ns: int) -> Sequence[Child]:
         units.duration(fault.ends_ns(end_ns) - fault.start_ns),
         tag("span", bit, class_="word valid" if fault.bit else "word void"),
         fault.evidence or "none",
-        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fault.facts.items()),
+        _measured(fault.facts),
     )
+
+
+def _measured(facts: Mapping[str, str]) -> Markup | None:
+    """What was measured, folded away: a line for each subject (`1->3`) that names begin with."""
+    if not facts:
+        return None
+    lines: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        subject, _, rest = name.rpartition(" ")
+        lines.setdefault(subject, []).append(f"{rest.replace('_', ' ')} {value}")
+    told = (
+        tag("li", f"{subject.replace('->', '→')}: " if subject else None, ", ".join(values))
+        for subject, values in lines.items()
+    )
+    return tag("details", tag("summary", f"{len(facts)} facts"), tag("ul", *told))
 
 
 _CHECK_COLUMNS = (

@@ -30,6 +30,9 @@ class FakeRuntime:
     def attach(self, run_id: str) -> Cluster:
         return next(cluster for cluster in self.made if cluster.run_id == run_id)
 
+    def let_go(self, cluster: Cluster) -> None:
+        """Nothing is held."""
+
     def why_lacking(self, cluster: Cluster) -> str:
         del cluster
         return "it is a fake"

@@ -279,7 +279,7 @@ def _reject_route(address: str) -> bytes:
 
     flags = RTF_UP | RTF_HOST | RTF_REJECT
     places = (inet(address), inet("0.0.0.0"), inet("255.255.255.255"))
-    return struct.pack("@L16s16s16sHhLPhPLLH", 0, *places, flags, 0, 0, 0, 0, 0, 0, 0, 0)
+    return struct.pack("@L16s16s16sHhLPhPLLH0L", 0, *places, flags, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:

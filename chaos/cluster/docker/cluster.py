@@ -24,6 +24,7 @@ from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus,
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
+from chaos.cluster.topology import Topology
 from chaos.setup import docker_engine, images, node_image
 from chaos.setup.needs import SetupError
 
@@ -70,6 +71,7 @@ class DockerCluster:
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
+        self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
 
@@ -126,7 +128,12 @@ class DockerCluster:
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
-        return self._parts.topology.bootstrap()
+        return self.topology.bootstrap()
+
+    @property
+    def topology(self) -> Topology:
+        """Who is joined to whom, and where."""
+        return self._parts.topology
 
     @property
     def version(self) -> str:
@@ -154,10 +161,12 @@ class DockerCluster:
         await asyncio.to_thread(self._destroy)
 
     def let_go(self) -> None:
-        """Close what this process holds of a cluster that stays up."""
+        """Close what this process holds of a cluster that stays up, its lock included."""
         self._gate.close()
+        self._lock.release()
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
+        self._assembly.close()
         self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:
@@ -192,6 +201,7 @@ class DockerCluster:
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
 
     def _create(self) -> Parts:
+        self._name_is_anothers = True  # until it is known to be free
         if not self._lock.acquire():
             raise ClusterError(f"the run {self._labels.run_id} is already alive")
         self.reaped = reap(self._client, self._images.agent, self._labels.run_id)
@@ -200,13 +210,14 @@ class DockerCluster:
                 f"a cluster {self._labels.run_id!r} is up already\n"
                 f"  try: kraft-chaos down {self._labels.run_id}"
             )
+        self._name_is_anothers = False
         return self._assembly.create(self._nodes, loop_disks=not self.no_power)
 
     def _destroy(self) -> None:
         self._gate.close()
-        demolish(self._client, self._labels.run_id, self._images.agent)
-        self._lock.acquire()  # that of a kept cluster is held by nobody
-        self._lock.release()
+        if not self._name_is_anothers:
+            demolish(self._client, self._labels.run_id, self._images.agent)
+            self._lock.acquire()  # that of a kept cluster is held by nobody
         self.let_go()
 
     def _container(self, node: NodeId) -> Container:

@@ -16,6 +16,14 @@ from typing import IO, TypeVar
 import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_any,
+    retry_if_exception_type,
+    retry_if_not_result,
+    stop_after_attempt,
+)
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
@@ -25,6 +33,7 @@ from chaos.cluster.docker.salvage import save_node
 from chaos.setup.places import cache_dir, runtime_dir
 
 T = TypeVar("T")
+REMOVAL_TRIES = 4
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -98,7 +107,32 @@ def left_of(client: docker.DockerClient, run_id: str) -> bool:
 
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
-    """Remove every trace of a run: nodes first, so that their disks can be detached. Idempotent."""
+    """Remove every trace of a run. Idempotent; ClusterError when something stays."""
+
+    def remove() -> bool:
+        if left_of(client, run_id):
+            _remove_all(client, run_id, agent_image)
+        return not left_of(client, run_id)
+
+    # What was in use may be free at the next try.
+    trying = Retrying(
+        retry=retry_any(
+            retry_if_exception_type((APIError, ClusterError)), retry_if_not_result(bool)
+        ),
+        stop=stop_after_attempt(REMOVAL_TRIES),
+    )
+    try:
+        trying(remove)
+    except RetryError as error:
+        trouble = error.last_attempt.exception()
+        raise ClusterError(
+            f"something of the run {run_id} could not be removed{f': {trouble}' if trouble else ''}"
+            f"\n  try: kraft-chaos down {run_id}"
+        ) from error
+
+
+def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
+    """Nodes first, so that their disks can be detached."""
     containers = _containers(client, run_id)
     agents = [c for c in containers if c.labels.get(label.ROLE) == Role.AGENT]
     _all(_remove_container, [c for c in containers if c not in agents])

@@ -38,12 +38,18 @@ def _save_disk(container: Container, into: Path) -> None:
         pieces, _ = container.get_archive(f"{DATA}/{LOG_DIRECTORY}")
     except NotFound:
         return  # nothing was ever formatted there
-    archive = io.BytesIO(b"".join(pieces))
-    with tarfile.open(fileobj=archive) as tar:
+    unpack(b"".join(pieces), into)
+
+
+def unpack(archive: bytes, into: Path) -> None:
+    """Write an archive's files, without the name of the directory that it was made of.
+
+    Names come from a node's disk: none may lead out of `into`, and only plain files are taken.
+    """
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             below = PurePosixPath(member.name).parts[1:]
             content = tar.extractfile(member) if member.isfile() else None
-            # Names come from a node's disk: none may lead out of the directory.
             if content is not None and below and ".." not in below:
                 target = into.joinpath(*below)
                 target.parent.mkdir(parents=True, exist_ok=True)
