@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from chaos.commands import check_arguments
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES, TARGETS
@@ -30,6 +31,7 @@ examples:
   kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
   kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
   kraft-chaos check runs/latest                  judge a run again from its files
+  kraft-chaos check history.edn                  judge what Jepsen recorded
   kraft-chaos report runs --out report.html      many runs on one page (Spark)
 
 exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or too
@@ -159,9 +161,14 @@ def _add_play(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 
 def _add_reading(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = commands.add_parser("check", help="judge runs again from their files")
-    command.add_argument("runs", nargs="+", type=Path, metavar="RUN")
-    command.add_argument("--json", action="store_true", help="the verdicts as JSON on stdout")
+    check_arguments.add_check(
+        commands.add_parser(
+            "check",
+            help=check_arguments.HELP,
+            epilog=check_arguments.EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
     command = commands.add_parser("report", help="many runs on one page, by Spark")
     command.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of"
@@ -203,8 +210,9 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _run(arguments)
         case "check":
             from chaos.commands.check import check
+            from chaos.commands.check_files import declared
 
-            return check(arguments.runs, as_json=arguments.json)
+            return check(arguments.paths, declared(arguments), as_json=arguments.json)
         case "report":
             return _report(arguments)
         case _:

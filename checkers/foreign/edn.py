@@ -127,6 +127,15 @@ def forms(text: str, *, unwrap: bool) -> Iterator[tuple[int, Value]]:
             top.items.append(value)
 
 
+def read_one(text: str) -> Value:
+    """The only form of `text`. Raises ValueError."""
+    try:
+        ((_line, value),) = forms(text, unwrap=False)
+    except MalformedError as error:
+        raise ValueError(str(error)) from error
+    return value
+
+
 def _error(text: str, at: int, expected: str, found: str) -> MalformedError:
     return MalformedError(text.count("\n", 0, at) + 1, expected, found)
 

@@ -1,0 +1,113 @@
+"""The verdict on a foreign history, with its witness in the words and lines of the file."""
+
+import time
+from dataclasses import dataclass
+
+from checkers.foreign.read import History
+from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
+from checkers.linearizability import Decision, decide
+from checkers.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An operation of the witness. `completed_line` is 0 where the file has no completion."""
+
+    line: int
+    completed_line: int
+    process: int
+    key: str
+    what: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What is said of a file. `context` are the lines that the witness needs beside itself."""
+
+    verdict: Verdict
+    algorithm: str
+    message: str
+    operations: int
+    keys: int
+    seconds: float
+    witness: tuple[Shown, ...] = ()
+    context: tuple[str, ...] = ()
+
+
+def judge(history: History) -> Judged:
+    """Decide, within the default budget."""
+    started = time.perf_counter()
+    decision = decide(history.calls)
+    seconds = time.perf_counter() - started
+    return Judged(
+        verdict=decision.verdict,
+        algorithm=decision.algorithm,
+        message=decision.message,
+        operations=decision.operations,
+        keys=len(history.calls.keys),
+        seconds=seconds,
+        witness=_witness(history, decision),
+        context=_context(decision),
+    )
+
+
+def _witness(history: History, decision: Decision) -> tuple[Shown, ...]:
+    if decision.witness is None:
+        return ()
+    calls = history.calls
+    return tuple(
+        Shown(
+            line=int(calls.line[row]),
+            completed_line=int(history.completed_line[row]),
+            process=int(calls.process[row]),
+            key=decision.witness.key,
+            what=describe(calls, row),
+            part=part,
+        )
+        for row, part in zip(decision.witness.calls, decision.witness.parts, strict=True)
+    )
+
+
+def _context(decision: Decision) -> tuple[str, ...]:
+    witness = decision.witness
+    if witness is None:
+        return ()
+    lines = [f"it held {witness.initial} when this began", *witness.before, witness.why]
+    if witness.left_out:
+        lines.append(f"{witness.left_out} more operations before these are not shown")
+    return tuple(lines)
+
+
+def describe(calls: Calls, row: int) -> str:
+    """`write 3`, `cas 1 to 2 (info)`: what a call did and how it ended, where that is not ok."""
+    steps = range(calls.step_from[row], calls.step_from[row + 1])
+    said = ", ".join(_step(calls, step) for step in steps)
+    outcome = Outcome(calls.outcome[row])
+    if outcome is Outcome.OK:
+        return said
+    return f"{said} ({outcome.name.lower()})"
+
+
+def _step(calls: Calls, step: int) -> str:
+    value = _value(calls, int(calls.value[step]))
+    expected = _value(calls, int(calls.expected[step]))
+    key = f" {calls.keys[calls.key[step]]}" if calls.model is Model.MULTI_REGISTER else ""
+    match Step(calls.kind[step]):
+        case Step.READ:
+            return f"read{key} {value}"
+        case Step.WRITE:
+            return f"write{key} {value}"
+        case Step.CAS:
+            return f"cas{key} {expected} to {value}"
+        case Step.CAS_FAILED:
+            return f"cas{key} {expected} to {value}, refused"
+        case Step.APPEND:
+            return f"append{key} {value}"
+
+
+def _value(calls: Calls, code: int) -> str:
+    if code in (NIL, ANY):
+        return "nil" if code == NIL else "?"
+    text = calls.values[code]
+    return f'"{text}"' if calls.model is Model.KV else text
