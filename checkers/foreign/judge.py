@@ -8,6 +8,8 @@ from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.linearizability import Decision, decide
 from checkers.verdict import Verdict
 
+_NOTHING = "no operation succeeded, so there is nothing to judge"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
@@ -23,7 +25,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What is said of a file. `context` are the lines that the witness needs beside itself."""
+    """What is said of a file. `context` are the lines that the witness needs beside itself.
+
+    `seconds` is the time to decide; the first time on a machine it holds compiling the search.
+    """
 
     verdict: Verdict
     algorithm: str
@@ -36,14 +41,15 @@ class Judged:
 
 
 def judge(history: History) -> Judged:
-    """Decide, within the default budget."""
+    """Decide, within the default budget. A history in which nothing succeeded is unknown."""
     started = time.perf_counter()
     decision = decide(history.calls)
     seconds = time.perf_counter() - started
+    silent = decision.verdict is Verdict.VALID and not (history.calls.outcome == Outcome.OK).any()
     return Judged(
-        verdict=decision.verdict,
+        verdict=Verdict.UNKNOWN if silent else decision.verdict,
         algorithm=decision.algorithm,
-        message=decision.message,
+        message=_NOTHING if silent else decision.message.removeprefix(": "),
         operations=decision.operations,
         keys=len(history.calls.keys),
         seconds=seconds,

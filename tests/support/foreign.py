@@ -1,5 +1,12 @@
 """Small files in every format that `checkers.foreign` reads."""
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+PORCUPINE = "v1.3.1"
+
 JEPSEN = """; a history of Jepsen
 {:type :invoke, :f :write, :value 1, :process 0, :time 10, :index 0}
 #jepsen.history.Op{:type :invoke, :f :read, :value nil, :process 1, :time 11, :index 1}
@@ -85,3 +92,25 @@ ALL = {
     "multi.edn": MULTI,
     "events.jsonl": EVENTS,
 }
+
+
+class NoPorcupineError(Exception):
+    """Why the histories that come with Porcupine cannot be had here."""
+
+
+def porcupine() -> Path:
+    """The Go module of Porcupine, with its test histories, as the Go tool keeps it.
+
+    Raises NoPorcupineError.
+    """
+    if shutil.which("go") is None:
+        raise NoPorcupineError("no go tool to fetch Porcupine's histories with")
+    command = ["go", "mod", "download", "-json", f"github.com/anishathalye/porcupine@{PORCUPINE}"]
+    try:
+        found = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise NoPorcupineError("go mod download took more than 60 s") from error
+    said = json.loads(found.stdout) if found.stdout else {}
+    if "Dir" not in said:
+        raise NoPorcupineError(f"go mod download: {said.get('Error') or found.stderr.decode()}")
+    return Path(said["Dir"])
