@@ -11,6 +11,7 @@ from checkers.foreign import (
     Declared,
     History,
     Judged,
+    Log,
     NilReads,
     Shown,
     UnreadableHistoryError,
@@ -118,6 +119,8 @@ def _as_text(history: History, judged: Judged) -> str:
 def _policies(history: History) -> list[str]:
     """What was assumed, where it can have mattered."""
     calls, policies = history.calls, history.policies
+    if isinstance(calls, Log):
+        return []
     lines = []
     if (calls.kind == Step.READ).any():
         lines.append(f"  nil reads   tell: {_NIL_READS[policies.nil_reads]}")

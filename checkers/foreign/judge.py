@@ -3,8 +3,11 @@
 import time
 from dataclasses import dataclass
 
+from checkers.foreign import log_sweep
+from checkers.foreign.logs import Log, LogCall
 from checkers.foreign.read import History
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
+from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide
 from checkers.verdict import Verdict
 
@@ -42,26 +45,68 @@ class Judged:
 
 def judge(history: History) -> Judged:
     """Decide, within the default budget. A history in which nothing succeeded is unknown."""
+    if isinstance(history.calls, Log):
+        return _judge_log(history.calls)
+    return _judge_calls(history, history.calls)
+
+
+def _judge_log(log: Log) -> Judged:
     started = time.perf_counter()
-    decision = decide(history.calls)
+    found = list(log_sweep.anomalies(log))
+    repeated = log_sweep.sent_twice(log)
+    if repeated is not None:
+        verdict, message = Verdict.UNKNOWN, f"{repeated.value} was sent twice to {repeated.key}"
+    elif found:
+        names = ", ".join(dict.fromkeys(one.name for one in found))
+        verdict, message = Verdict.INVALID, f"{found[0].message} ({len(found):,} in all: {names})"
+    elif not any(call.type is EventType.OK for call in log.calls):
+        verdict, message = Verdict.UNKNOWN, _NOTHING
+    else:
+        verdict, message = Verdict.VALID, f"{len(log.calls):,} operations break no promise of a log"
+    invalid = verdict is Verdict.INVALID
+    return Judged(
+        verdict=verdict,
+        algorithm=log_sweep.ALGORITHM,
+        message=message,
+        operations=len(log.calls),
+        keys=len(log.keys),
+        seconds=time.perf_counter() - started,
+        witness=tuple(_shown(found[0].key, *one) for one in found[0].calls) if invalid else (),
+    )
+
+
+def _shown(key: str, call: LogCall, part: str) -> Shown:
+    entry, complete = call.pair.invoke, call.pair.complete
+    return Shown(
+        line=entry.line,
+        completed_line=complete.line if complete is not None else 0,
+        process=entry.process,
+        key=key,
+        what=call.f if call.type is EventType.OK else f"{call.f} ({call.type.value})",
+        part=part,
+    )
+
+
+def _judge_calls(history: History, calls: Calls) -> Judged:
+    started = time.perf_counter()
+    decision = decide(calls)
     seconds = time.perf_counter() - started
-    silent = decision.verdict is Verdict.VALID and not (history.calls.outcome == Outcome.OK).any()
+    silent = decision.verdict is Verdict.VALID and not (calls.outcome == Outcome.OK).any()
     return Judged(
         verdict=Verdict.UNKNOWN if silent else decision.verdict,
         algorithm=decision.algorithm,
         message=_NOTHING if silent else decision.message.removeprefix(": "),
         operations=decision.operations,
-        keys=len(history.calls.keys),
+        keys=len(calls.keys),
         seconds=seconds,
-        witness=_witness(history, decision),
+        witness=_witness(history, calls, decision),
         context=_context(decision),
     )
 
 
-def _witness(history: History, decision: Decision) -> tuple[Shown, ...]:
+def _witness(history: History, calls: Calls, decision: Decision) -> tuple[Shown, ...]:
     if decision.witness is None:
         return ()
-    calls = history.calls
     return tuple(
         Shown(
             line=int(calls.line[row]),

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from checkers.foreign.build import build
 from checkers.foreign.detect import READERS, Format, Reader, detect
 from checkers.foreign.errors import MalformedError, UnreadableHistoryError
-from checkers.foreign.operations import Act, Guess, act_of, guess
+from checkers.foreign.logs import Log, is_log, read_log
+from checkers.foreign.operations import Act, act_of, guess
 from checkers.foreign.pairs import Pair, pair
 from checkers.foreign.policies import CasFailures, NilReads, Policies
 from checkers.foreign.source import read_text
@@ -35,7 +36,7 @@ class History:
     format: Format
     model_why: str
     policies: Policies
-    calls: Calls
+    calls: Calls | Log
     completed_line: NDArray[np.int32]
 
 
@@ -48,33 +49,58 @@ def read_history(path: Path, declared: Declared) -> History:
         raise UnreadableHistoryError(f"{where}: {error}") from error
 
 
+def read_calls(path: Path, declared: Declared) -> Calls:
+    """The calls alone. Raises UnreadableHistoryError, also for logs, which have none."""
+    calls = read_history(path, declared).calls
+    if isinstance(calls, Log):
+        raise UnreadableHistoryError(f"{path}: expected calls of registers or maps, found a log")
+    return calls
+
+
 def _read(path: Path, declared: Declared) -> History:
     text = read_text(path)
     format_ = detect(text)
     pairs = pair(READERS[format_].read(text))
     if not pairs:
         raise MalformedError(0, "at least one operation", f"none in this {format_.value}")
+    completed_line = np.array(
+        [one.complete.line if one.complete is not None else 0 for one in pairs], np.int32
+    )
+    if is_log(pairs) or declared.model is Model.LOG:
+        return History(
+            path=path,
+            format=format_,
+            model_why=_log_why(declared),
+            policies=_policies(READERS[format_], declared, elle=False),
+            calls=read_log(pairs),
+            completed_line=completed_line,
+        )
     acts = [act_of(one) for one in pairs]
     guessed = guess(pairs, acts, declared.model)
-    policies = _policies(READERS[format_], declared, guessed, pairs, acts)
+    elle = guessed.model is Model.KV or _speaks_elle(pairs, acts)
+    policies = _policies(READERS[format_], declared, elle=elle)
     return History(
         path=path,
         format=format_,
         model_why=guessed.why,
         policies=policies,
         calls=build(pairs, acts, guessed, policies),
-        completed_line=np.array(
-            [one.complete.line if one.complete is not None else 0 for one in pairs], np.int32
-        ),
+        completed_line=completed_line,
     )
 
 
-def _policies(
-    reader: Reader, declared: Declared, guessed: Guess, pairs: list[Pair], acts: list[Act]
-) -> Policies:
-    nil_reads = reader.nil_reads
-    if guessed.model is Model.KV or _speaks_elle(pairs, acts):
-        nil_reads = NilReads.VALUE
+def _log_why(declared: Declared) -> str:
+    """Raises MalformedError where something else was declared."""
+    if declared.model is Model.LOG:
+        return "as told"
+    if declared.model is not None:
+        raise MalformedError(0, f"operations of a {declared.model.value}", "sends and polls")
+    return "something is sent or polled"
+
+
+def _policies(reader: Reader, declared: Declared, *, elle: bool) -> Policies:
+    """As declared, else as the tool that wrote the file has it: Elle's nil is a value."""
+    nil_reads = NilReads.VALUE if elle else reader.nil_reads
     return Policies(
         cas_failures=declared.cas_failures or reader.cas_failures,
         nil_reads=declared.nil_reads or nil_reads,

@@ -21,11 +21,9 @@ def read_text(path: Path) -> str:
     try:
         data = _read_bytes(path)
     except FileNotFoundError as error:
-        raise MalformedError(0, "a file", "none of that name") from error
+        raise MalformedError(0, "a run or a file", "nothing of that name") from error
     except IsADirectoryError as error:
-        raise MalformedError(
-            0, "a file, or a run's directory (with run.json)", "another directory"
-        ) from error
+        raise MalformedError(0, "a run (with run.json) or a file", "another directory") from error
     except OSError as error:
         raise MalformedError(0, "a file that can be read", error.strerror or str(error)) from error
     if not data.strip():

@@ -90,9 +90,8 @@ def test_what_cannot_be_read_is_said_and_the_rest_judged(
     assert captured.err.splitlines() == [
         f"error: {broken}, line 6: expected '}}' for this '{{', found the end of the file "
         "(truncated?)",
-        f"error: {missing}: expected a file, found none of that name",
-        f"error: {tmp_path}: expected a file, or a run's directory (with run.json), "
-        "found another directory",
+        f"error: {missing}: expected a run or a file, found nothing of that name",
+        f"error: {tmp_path}: expected a run (with run.json) or a file, found another directory",
     ]
 
 

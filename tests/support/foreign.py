@@ -84,7 +84,19 @@ EVENTS = """\
 {"type":"ok","i":5,"p":3,"v":null,"t":459,"e":null}
 """
 
+KAFKA = """\
+{:type :invoke, :f :assign, :value [5], :process 1}
+{:type :ok, :f :assign, :value [5], :process 1}
+{:type :invoke, :f :send, :value [[:send 5 1]], :process 0}
+{:type :ok, :f :send, :value [[:send 5 [0 1]]], :process 0}
+{:type :invoke, :f :txn, :value [[:poll] [:send 5 2]], :process 1}
+{:type :ok, :f :txn, :value [[:poll {5 [[0 1]]}] [:send 5 [1 2]]], :process 1}
+{:type :invoke, :f :poll, :value [[:poll]], :process 1}
+{:type :ok, :f :poll, :value [[:poll {5 [[1 2]]}]], :process 1}
+"""
+
 ALL = {
+    "kafka.edn": KAFKA,
     "jepsen.edn": JEPSEN,
     "history.jsonl": JSON_LINES,
     "etcd.log": ETCD,

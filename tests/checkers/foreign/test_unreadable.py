@@ -116,9 +116,9 @@ def test_says_where_and_what(tmp_path: Path, text: str | bytes, said: str) -> No
 
 
 def test_files_that_are_not_there_or_no_files(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "nothing") == ": expected a file, found none of that name"
+    assert refusal(tmp_path / "nothing") == ": expected a run or a file, found nothing of that name"
     assert refusal(tmp_path) == (
-        ": expected a file, or a run's directory (with run.json), found another directory"
+        ": expected a run (with run.json) or a file, found another directory"
     )
 
 
