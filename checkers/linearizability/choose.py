@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.history.calls import NIL, Calls, Model
+from checkers.history.calls import Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED, Blocks, blocks
 from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDecision
 from checkers.linearizability.ladder import Settled, settle
