@@ -88,7 +88,7 @@ def _is_involved(now: Configurations, size: int, word: int, bit: np.uint64) -> b
     involved = np.uint64(0)
     for c in range(size):
         involved |= (now.may[c, word] | now.must[c, word]) & bit
-    return involved != np.uint64(0)
+    return bool(involved)
 
 
 @inlined
