@@ -150,9 +150,11 @@ def _join(
             happened[cluster] = True
             first[cluster] = min(first[cluster], complete[row])
             last[cluster] = max(last[cluster], invoke[row])
-        elif kind[row] == DIFFER:
-            if _creator(key[row], expected[row], initial, key, value, table) >= 0:
-                found.status[key[row]] = REPEATED
+        elif (
+            kind[row] == DIFFER
+            and _creator(key[row], expected[row], initial, key, value, table) >= 0
+        ):
+            found.status[key[row]] = REPEATED
     for row in range(rows):
         if kind[row] == SWAP and outcome[row] != FAIL and found.status[key[row]] != REPEATED:
             source[row] = _creator(key[row], expected[row], initial, key, value, table)

@@ -8,13 +8,21 @@ table of the states somebody observed; several registers that one call may touch
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from checkers.history.calls import NIL, Calls, Model
+from checkers.history.calls import Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED, Blocks, blocks
-from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDecision
+from checkers.linearizability.decision import (
+    DEFAULT,
+    Budget,
+    Decision,
+    KeyDecision,
+    Witness,
+)
 from checkers.linearizability.ladder import Settled, settle
 from checkers.linearizability.split import Order, problem, recorded_order, split
 from checkers.linearizability.tables import Object, TooLarge, cell, registers
+from checkers.linearizability.witness import contradiction, witness
 from checkers.verdict import Verdict
 
 ZONES = "zones"
@@ -29,7 +37,7 @@ class _Search:
         self.budget = budget
         self.work = 0
         self.keys: list[KeyDecision] = []
-        self.first_invalid: tuple[Object, Settled] | None = None
+        self.witness: Witness | None = None
 
     def settle(self, found: Object | TooLarge) -> None:
         if isinstance(found, TooLarge):
@@ -38,9 +46,19 @@ class _Search:
             return
         settled = settle(found.problem, self.budget, self.work, found.first_state)
         self.work += settled.work
-        if settled.verdict is Verdict.INVALID and self.first_invalid is None:
-            self.first_invalid = found, settled
+        if settled.verdict is Verdict.INVALID and self.witness is None:
+            self.witness = witness(self.calls, found, settled.work, _since_quiet(found, settled))
         self.keys.append(_decided(found, settled, self.budget))
+
+
+def _since_quiet(found: Object, settled: Settled) -> list[int]:
+    """What began after the object was last at rest, as long as it held its first value then."""
+    end = settled.end
+    if end.quiet < 0 or end.quiet_state != found.first_state:
+        return list(range(len(found.rows)))
+    begun = found.problem.event[end.quiet + 1 :]
+    since: list[int] = np.unique(begun >> 1).tolist()
+    return since
 
 
 def _decided(found: Object, settled: Settled, budget: Budget) -> KeyDecision:
@@ -77,11 +95,13 @@ def decide(calls: Calls, budget: Budget = DEFAULT) -> Decision:
     if calls.model in REGISTERS:
         found = blocks(calls, order)
         search.keys += _by_zones(calls, found)
-        for each in _repeated(calls, order, found):
+        for each in _objects(calls, order, found.status == REPEATED):
             search.settle(each)
+        accused = np.flatnonzero(found.status > REPEATED)[:1]
+        for key in accused.tolist():
+            search.witness = _of_blocks(calls, order, found, key)
     elif calls.model is Model.KV:
-        for key in range(len(calls.keys)):
-            rows = np.flatnonzero(calls.key == key).astype(np.int32)
+        for key, rows in enumerate(_rows_by_key(calls)):
             search.settle(cell(calls, key, rows, order.at, budget))
     elif calls.model is Model.MULTI_REGISTER:
         search.settle(registers(calls, order.at, budget))
@@ -107,9 +127,8 @@ def _by_zones(calls: Calls, found: Blocks) -> Iterator[KeyDecision]:
             )
 
 
-def _repeated(calls: Calls, order: Order, found: Blocks) -> Iterator[Object]:
-    """Keys on which values were written more than once."""
-    wanted = found.status == REPEATED
+def _objects(calls: Calls, order: Order, wanted: NDArray[np.bool_]) -> Iterator[Object]:
+    """Registers as objects to be searched."""
     if not wanted.any():
         return
     problems = split(calls, order.at, wanted)
@@ -118,12 +137,28 @@ def _repeated(calls: Calls, order: Order, found: Blocks) -> Iterator[Object]:
         yield Object(calls.keys[key], rows, problem(problems, key), 0, ())
 
 
+def _rows_by_key(calls: Calls) -> list[NDArray[np.int32]]:
+    by_key = np.argsort(calls.key, kind="stable").astype(np.int32)
+    count = np.bincount(calls.key, minlength=len(calls.keys))
+    return np.split(by_key, np.cumsum(count)[:-1])
+
+
+def _of_blocks(calls: Calls, order: Order, found: Blocks, key: int) -> Witness | None:
+    """The witness of a key that the sweep accused."""
+    wanted = np.zeros(len(calls.keys), np.bool_)
+    wanted[key] = True
+    (one,) = _objects(calls, order, wanted)
+    return witness(calls, one, len(one.rows), contradiction(calls, found, key, one.rows))
+
+
 def _summary(calls: Calls, search: _Search) -> Decision:
     verdict = max((k.verdict for k in search.keys), key=lambda v: v.value, default=Verdict.UNKNOWN)
     judged = [key for key in search.keys if key.verdict is verdict]
     message = f"{len(calls):,} calls on {len(search.keys):,} keys are linearizable"
     if verdict is not Verdict.VALID:
         message = f"{judged[0].key}: {judged[0].why}" if judged else "there is nothing to judge"
+    if search.witness is not None:
+        message = f"{search.witness.key}: {search.witness.why}"
     return Decision(
         model=calls.model,
         verdict=verdict,
@@ -133,4 +168,5 @@ def _summary(calls: Calls, search: _Search) -> Decision:
         work=search.work,
         budget=search.budget,
         keys=search.keys,
+        witness=search.witness,
     )

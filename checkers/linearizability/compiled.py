@@ -14,6 +14,6 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """For the small parts of a kernel: else every call counts references of every array it takes."""
+    """For the parts of a kernel: else each call counts references of every array it takes."""
     made = numba.njit(cache=True, nogil=True, forceinline=True)(function)
     return cast("Callable[P, R]", made)

@@ -36,7 +36,7 @@ class Lives(NamedTuple):
 
 
 @compiled
-def _returns(kind: NDArray[np.int8], event: Codes, returns: Codes, begins: Codes) -> None:
+def _returns(event: Codes, returns: Codes, begins: Codes) -> None:
     returns[:] = len(event)
     for position in range(len(event)):
         op = event[position] >> 1
@@ -89,10 +89,10 @@ def _needs(
     for turn in range(_ROUNDS + 1):
         changed = False
         for op in range(len(kind)):
-            if pending[op] and kind[op] == SWAP and last[to[op]] > begins[op]:
-                if last[start[op]] < last[to[op]]:
-                    last[start[op]] = end if turn == _ROUNDS else last[to[op]]
-                    changed = True
+            needed = last[to[op]] if pending[op] and kind[op] == SWAP else -1
+            if needed > begins[op] and needed > last[start[op]]:
+                last[start[op]] = needed
+                changed = True
         if not changed:
             break
         if turn == _ROUNDS:
@@ -114,7 +114,7 @@ def _lives(
 ) -> tuple[Codes, Codes, Codes, NDArray[np.bool_]]:
     ops = len(kind)
     returns, begins = np.empty(ops, np.int32), np.empty(ops, np.int32)
-    _returns(kind, event, returns, begins)
+    _returns(event, returns, begins)
     last = _needs(kind, start, to, pending, table, dead, states, returns, begins)
     until, needed = returns.copy(), np.empty(ops, np.int32)
     sticky = np.zeros(ops, np.bool_)

@@ -32,8 +32,8 @@ from checkers.linearizability.configurations import (
 )
 from checkers.linearizability.deadlines import Lives
 from checkers.linearizability.slots import (
-    FREE,
     ACTING,
+    FREE,
     Operations,
     Slots,
     give_back,
@@ -85,16 +85,15 @@ def _begin(slots: Slots, ops: Operations, op: int, now: Configurations, size: in
 @inlined
 def _is_involved(now: Configurations, size: int, word: int, bit: np.uint64) -> bool:
     """Whether any configuration has this operation's bit."""
+    involved = np.uint64(0)
     for c in range(size):
-        if (now.may[c, word] | now.must[c, word]) & bit:
-            return True
-    return False
+        involved |= (now.may[c, word] | now.must[c, word]) & bit
+    return bool(involved)
 
 
 @inlined
 def _sort_out(
     slots: Slots,
-    ops: Operations,
     op: int,
     branch: bool,
     now: Configurations,
@@ -147,7 +146,7 @@ def _extend(
     at = 0
     while at < ways and work <= limit and (cut_allowed or not cut):
         state = way.state[at]
-        for index in range(slots.count[ACTING] if state != GONE else 0):
+        for index in range(slots.number[ACTING] if state != GONE else 0):
             slot = slots.acting[index]
             o = slots.operation[slot]
             if not way.may[at, slots.word[slot]] & slots.bit[slot]:
@@ -233,7 +232,7 @@ def _search(
             word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
             if _is_involved(now, size, word, bit):
                 branch = ops.needed[op] > position
-                kept, ways, spent = _sort_out(slots, ops, op, branch, now, size, then, way, words)
+                kept, ways, spent = _sort_out(slots, op, branch, now, size, then, way, words)
                 work += spent
                 if ways:
                     kept, ways, spent, full = _extend(
@@ -258,7 +257,7 @@ def _search(
             size, spent = _cease(slots, ops, ceased, now, size, words)
             work += spent
             ceased = next_ceasing[ceased]
-        if size == 1 and slots.count[FREE] == len(slots.free):
+        if size == 1 and slots.number[FREE] == len(slots.free):
             quiet, quiet_state = position, now.state[0]
     return End(
         status,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from checkers.linearizability.deadlines import EXACT, STICKY, lives
 from checkers.linearizability.decision import Budget
-from checkers.linearizability.frontier import DIED, NO_SLOT, SURVIVED, End, search
+from checkers.linearizability.frontier import DIED, SURVIVED, End, search
 from checkers.linearizability.split import Problem
 from checkers.verdict import Verdict
 

@@ -9,7 +9,7 @@ from checkers.linearizability.compiled import inlined
 from checkers.linearizability.configurations import Bits, Codes, Configurations, Words
 from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST
 
-# Places in `Slots.count`.
+# Places in `Slots.number`.
 FREE, ACTING, LOOKING = range(3)
 
 
@@ -38,7 +38,7 @@ class Slots(NamedTuple):
     hideable: Bits  # operations that an overwriting one may hide
     acting: Codes  # slots of what changes the state
     looking: Codes  # slots of what only looks
-    count: NDArray[np.int64]
+    number: NDArray[np.int64]  # how many are FREE, ACTING, LOOKING
 
 
 @inlined
@@ -59,7 +59,7 @@ def step(ops: Operations, op: int, state: int) -> int:
 @inlined
 def only_looks(ops: Operations, op: int) -> bool:
     kind = ops.kind[op]
-    return bool(kind == EQUAL or kind == DIFFER or kind == TEST)
+    return bool(kind in (EQUAL, DIFFER, TEST))
 
 
 @inlined
@@ -75,8 +75,8 @@ def no_slots(operations: int, words: Words) -> Slots:
         word[slot] = slot >> 6
         bit[slot] = np.uint64(1) << np.uint64(slot & 63)
         free[slot] = slots - 1 - slot
-    count = np.zeros(3, np.int64)
-    count[FREE] = slots
+    number = np.zeros(3, np.int64)
+    number[FREE] = slots
     return Slots(
         word,
         bit,
@@ -87,24 +87,24 @@ def no_slots(operations: int, words: Words) -> Slots:
         np.zeros(len(words), np.uint64),
         np.empty(slots, np.int32),
         np.empty(slots, np.int32),
-        count,
+        number,
     )
 
 
 @inlined
 def take(slots: Slots, ops: Operations, op: int) -> int:
     """A slot for an operation that begins; -1 if there is none."""
-    if slots.count[FREE] == 0:
+    if slots.number[FREE] == 0:
         return -1
-    slots.count[FREE] -= 1
-    slot = slots.free[slots.count[FREE]]
+    slots.number[FREE] -= 1
+    slot = slots.free[slots.number[FREE]]
     slots.of[op] = slot
     slots.operation[slot] = op
     if only_looks(ops, op):
-        slots.looking[slots.count[LOOKING]] = slot
-        slots.count[LOOKING] += 1
+        slots.looking[slots.number[LOOKING]] = slot
+        slots.number[LOOKING] += 1
         return int(slot)
-    for index in range(slots.count[ACTING]):
+    for index in range(slots.number[ACTING]):
         rival = slots.acting[index]
         o = slots.operation[rival]
         if ops.kind[o] != ops.kind[op] or ops.start[o] != ops.start[op] or ops.to[o] != ops.to[op]:
@@ -113,8 +113,8 @@ def take(slots: Slots, ops: Operations, op: int) -> int:
             slots.earlier[rival, slots.word[slot]] |= slots.bit[slot]
         else:
             slots.earlier[slot, slots.word[rival]] |= slots.bit[rival]
-    slots.acting[slots.count[ACTING]] = slot
-    slots.count[ACTING] += 1
+    slots.acting[slots.number[ACTING]] = slot
+    slots.number[ACTING] += 1
     if ops.kind[op] == RESET or (ops.kind[op] == EDGE and ops.dead >= 0):
         slots.hideable[slots.word[slot]] |= slots.bit[slot]
     return int(slot)
@@ -127,20 +127,20 @@ def give_back(slots: Slots, ops: Operations, op: int, words: Words) -> None:
     word, bit = slots.word[slot], slots.bit[slot]
     among = slots.looking if only_looks(ops, op) else slots.acting
     which = LOOKING if only_looks(ops, op) else ACTING
-    slots.count[which] -= 1
-    last = slots.count[which]
+    slots.number[which] -= 1
+    last = slots.number[which]
     for index in range(last):
         if among[index] == slot:
             among[index] = among[last]
             break
-    for index in range(slots.count[ACTING]):
+    for index in range(slots.number[ACTING]):
         slots.earlier[slots.acting[index], word] &= ~bit
     for w in range(len(words)):
         slots.earlier[slot, w] = np.uint64(0)
     slots.hideable[word] &= ~bit
     slots.operation[slot] = -1
-    slots.free[slots.count[FREE]] = slot
-    slots.count[FREE] += 1
+    slots.free[slots.number[FREE]] = slot
+    slots.number[FREE] += 1
 
 
 @inlined
@@ -169,7 +169,7 @@ def is_first_of_its_kind(
 def satisfy(slots: Slots, ops: Operations, state: int, must: Bits) -> bool:
     """Take out of `must` what only looks and is content with the state; whether there was any."""
     any_was = False
-    for index in range(slots.count[LOOKING]):
+    for index in range(slots.number[LOOKING]):
         slot = slots.looking[index]
         outstanding = must[slots.word[slot]] & slots.bit[slot]
         if outstanding and step(ops, slots.operation[slot], state) >= 0:
@@ -181,7 +181,7 @@ def satisfy(slots: Slots, ops: Operations, state: int, must: Bits) -> bool:
 @inlined
 def leads_on(slots: Slots, ops: Operations, state: int, may: Bits) -> bool:
     """Whether something that may be applied, and does not overwrite, is possible in this state."""
-    for index in range(slots.count[ACTING]):
+    for index in range(slots.number[ACTING]):
         slot = slots.acting[index]
         op = slots.operation[slot]
         if ops.kind[op] != RESET and may[slots.word[slot]] & slots.bit[slot]:

@@ -31,7 +31,8 @@ _SPARSE = 8  # event indices per call, above which they are ranked first
 class Problems(NamedTuple):
     """All keys. Operations of key k are `op_from[k] : op_from[k + 1]`, events likewise.
 
-    An event is 2 * operation (counted from its key's first) for an invocation, + 1 for a completion.
+    An event is 2 * operation (counted from its key's first) for an invocation, + 1 for a
+    completion.
     """
 
     row: Codes  # of the operation in the calls

@@ -81,7 +81,8 @@ def cell(calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget) -> Obje
 def _relevant(calls: Calls, rows: Codes) -> Codes:
     outcome, kind, value = calls.outcome[rows], calls.kind[rows], calls.value[rows]
     untold = (kind == Step.READ) & ((outcome != Outcome.OK) | (value == ANY))
-    return rows[(outcome != Outcome.FAIL) & ~untold]
+    kept: Codes = rows[(outcome != Outcome.FAIL) & ~untold]
+    return kept
 
 
 def _text(calls: Calls, code: int) -> str:
