@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chaos.commands.check_files import check_file
-from chaos.commands.errors import OperatorError
+from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.judging import judge_directory
 from chaos.rundir import is_run
@@ -18,11 +18,17 @@ UNREADABLE = 254
 def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
     """Judge runs again from their files, and histories of others; the worst is the exit code.
 
-    What cannot be read is said, the rest is judged, and the exit code is 254.
+    What cannot be read is said, the rest is judged, and the exit code is 254. Raises UsageError.
     """
     verdicts = []
     unreadable = False
-    for path in _each(paths):
+    named = _each(paths)
+    if declared != Declared() and (runs := [path for path in named if is_run(path)]):
+        raise UsageError(
+            f"--model and what files leave open are not for runs, such as {runs[0]}\n"
+            f"  try: kraft-chaos check {runs[0]}"
+        )
+    for path in named:
         if is_run(path):
             verdicts.append(_check_run(path, as_json=as_json))
         elif (verdict := check_file(path, declared, as_json=as_json)) is not None:

@@ -33,12 +33,12 @@ def add_check(command: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--cas-failures",
         choices=CAS_FAILURES,
-        help="a failed cas saw another value (default for text logs), or tells nothing (others)",
+        help="a failed cas saw another value (observed; default for text logs), or tells nothing",
     )
     files.add_argument(
         "--nil-reads",
         choices=NIL_READS,
-        help="reading nil saw that nothing was written, or tells nothing (default for EDN)",
+        help="reading nil saw that nothing was written (value), or nothing at all (any; for EDN)",
     )
     files.add_argument(
         "--initial",

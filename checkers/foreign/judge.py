@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from checkers.foreign import log_sweep
 from checkers.foreign.logs import Log, LogCall
 from checkers.foreign.read import History
@@ -100,19 +102,20 @@ def _judge_calls(history: History, calls: Calls) -> Judged:
         keys=len(calls.keys),
         seconds=seconds,
         witness=_witness(history, calls, decision),
-        context=_context(decision),
+        context=(*_context(decision), *_unwritten(history, calls, decision)),
     )
 
 
 def _witness(history: History, calls: Calls, decision: Decision) -> tuple[Shown, ...]:
     if decision.witness is None:
         return ()
+    key = "" if calls.model is Model.MULTI_REGISTER else decision.witness.key
     return tuple(
         Shown(
             line=int(calls.line[row]),
             completed_line=int(history.completed_line[row]),
             process=int(calls.process[row]),
-            key=decision.witness.key,
+            key=key,
             what=describe(calls, row),
             part=part,
         )
@@ -124,10 +127,25 @@ def _context(decision: Decision) -> tuple[str, ...]:
     witness = decision.witness
     if witness is None:
         return ()
-    lines = [f"it held {witness.initial} when this began", *witness.before, witness.why]
+    lines = [f"it held {witness.initial} when this began", *witness.before]
+    if witness.why not in decision.message:
+        lines.append(witness.why)
     if witness.left_out:
         lines.append(f"{witness.left_out} more operations before these are not shown")
     return tuple(lines)
+
+
+def _unwritten(history: History, calls: Calls, decision: Decision) -> tuple[str, ...]:
+    """A hint where one value was read that nobody wrote: it may have been there at first."""
+    if decision.verdict is not Verdict.INVALID or history.policies.initial is not None:
+        return ()
+    read = set(np.unique(calls.value[calls.kind == Step.READ]).tolist())
+    written = set(np.unique(calls.value[calls.kind != Step.READ]).tolist())
+    strange = sorted(read - written - {ANY, NIL, calls.initial})
+    if len(strange) != 1 or calls.model is Model.KV:
+        return ()
+    value = calls.values[strange[0]]
+    return (f"nobody wrote {value}; if it was there before all writes: --initial '{value}'",)
 
 
 def describe(calls: Calls, row: int) -> str:

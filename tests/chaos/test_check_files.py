@@ -7,8 +7,10 @@ import pytest
 
 from chaos.cli import main
 from chaos.commands import check_arguments
+from chaos.runtimes import RUNTIMES
 from checkers.foreign import CasFailures, NilReads
 from checkers.history.calls import Model
+from tests.support.fake_harness import FakeRuntime
 from tests.support.foreign import ALL, JEPSEN
 
 INVOKE = "{:type :invoke, :f :%s, :process %d, :value %s}\n"
@@ -116,6 +118,9 @@ def test_policies_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     zero = tmp_path / "zero.edn"
     zero.write_text(INVOKE % ("read", 0, "nil") + OK % ("read", 0, "0"))
     assert main(["check", str(zero)]) == 1
+    assert "nobody wrote 0; if it was there before all writes: --initial '0'" in (
+        capsys.readouterr().out
+    )
     assert main(["check", "--initial", "0", str(zero)]) == 0
     refused = tmp_path / "refused.edn"
     refused.write_text(
@@ -141,6 +146,21 @@ def test_nothing_succeeded_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(INVOKE % ("write", 0, "1"))
     assert main(["check", str(path)]) == 2
     assert "no operation succeeded" in capsys.readouterr().out
+
+
+def test_a_runs_own_events_are_a_history_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(RUNTIMES, "docker", FakeRuntime())
+    fast = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
+    main(["run", "baseline", *fast, "--out", str(tmp_path)])
+    run = next(tmp_path.glob("*baseline*"))
+    capsys.readouterr()
+    assert main(["check", str(run / "events-ops.jsonl.zst")]) == 0
+    assert "  format      kraft-chaos events\n" in capsys.readouterr().out
+    assert main(["check", str(run), str(run / "events-ops.jsonl.zst")]) == 0
+    assert main(["check", "--model", "register", str(run)]) == 254
+    assert "are not for runs" in capsys.readouterr().err
 
 
 def test_a_strange_initial_value_is_wrong_usage(
