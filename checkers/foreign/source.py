@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from checkers.foreign.errors import MalformedError
 
-# Of text: a small packed file may hold any amount. Reading takes about nine bytes of memory for each
-# (measured), so 1.5 GiB at most, for more than a million operations.
+# Of text: a small packed file may hold any amount. Reading takes about nine bytes of memory for
+# each of text (measured), so 1.5 GiB at most, which is enough for a million operations.
 LARGEST_BYTES = 160 << 20
 
 _GZIP = b"\x1f\x8b"
