@@ -1,5 +1,6 @@
 """What a person sees while a run goes on: one living line on a terminal, terse lines in a pipe."""
 
+import shutil
 import sys
 from typing import Protocol, TextIO
 
@@ -27,7 +28,8 @@ class ConsoleProgress:
 
     def status(self, text: str) -> None:
         if self._living:
-            line = text[:100]
+            # The last column stays free: a full line would wrap, and could not be taken away.
+            line = text[: shutil.get_terminal_size().columns - 1]
             self._write(f"{self._blank()}{line}")
             self._shown = len(line)
 

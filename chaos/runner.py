@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster
+from chaos.cluster.interface import Cluster, Hosted
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import Nemesis
@@ -119,7 +119,10 @@ class Runner:
             runtime=plan.runtime,
             nodes=plan.nodes,
             duration_s=plan.duration_s,
-            parameters={"concurrency": str(plan.load.concurrency), "rate": f"{plan.load.rate:g}"},
+            parameters={
+                "concurrency": str(plan.load.concurrency),
+                "rate": f"{plan.load.rate:g} operations/s" if plan.load.rate else "no limit",
+            },
             started_utc=started.isoformat(timespec="milliseconds"),
             started_mono_ns=self._clock.started_mono_ns,
             expects_faults=bool(plan.scenario.faults),
@@ -156,6 +159,7 @@ class Runner:
     async def _story(self, recorder: Recorder) -> None:
         with self._timed("create", "creating the cluster"):
             await self._cluster.create()
+        self._tell_reaped()
         self._info = replace(self._info, target=self._cluster.version)
         driver = driver_for(self._cluster)
         probe = QuorumProbe(driver)
@@ -180,6 +184,11 @@ class Runner:
         finally:
             await workload.close()
             await probe.close()
+
+    def _tell_reaped(self) -> None:
+        for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
+            self._told(f"removed what the dead run {dead.run_id} left on the machine")
+            self._progress.tell(f"          its nodes' logs: {dead.saved}")
 
     async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
         plan = self._plan

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from chaos.commands.check_files import check_file
 from chaos.commands.errors import OperatorError, UsageError
+from chaos.commands.parser import WRONG_USAGE
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.judging import judge_directory
 from chaos.rundir import is_run
 from checkers.foreign import Declared
 from checkers.verdict import Verdict, worst
-
-UNREADABLE = 254
 
 
 def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
@@ -35,7 +34,7 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
             verdicts.append(verdict)
         else:
             unreadable = True
-    return UNREADABLE if unreadable else worst(verdicts).exit_code
+    return WRONG_USAGE if unreadable else worst(verdicts).exit_code
 
 
 def _each(paths: Sequence[Path]) -> list[Path]:

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import (
@@ -29,6 +30,7 @@ from chaos.nemesis.faults import (
     Pause,
     PowerOff,
     RandomNode,
+    Stop,
     Target,
 )
 from chaos.nemesis.grudges import grudge
@@ -92,6 +94,8 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
         case Kill():
             assert isinstance(cluster, Killable)
             evidence = await _each(nodes, cluster.kill)
+        case Stop():
+            evidence = await _each(nodes, partial(_stop, cluster))
         case Pause():
             assert isinstance(cluster, Pausable)
             evidence = await _each(nodes, cluster.pause)
@@ -103,13 +107,23 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
     return Hit(fault=fault, nodes=nodes, links=links, evidence=evidence)
 
 
+async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
+    """What the node did on its way out, its traces tell; that it ended, its status."""
+    ran = await cluster.status(node) is NodeStatus.RUNNING
+    await cluster.stop(node)
+    runs = await cluster.status(node) is not NodeStatus.OFF
+    bit = ran and not runs
+    what = "the process ended after SIGTERM" if bit else "no running process was stopped"
+    return Evidence(bit=bit, what=what, facts={"ran": ran, "runs": runs})
+
+
 async def cure(cluster: Cluster, hit: Hit) -> Evidence:
     """Undo a fault, and say whether it had bitten. Nodes that were off answer again then."""
     match hit.fault:
         case Partition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
-        case Kill():
+        case Kill() | Stop():
             await _all(cluster.start(node) for node in hit.nodes)
         case Pause():
             assert isinstance(cluster, Pausable)

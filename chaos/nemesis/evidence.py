@@ -34,8 +34,13 @@ def _all_of(parts: Mapping[str, Evidence | None]) -> Evidence:
 
 
 def _sentence(parts: Mapping[str, Evidence | None]) -> str:
-    """Who said what; those who said the same are named together."""
+    """Who said what: those who said the same are named together, those who name themselves once."""
     said: dict[str, list[str]] = {}
     for name, part in parts.items():
-        said.setdefault(part.what if part is not None else "no evidence", []).append(name)
-    return "; ".join(f"{', '.join(names)}: {what}" for what, names in said.items())
+        what = part.what if part is not None else "no evidence"
+        names = said.setdefault(what, [])
+        if name not in what:
+            names.append(name)
+    return "; ".join(
+        f"{', '.join(names)}: {what}" if names else what for what, names in said.items()
+    )

@@ -1,5 +1,6 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -99,6 +100,21 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """SIGTERM: the node ends in good order, a leader after it told its successors. Cure: start."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "stop"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
     """Every thread stands still, connections stay open. Cure: resume."""
 
@@ -129,7 +145,7 @@ class PowerOff:
         return {"mode": self.mode.value}
 
 
-Fault = Partition | Kill | Pause | PowerOff
+Fault = Partition | Kill | Stop | Pause | PowerOff
 
 # --- what a cluster must be able to do ---
 
@@ -158,9 +174,9 @@ _NEEDS: dict[type, Need] = {
 }
 
 
-def need_of(fault: Fault) -> Need:
-    """The power that a fault takes."""
-    return _NEEDS[type(fault)]
+def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
+    """The powers that faults take; every cluster can stop a node in good order."""
+    return frozenset(_NEEDS[type(fault)] for fault in faults if type(fault) in _NEEDS)
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

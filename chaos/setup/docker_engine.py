@@ -128,11 +128,17 @@ def apt_install(*packages: str, mend: str, without: str = "") -> None:
     run(command, what=what, mend=mend, without=without, env=env)
 
 
-def _spawn(dockerd: str) -> "subprocess.Popen[bytes]":
-    """Start a daemon that outlives us: own session, own files, output in a log of its own."""
+def _spawn(dockerd: str) -> "subprocess.Popen[bytes] | None":
+    """Start a daemon that outlives us: own session, own files, output in a log of its own.
+
+    None where one of ours is on its way up already.
+    """
     for directory in (STATE, RUNTIME, LOG.parent):
         directory.mkdir(parents=True, exist_ok=True)
-    _remove_stale_pid_file()
+    if not remove_stale(PID_FILE, "dockerd"):
+        return None
+    # It would take whatever process has that number now for its containerd, and kill it in the end.
+    remove_stale(RUNTIME / "containerd" / "containerd.pid", "containerd")
     command = [dockerd, "--data-root", str(STATE), "--exec-root", str(RUNTIME)]
     command += ["-p", str(PID_FILE), "--bip", DEFAULT_BRIDGE]
     with LOG.open("ab") as log:
@@ -141,15 +147,20 @@ def _spawn(dockerd: str) -> "subprocess.Popen[bytes]":
         )
 
 
-def _remove_stale_pid_file() -> None:
-    """A killed daemon leaves its pid file, and the next one refuses to start over it."""
+def remove_stale(pid_file: Path, program: str) -> bool:
+    """A killed daemon leaves its pid file, and the next one refuses to start over it.
+
+    False when the daemon lives, and the file stays. Nobody may have waited for the dead one yet: it
+    still has a name then, but no command line.
+    """
     try:
-        pid = int(PID_FILE.read_text())
-        name = Path(f"/proc/{pid}/comm").read_text().strip()
+        command = Path(f"/proc/{int(pid_file.read_text())}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError, ValueError):
-        name = ""
-    if name != "dockerd":
-        PID_FILE.unlink(missing_ok=True)
+        command = ""
+    if Path(command.partition("\0")[0]).name == program:
+        return False
+    pid_file.unlink(missing_ok=True)
+    return True
 
 
 def _wait(process: "subprocess.Popen[bytes] | None") -> None:

@@ -10,7 +10,7 @@ from checkers.foreign.logs import Log, LogCall
 from checkers.foreign.read import History
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.history.events import EventType
-from checkers.linearizability import Decision, decide
+from checkers.linearizability import Decision, decide, warm
 from checkers.verdict import Verdict
 
 _NOTHING = "no operation succeeded, so there is nothing to judge"
@@ -32,7 +32,7 @@ class Shown:
 class Judged:
     """What is said of a file. `context` are the lines that the witness needs beside itself.
 
-    `seconds` is the time to decide; the first time on a machine it holds compiling the search.
+    `seconds` is the time to decide, once what `linearizability.warm` loads is loaded.
     """
 
     verdict: Verdict
@@ -90,6 +90,7 @@ def _shown(key: str, call: LogCall, part: str) -> Shown:
 
 
 def _judge_calls(history: History, calls: Calls) -> Judged:
+    warm()
     started = time.perf_counter()
     decision = decide(calls)
     seconds = time.perf_counter() - started

@@ -15,6 +15,7 @@ from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CATALOGUE
 from tests.support.fake_harness import FakeRuntime
 
+COMMANDS = ["doctor", "setup", "list", "run", "up", "down", "inject", "heal", "check", "report"]
 FAST = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
 
 
@@ -120,7 +121,10 @@ def test_a_broken_cluster_is_255(
         ["run", "baseline", "--seed", "minus one"],
         ["run", "baseline", "--seed", "-1"],
         ["run", "baseline", "--duration", "0"],
-        ["run", "baseline", "--concurrency", "0"],
+        ["run", "baseline", "--seed", str(2**63)],
+        ["run", "baseline", "--duration", "nan"],
+        ["run", "baseline", "--concurrency", "1"],
+        ["run", "baseline", "--rate", "inf"],
         ["run", "baseline", "--runtime", "sim"],
         ["run", "baseline", "--target", "kafka"],
         ["inject", "meteor"],
@@ -134,7 +138,9 @@ def test_wrong_usage_is_254(words: list[str], capsys: pytest.CaptureFixture[str]
     except SystemExit as leaving:
         code = int(leaving.code or 0)
     assert code == 254
-    assert "try: " in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "try: " in error
+    assert "value: " not in error, "the name of a function of ours is no help"
 
 
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,9 +154,36 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_list_knows_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(CATALOGUE)
+    short = capsys.readouterr().out
+    names = [line.split()[0] for line in short.splitlines() if line and line[0] != " "]
+    assert names[: len(CATALOGUE)] == list(CATALOGUE)
+    assert "30 s by default; needs to cut links between nodes" in short
+    main(["list", "-v"])
+    assert "lose power at one moment" not in short
+    assert "canary on the disk" in " ".join(capsys.readouterr().out.split())
     main(["list", "--json"])
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_teaches_itself(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as leaving:
+        main([command, "--help"])
+    assert leaving.value.code == 0
+    out = capsys.readouterr().out
+    story, _, examples = out.partition("examples:")
+    assert f"kraft-chaos {command}" in examples
+    assert len(story.split("\n\n")[1]) > 100, "what it does, in whole sentences"
+    assert not [line for line in out.splitlines() if line.endswith("-")], "split at a hyphen"
+
+
+def test_help_of_a_run_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "power-off", "--help"])
+    assert "fsync before visible" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -21,6 +21,7 @@ from chaos.nemesis.faults import (
     Pause,
     PowerOff,
     RandomNode,
+    Stop,
     Target,
     Ways,
     lacking,
@@ -140,6 +141,7 @@ def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str
     [
         (Kill(target=ControllerLeader()), ["kill 1", "start 1"]),
         (Kill(target=OneNode(THREE)), ["kill 3", "start 3"]),
+        (Stop(target=ControllerLeader()), ["stop 1", "start 1"]),
         (Pause(target=ControllerLeader()), ["pause 1", "resume 1"]),
         (Partition(target=ControllerLeader(), ways=Ways.OUT), ["cut 1->2 1->3", "heal 1->2 1->3"]),
         (

@@ -268,8 +268,9 @@ class FakeCluster:
 
     async def stop(self, node: NodeId) -> None:
         self._called(f"stop {node}")
-        await self.fakes[node].stop()
-        self._lead_anew(node)
+        if self.bites:
+            await self.fakes[node].stop()
+            self._lead_anew(node)
 
     async def collect(self, into: Path) -> None:
         self._called("collect")

@@ -18,9 +18,17 @@ from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power
-from chaos.cluster.docker.registry import Reaped, RunLock, demolish, kept, left_of, reap
+from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_node
-from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import (
+    Address,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+    Reaped,
+)
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target

@@ -9,7 +9,6 @@ import fcntl
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -30,20 +29,13 @@ from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Owner, Role, RunLabels
 from chaos.cluster.docker.salvage import save_node
+from chaos.cluster.interface import Reaped
 from chaos.setup.places import cache_dir, runtime_dir
 
 T = TypeVar("T")
 REMOVAL_TRIES = 4
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaped:
-    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
-
-    run_id: str
-    saved: Path
 
 
 class RunLock:
