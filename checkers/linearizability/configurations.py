@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.linearizability.compiled import inlined
+from checkers.linearizability.compiled import compiled, inlined
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.int32]
@@ -28,7 +28,7 @@ class Configurations(NamedTuple):
     must: Bits
 
 
-@inlined
+@compiled
 def empty(room: int, words: Words) -> Configurations:
     return Configurations(
         np.empty(room, np.int32),

@@ -100,6 +100,7 @@ def _sort_out(
     size: int,
     then: Configurations,
     way: Configurations,
+    scratch: tuple[Bits, Bits],
     words: Words,
 ) -> tuple[int, int, int]:
     """At the end of an operation: who survives as it is, and who is on the way to apply it.
@@ -108,8 +109,12 @@ def _sort_out(
     """
     word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
     kept, ways, work = 0, 0, 0
+    may, must = scratch
     for c in range(size):
-        state, may, must = now.state[c], now.may[c], now.must[c]
+        state = now.state[c]
+        for w in range(len(words)):
+            may[w] = now.may[c, w]
+            must[w] = now.must[c, w]
         outstanding = must[word] & bit
         if outstanding or (branch and may[word] & bit):
             ways, looked = insert(state, may, must, way, ways, True, words)
@@ -132,6 +137,7 @@ def _extend(
     ways: int,
     cut_allowed: bool,
     limit: int,
+    scratch: tuple[Bits, Bits],
     words: Words,
 ) -> tuple[int, int, int, bool]:
     """Apply operations in all configurations on the way, until `op` is applied or content.
@@ -140,7 +146,7 @@ def _extend(
     """
     word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
     looks = only_looks(ops, op)
-    may, must = np.empty(len(words), np.uint64), np.empty(len(words), np.uint64)
+    may, must = scratch
     work = 0
     cut = False
     at = 0
@@ -183,16 +189,35 @@ def _extend(
 
 
 @inlined
+def _copy(source: Configurations, into: Configurations, size: int, words: Words) -> None:
+    for c in range(size):
+        into.state[c] = source.state[c]
+        for w in range(len(words)):
+            into.may[c, w] = source.may[c, w]
+            into.must[c, w] = source.must[c, w]
+
+
+@inlined
 def _cease(
-    slots: Slots, ops: Operations, op: int, now: Configurations, size: int, words: Words
+    slots: Slots,
+    ops: Operations,
+    op: int,
+    now: Configurations,
+    size: int,
+    scratch: tuple[Bits, Bits],
+    words: Words,
 ) -> tuple[int, int]:
     """Forget a pending operation that no longer counts: how many configurations differ; work."""
     word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
     left, work = 0, 0
+    may, must = scratch
     for c in range(size):
-        now.may[c, word] &= ~bit
+        for w in range(len(words)):
+            may[w] = now.may[c, w]
+            must[w] = now.must[c, w]
+        may[word] &= ~bit
         # Into the same arrays: what is written lies before what is still to be read.
-        left, looked = insert(now.state[c], now.may[c], now.must[c], now, left, False, words)
+        left, looked = insert(now.state[c], may, must, now, left, False, words)
         work += looked
     give_back(slots, ops, op, words)
     return left, work
@@ -209,6 +234,7 @@ def _search(
     words: Words,
 ) -> End:
     slots = no_slots(len(ops.kind), words)
+    scratch = (np.empty(len(words), np.uint64), np.empty(len(words), np.uint64))
     now, then, way = empty(room, words), empty(room, words), empty(room, words)
     # Operations that cease to count after an event, as chains.
     ceasing, next_ceasing = np.full(len(event), -1, np.int32), np.full(len(ops.kind), -1, np.int32)
@@ -232,11 +258,23 @@ def _search(
             word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
             if _is_involved(now, size, word, bit):
                 branch = ops.needed[op] > position
-                kept, ways, spent = _sort_out(slots, op, branch, now, size, then, way, words)
+                kept, ways, spent = _sort_out(
+                    slots, op, branch, now, size, then, way, scratch, words
+                )
                 work += spent
                 if ways:
                     kept, ways, spent, full = _extend(
-                        slots, ops, op, then, kept, way, ways, cut_allowed, limit - work, words
+                        slots,
+                        ops,
+                        op,
+                        then,
+                        kept,
+                        way,
+                        ways,
+                        cut_allowed,
+                        limit - work,
+                        scratch,
+                        words,
                     )
                     work += spent
                     cut = cut or full
@@ -249,12 +287,13 @@ def _search(
                             else DIED
                         )
                         break
-                now, then, size = then, now, kept
+                size = kept
+                _copy(then, now, size, words)
                 peak = max(peak, max(size, ways))
             give_back(slots, ops, op, words)
         ceased = ceasing[position]
         while ceased >= 0:
-            size, spent = _cease(slots, ops, ceased, now, size, words)
+            size, spent = _cease(slots, ops, ceased, now, size, scratch, words)
             work += spent
             ceased = next_ceasing[ceased]
         if size == 1 and slots.number[FREE] == len(slots.free):

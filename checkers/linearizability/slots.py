@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.linearizability.compiled import inlined
+from checkers.linearizability.compiled import compiled, inlined
 from checkers.linearizability.configurations import Bits, Codes, Configurations, Words
 from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST
 
@@ -62,7 +62,7 @@ def only_looks(ops: Operations, op: int) -> bool:
     return bool(kind in (EQUAL, DIFFER, TEST))
 
 
-@inlined
+@compiled
 def no_slots(operations: int, words: Words) -> Slots:
     """All free."""
     slots = 64 * len(words)
