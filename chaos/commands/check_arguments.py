@@ -15,8 +15,9 @@ STORY = (
     "exits with the worst verdict.\n"
     "Files are histories: Jepsen's history.edn, JSON (an object a line, or an array), Jepsen's "
     "text logs, Porcupine's logs of maps, our own events-*.jsonl.zst; .gz and .zst are unpacked. "
-    "Format and model are told by looking, and said. What a file leaves open is decided as the tool that "
-    "wrote it would, and said too. Exits 254 if one could not be read, after judging the others.\n"
+    "Format and model are told by looking, and said. What a file leaves open is decided as the "
+    "tool that wrote it would, and said too. Exits 254 if one could not be read, after judging "
+    "the others.\n"
     "a line of JSON:\n"
     '  {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}'
 )
