@@ -87,8 +87,9 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _run(arguments)
         case "check":
             from chaos.commands.check import check
+            from chaos.commands.check_files import declared
 
-            return check(arguments.runs, as_json=arguments.json)
+            return check(arguments.paths, declared(arguments), as_json=arguments.json)
         case "report":
             return _report(arguments)
         case _:

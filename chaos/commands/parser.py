@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
+from chaos.commands import check_arguments
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES, TARGETS
 
@@ -21,6 +22,7 @@ examples:
   kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
   kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
   kraft-chaos check runs/latest                  judge a run again from its files
+  kraft-chaos check history.edn                  judge what Jepsen recorded
   kraft-chaos report runs --out report.html      many runs on one page (Spark)
 
 exit codes:
@@ -262,18 +264,11 @@ def _add_reading(commands: _Commands) -> None:
     command = _add(
         commands,
         "check",
-        "judge runs again from their files",
-        story="Judges runs again from what they recorded; needs no Docker. A run that broke off or "
-        "whose tables are damaged is sealed again from its events. Writes verdict.json and "
-        "report.html anew; exits with the worst verdict.",
-        examples="""\
-            kraft-chaos check runs/latest
-            kraft-chaos check runs --json""",
+        check_arguments.HELP,
+        story=check_arguments.STORY,
+        examples=check_arguments.EXAMPLES,
     )
-    command.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of runs"
-    )
-    command.add_argument("--json", action="store_true", help="the verdicts as JSON on stdout")
+    check_arguments.add_arguments(command)
     command = _add(
         commands,
         "report",

@@ -121,10 +121,10 @@ def test_check_judges_again_and_exits_with_the_worst(
 
 
 def test_check_of_no_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(tmp_path / "nowhere")]) == 255
-    error = capsys.readouterr().err
-    assert "no run.json" in error
-    assert "try: kraft-chaos run" in error
+    assert main(["check", str(tmp_path / "nowhere"), str(tmp_path)]) == 254
+    nowhere, no_run = capsys.readouterr().err.splitlines()
+    assert "nowhere: expected a run or a file, found nothing of that name" in nowhere
+    assert "expected a run (with run.json) or a file, found another directory" in no_run
 
 
 def test_a_broken_cluster_is_255(
