@@ -87,7 +87,9 @@ def _loop_disks(client: docker.DockerClient) -> Need:
     try:
         agent = images.agent_recipe(images.base_id(client)).name
         why = (
-            why_no_loop_disks(client, agent) if images.image_id(client, agent) else "no agent image"
+            why_no_loop_disks(client, agent, again=True)
+            if images.image_id(client, agent)
+            else "no agent image"
         )
     except (SetupError, DockerException) as error:
         why = str(error).splitlines()[0]
