@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from checkers.history.tables import OPS
 from checkers.linearizability import warm
-from checkers.linearizability.registers import intern, judge
+from checkers.linearizability.columns import intern
+from checkers.linearizability.registers import judge
 from tests.bench.row import Row
 
 OPERATIONS = 1_000_000
