@@ -17,8 +17,10 @@ from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDeci
 __all__ = ["DEFAULT", "Budget", "Decision", "KeyDecision", "Witness", "decide", "warm"]
 
 
-def decide(calls: Calls, *, budget: Budget = DEFAULT) -> Decision:
+def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> Decision:
     """Whether the calls are linearizable, by key; for a violation, the calls that show it.
+
+    Finding those few calls costs more than the verdict; without `explain` there is no witness.
 
     A call that failed is ignored: whether a failed compare-and-set tells anything, and what a nil
     read means, was settled by the reader of the history, in the codes CAS_FAILED and ANY.
@@ -29,7 +31,7 @@ def decide(calls: Calls, *, budget: Budget = DEFAULT) -> Decision:
     """
     from checkers.linearizability import choose
 
-    return choose.decide(calls, budget)
+    return choose.decide(calls, budget, explain)
 
 
 def warm() -> None:

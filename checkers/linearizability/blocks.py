@@ -6,8 +6,8 @@ inside which the order is forced. A block has a zone like a cluster, and the sam
 an order exists iff the order inside each block respects real time, and no two blocks of a key
 must each stand before the other.
 
-What is not decided here, by key: a value written twice (or written and initial), an observed
-failure of a compare-and-set whose expected value somebody wrote.
+What is not decided here, by key: a value written twice (or written and initial), and observed
+failures of compare-and-set that do not fit into one simple order (`failures`).
 """
 
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from checkers.history.calls import Calls
 from checkers.linearizability.compiled import compiled
+from checkers.linearizability.failures import beginnings, misplaced
 from checkers.linearizability.split import (
     ANY,
     DIFFER,
@@ -50,18 +51,23 @@ class Blocks(NamedTuple):
     head: Codes  # by cluster: the first one of its block, -1 where it was not reached from one
 
 
+class Rows(NamedTuple):
+    """The calls: see `history.calls.Calls`; event indices from 0 on."""
+
+    kind: Kinds
+    outcome: Kinds
+    key: Codes
+    value: Codes
+    expected: Codes
+    invoke: Ints
+    complete: Ints
+    initial: int
+
+
 @compiled
-def _enter(
-    kind: Kinds,
-    outcome: Kinds,
-    key: Codes,
-    value: Codes,
-    expected: Codes,
-    initial: int,
-    table: Codes,
-    status: Kinds,
-) -> None:
+def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
     """Enter what may have created a value under its key and value."""
+    kind, outcome, key, value, expected, _, _, initial = rows
     mask = np.uint64(len(table) - 1)
     for row in range(len(kind)):
         if outcome[row] == FAIL or (kind[row] != RESET and kind[row] != SWAP):
@@ -83,15 +89,15 @@ def _enter(
 
 
 @compiled
-def _creator(key: int, code: int, initial: int, keys: Codes, value: Codes, table: Codes) -> int:
+def _creator(key: int, code: int, rows: Rows, table: Codes) -> int:
     """The cluster of a value on a key; -1 if nobody wrote it."""
-    if code == initial:
-        return len(keys) + key
+    if code == rows.initial:
+        return len(rows.key) + key
     mask = np.uint64(len(table) - 1)
     slot = place(np.int32(key), np.int64(code), mask)
     while table[slot] >= 0:
         other = table[slot]
-        if keys[other] == key and value[other] == code:
+        if rows.key[other] == key and rows.value[other] == code:
             return int(other)
         slot = (slot + np.uint64(1)) & mask
     return -1
@@ -107,57 +113,56 @@ def _accuse(key: int, why: int, one: int, other: int, found: Blocks) -> None:
 
 
 @compiled
+def _start(rows: Rows, first: Ints, last: Ints, happened: Flags, found: Blocks) -> None:
+    """Let every write and compare-and-set be a cluster."""
+    calls = len(rows.kind)
+    first[calls:] = -1  # the initial value was there before everything else
+    last[calls:] = -1
+    happened[calls:] = True
+    for row in range(calls):
+        if rows.outcome[row] == FAIL or found.status[rows.key[row]] == REPEATED:
+            continue
+        if rows.kind[row] == RESET or rows.kind[row] == SWAP:
+            first[row] = rows.complete[row] if rows.outcome[row] == OK else NEVER
+            last[row] = rows.invoke[row]
+            happened[row] = rows.outcome[row] == OK
+            found.cluster[row] = row
+
+
+@compiled
 def _join(
-    kind: Kinds,
-    outcome: Kinds,
-    key: Codes,
-    value: Codes,
-    expected: Codes,
-    invoke: Ints,
-    complete: Ints,
-    initial: int,
+    rows: Rows,
     table: Codes,
     source: Codes,
     first: Ints,
     last: Ints,
     happened: Flags,
     found: Blocks,
-) -> None:
-    """Make clusters; `source` is the cluster that a compare-and-set takes from."""
-    rows = len(kind)
-    first[rows:] = -1  # the initial value was there before everything else
-    last[rows:] = -1
-    happened[rows:] = True
-    for row in range(rows):
+) -> bool:
+    """Add reads to clusters; `source` is the cluster that a compare-and-set takes or excludes.
+
+    Returns whether any excludes one.
+    """
+    kind, outcome, key, value, expected, invoke, complete, _ = rows
+    excludes = False
+    for row in range(len(kind)):
         if outcome[row] == FAIL or found.status[key[row]] == REPEATED:
             continue
-        if kind[row] == RESET or kind[row] == SWAP:
-            first[row] = complete[row] if outcome[row] == OK else NEVER
-            last[row] = invoke[row]
-            happened[row] = outcome[row] == OK
-            found.cluster[row] = row
-    for row in range(rows):
-        if outcome[row] != OK or found.status[key[row]] == REPEATED:
-            continue
-        if kind[row] == EQUAL and value[row] != ANY:
-            cluster = _creator(key[row], value[row], initial, key, value, table)
+        if kind[row] == SWAP or (kind[row] == DIFFER and outcome[row] == OK):
+            source[row] = _creator(key[row], expected[row], rows, table)
+            excludes = excludes or (kind[row] == DIFFER and source[row] >= 0)
+        elif kind[row] == EQUAL and outcome[row] == OK and value[row] != ANY:
+            cluster = _creator(key[row], value[row], rows, table)
             if cluster < 0:
                 _accuse(key[row], PHANTOM, -1, row, found)
                 continue
-            if cluster < rows and complete[row] < invoke[cluster]:
+            if cluster < len(kind) and complete[row] < invoke[cluster]:
                 _accuse(key[row], FUTURE, cluster, row, found)
             found.cluster[row] = cluster
             happened[cluster] = True
             first[cluster] = min(first[cluster], complete[row])
             last[cluster] = max(last[cluster], invoke[row])
-        elif (
-            kind[row] == DIFFER
-            and _creator(key[row], expected[row], initial, key, value, table) >= 0
-        ):
-            found.status[key[row]] = REPEATED
-    for row in range(rows):
-        if kind[row] == SWAP and outcome[row] != FAIL and found.status[key[row]] != REPEATED:
-            source[row] = _creator(key[row], expected[row], initial, key, value, table)
+    return excludes
 
 
 @compiled
@@ -214,7 +219,10 @@ def _merge(
 
 @compiled
 def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, found: Blocks) -> None:
-    """Accuse the first zone that contradicts the forward zone which is open on its key."""
+    """Accuse the first zone that contradicts the forward zone which is open on its key.
+
+    Leaves each block of what is fine so far in `begins`, at the event at which its zone begins.
+    """
     rows = len(kind)
     for row in range(rows):
         if found.head[row] == row and found.status[key[row]] == FINE:
@@ -234,70 +242,41 @@ def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, foun
 
 
 @compiled
-def _blocks(
-    kind: Kinds,
-    outcome: Kinds,
-    key: Codes,
-    value: Codes,
-    expected: Codes,
-    invoke: Ints,
-    complete: Ints,
-    initial: int,
-    keys: int,
-    events: int,
-    size: int,
-) -> Blocks:
-    rows = len(kind)
+def _blocks(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
+    calls = len(rows.kind)
     found = Blocks(
         np.zeros(keys, np.int8),
         np.full(keys, -1, np.int32),
         np.full(keys, -1, np.int32),
-        np.full(rows, -1, np.int32),
-        np.full(rows + keys, -1, np.int32),
+        np.full(calls, -1, np.int32),
+        np.full(calls + keys, -1, np.int32),
     )
     table = np.full(size, -1, np.int32)
-    _enter(kind, outcome, key, value, expected, initial, table, found.status)
+    _enter(rows, table, found.status)
     # Where no key can be decided here, the rest would be for nothing.
     if np.all(found.status == REPEATED):
         return found
-    first, last = np.empty(rows + keys, np.int64), np.empty(rows + keys, np.int64)
-    happened, source = np.zeros(rows + keys, np.bool_), np.full(rows, -1, np.int32)
-    following = np.full(rows + keys, -1, np.int32)
-    _join(
-        kind,
-        outcome,
-        key,
-        value,
-        expected,
-        invoke,
-        complete,
-        initial,
-        table,
-        source,
-        first,
-        last,
-        happened,
-        found,
-    )
-    _chain(kind, key, source, happened, following, found)
-    _merge(kind, key, following, first, last, happened, found)
-    _sweep(kind, key, first, last, np.full(events, -1, np.int32), found)
+    first, last = np.empty(calls + keys, np.int64), np.empty(calls + keys, np.int64)
+    happened, source = np.zeros(calls + keys, np.bool_), np.full(calls, -1, np.int32)
+    following = np.full(calls + keys, -1, np.int32)
+    begins = np.full(len(at), -1, np.int32)
+    _start(rows, first, last, happened, found)
+    excludes = _join(rows, table, source, first, last, happened, found)
+    own_last = last.copy()
+    _chain(rows.kind, rows.key, source, happened, following, found)
+    _merge(rows.kind, rows.key, following, first, last, happened, found)
+    _sweep(rows.kind, rows.key, first, last, begins, found)
+    if excludes:
+        begin = beginnings(rows.key, rows.invoke, begins, first, last, own_last, following)
+        for key in misplaced(rows.kind, rows.outcome, rows.key, source, at, begin, keys):
+            if found.status[key] == FINE:
+                found.status[key] = REPEATED
     return found
 
 
 def blocks(calls: Calls, order: Order) -> Blocks:
     """Judge single-step calls on registers, all keys in one pass."""
     size = 1 << max(4, (2 * len(calls) - 1).bit_length())
-    return _blocks(
-        calls.kind,
-        calls.outcome,
-        calls.key,
-        calls.value,
-        calls.expected,
-        order.invoke,
-        order.complete,
-        calls.initial,
-        len(calls.keys),
-        len(order.at),
-        size,
-    )
+    kind, key = calls.kind, calls.key
+    columns = (kind, calls.outcome, key, calls.value, calls.expected, order.invoke, order.complete)
+    return _blocks(Rows(*columns, calls.initial), order.at, len(calls.keys), size)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from checkers.history.calls import Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED, Blocks, blocks
 from checkers.linearizability.decision import (
-    DEFAULT,
     Budget,
     Decision,
     KeyDecision,
@@ -32,9 +31,10 @@ REGISTERS = (Model.REGISTER, Model.CAS_REGISTER)
 class _Search:
     """Decides objects one after the other out of one budget."""
 
-    def __init__(self, calls: Calls, budget: Budget) -> None:
+    def __init__(self, calls: Calls, budget: Budget, explain: bool) -> None:
         self.calls = calls
         self.budget = budget
+        self.explain = explain
         self.work = 0
         self.keys: list[KeyDecision] = []
         self.witness: Witness | None = None
@@ -46,7 +46,7 @@ class _Search:
             return
         settled = settle(found.problem, self.budget, self.work, found.first_state)
         self.work += settled.work
-        if settled.verdict is Verdict.INVALID and self.witness is None:
+        if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
             self.witness = witness(self.calls, found, settled.work, _since_quiet(found, settled))
         self.keys.append(_decided(found, settled, self.budget))
 
@@ -88,17 +88,17 @@ def _unknown(name: str, algorithm: str, operations: int, work: int, why: str) ->
     )
 
 
-def decide(calls: Calls, budget: Budget = DEFAULT) -> Decision:
+def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
     """See `checkers.linearizability.decide`."""
     order = recorded_order(calls)
-    search = _Search(calls, budget)
+    search = _Search(calls, budget, explain)
     if calls.model in REGISTERS:
         found = blocks(calls, order)
         search.keys += _by_zones(calls, found)
         for each in _objects(calls, order, found.status == REPEATED):
             search.settle(each)
         accused = np.flatnonzero(found.status > REPEATED)[:1]
-        for key in accused.tolist():
+        for key in accused.tolist() if explain else ():
             search.witness = _of_blocks(calls, order, found, key)
     elif calls.model is Model.KV:
         for key, rows in enumerate(_rows_by_key(calls)):

@@ -11,14 +11,14 @@ from checkers.verdict import Verdict
 class Budget:
     """What may be spent on one history before the answer is `unknown`.
 
-    `work` counts operations tried and configurations compared, over all keys: about 20 to 100 ns
+    `work` counts operations tried and configurations compared, over all keys: about 20 to 200 ns
     each. `configurations` bounds those that are held at one moment, and with them the memory of
     the search: three sets of 4 + 128 bytes each at most. `states` bounds what is enumerated of
     objects that are searched by a table of their states (maps, several registers at once), and
     `cells` the table.
     """
 
-    work: int = 100_000_000
+    work: int = 50_000_000
     configurations: int = 16_384
     states: int = 100_000
     cells: int = 4_000_000

@@ -28,21 +28,30 @@ PROBES = 400
 CELLS = 2_000_000  # operations looked at by all probes together
 
 
-class Roles(NamedTuple):
-    """By operation: what it makes, and what it looks at."""
+class Roles:
+    """By operation: what it makes, and what it looks at. Found out when asked: few are needed."""
 
-    makes: Sequence[frozenset[Thing]]
-    looks: Sequence[frozenset[Thing]]
+    def __init__(self, calls: Calls, rows: Codes) -> None:
+        self.calls = calls
+        self.rows = rows
+        self.known: dict[int, tuple[frozenset[Thing], frozenset[Thing]]] = {}
 
+    def makes(self, op: int) -> frozenset[Thing]:
+        return self._of(op)[0]
 
-def roles(calls: Calls, rows: Codes) -> Roles:
-    makes, looks = [], []
-    for row in rows.tolist():
-        steps = range(calls.step_from[row], calls.step_from[row + 1])
-        told = calls.outcome[row] == Outcome.OK
-        makes.append(frozenset(thing for step in steps for thing in _made(calls, step)))
-        looks.append(frozenset(thing for step in steps for thing in _seen(calls, step, told)))
-    return Roles(makes, looks)
+    def looks(self, op: int) -> frozenset[Thing]:
+        return self._of(op)[1]
+
+    def _of(self, op: int) -> tuple[frozenset[Thing], frozenset[Thing]]:
+        if op not in self.known:
+            calls, row = self.calls, self.rows[op]
+            steps = range(calls.step_from[row], calls.step_from[row + 1])
+            told = calls.outcome[row] == Outcome.OK
+            self.known[op] = (
+                frozenset(thing for step in steps for thing in _made(calls, step)),
+                frozenset(thing for step in steps for thing in _seen(calls, step, told)),
+            )
+        return self.known[op]
 
 
 def _made(calls: Calls, step: int) -> tuple[Thing, ...]:
@@ -151,8 +160,8 @@ class _Shrinker:
         leaving = set(chunk)
         while True:
             self.cells += len(kept)
-            seen = {t for op in kept if op not in leaving for t in self.roles.looks[op]}
-            needed = {op for op in leaving if _is_seen(self.roles.makes[op], seen)}
+            seen = {t for op in kept if op not in leaving for t in self.roles.looks(op)}
+            needed = {op for op in leaving if _is_seen(self.roles.makes(op), seen)}
             if not needed:
                 return [op for op in kept if op not in leaving]
             leaving -= needed
@@ -162,7 +171,7 @@ class _Shrinker:
         assert self.best is not None
         returned = self.whole.event[: self.cut]
         ops = [int(event) >> 1 for event in returned[returned & 1 == 1]]
-        lookers = [op for op in ops if self.roles.looks[op]]
+        lookers = [op for op in ops if self.roles.looks(op)]
         everything = self.best.operations
         few = 4
         while few < len(lookers) and not self.spent():

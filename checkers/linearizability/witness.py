@@ -14,7 +14,7 @@ from checkers.linearizability.blocks import (
 )
 from checkers.linearizability.decision import Witness
 from checkers.linearizability.frontier import End
-from checkers.linearizability.shrink import Shrunk, roles, shrink
+from checkers.linearizability.shrink import Roles, Shrunk, shrink
 from checkers.linearizability.split import EQUAL, RESET, SWAP, Codes
 from checkers.linearizability.tables import Object
 from checkers.verdict import WITNESS_LIMIT
@@ -24,7 +24,7 @@ _SHOWN = 4  # configurations in words
 
 def witness(calls: Calls, found: Object, work: int, likely: Sequence[int]) -> Witness | None:
     """Why an object is not linearizable. `likely` are numbers of operations; see `shrink`."""
-    shrunk = shrink(found.problem, roles(calls, found.rows), found.first_state, work, likely)
+    shrunk = shrink(found.problem, Roles(calls, found.rows), found.first_state, work, likely)
     if shrunk is None:
         return None
     states = found.states or _values(calls, found)
