@@ -1,5 +1,6 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -106,6 +107,21 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """SIGTERM: the node ends in good order, a leader after it told its successors. Cure: start."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "stop"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
     """Every thread stands still, connections stay open. Cure: resume."""
 
@@ -141,7 +157,7 @@ class PowerOff:
         return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
 
-Fault = Partition | Kill | Pause | PowerOff
+Fault = Partition | Kill | Stop | Pause | PowerOff
 
 # --- what a cluster must be able to do ---
 
@@ -174,13 +190,20 @@ _NEEDS: dict[type, Need] = {
 }
 
 
-def need_of(fault: Fault) -> Need:
-    """The power that a fault takes."""
-    if isinstance(fault, PowerOff) and fault.disks is not None:
-        return Need.TROUBLE
-    if isinstance(fault, Kill) and fault.latency_ms:
-        return Need.SLOW
-    return _NEEDS[type(fault)]
+def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
+    """The powers that faults take."""
+    return frozenset(need for fault in faults if (need := _need_of(fault)) is not None)
+
+
+def _need_of(fault: Fault) -> Need | None:
+    """None: every cluster can stop a node in good order."""
+    match fault:
+        case PowerOff(disks=DiskTrouble()):
+            return Need.TROUBLE
+        case Kill(latency_ms=latency_ms) if latency_ms:
+            return Need.SLOW
+        case _:
+            return _NEEDS.get(type(fault))
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

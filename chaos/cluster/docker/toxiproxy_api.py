@@ -4,6 +4,7 @@ Its server is a class attribute, so it is set anew, under a lock, before every c
 """
 
 import contextlib
+import json
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -18,6 +19,7 @@ from chaos.cluster.topology import ProxyEntry
 
 TIMEOUT_S = 3.0
 DIRECT = {"http": None, "all": None}  # whatever HTTP_PROXY says: the server is on this machine
+SWALLOW = "timeout"  # the type of the toxic that lets nothing pass; others only slow down
 _SERVER = threading.Lock()
 
 
@@ -46,7 +48,7 @@ class ToxiproxyApi:
 
     def swallow(self, proxy: str, stream: Stream) -> None:
         """Let nothing pass in one direction: the connections are held, their bytes dropped."""
-        self._add(proxy, stream, "cut", {"type": "timeout", "attributes": {"timeout": 0}})
+        self._add(proxy, stream, "cut", {"type": SWALLOW, "attributes": {"timeout": 0}})
 
     def pass_again(self, proxy: str, stream: Stream) -> None:
         """Remove the toxic; the connections that it held are closed."""
@@ -58,6 +60,16 @@ class ToxiproxyApi:
 
     def hurry(self, proxy: str, stream: Stream) -> None:
         self._remove(proxy, stream, "slow")
+
+    def swallowed(self) -> frozenset[tuple[str, Stream]]:
+        """Which directions of which proxies are stopped, by the server's own word."""
+        proxies = json.loads(self._ask("get", "/proxies"))
+        return frozenset(
+            (name, Stream(toxic["stream"]))
+            for name, proxy in proxies.items()
+            for toxic in proxy["toxics"]
+            if toxic["type"] == SWALLOW
+        )
 
     def counters(self) -> Counters:
         return parse(self._ask("get", "/metrics"))
