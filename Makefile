@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 
-.PHONY: help chaos test lint unit integration bench soak fuzz setup clean
+.PHONY: help chaos test lint unit integration bench soak fuzz bare setup clean
 
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
@@ -10,6 +10,7 @@ help:
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer)"
 	@echo "make fuzz     100,000 damaged frames and 10,000 damaged files against a node"
+	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
 
 .venv/run.stamp: pyproject.toml .ci/constraints.txt .ci/venv
@@ -53,6 +54,9 @@ soak: .venv/test.stamp
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.frames --count 100000
 	@$(BIN)/python -m tests.fuzz.files --count 10000
+
+bare:
+	@FRESH=1 .ci/bare-machine 'make chaos && make chaos && make test'
 
 clean:
 	rm -rf .venv

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chaos.nemesis.faults import Fault, Need, need_of
+from chaos.nemesis.faults import Fault, Need, needs_of
 from chaos.nemesis.schedule import Schedule
 
 
@@ -28,7 +28,7 @@ class Scenario:
     @property
     def needs(self) -> frozenset[Need]:
         """The powers without which the story cannot be told."""
-        return frozenset(need_of(fault) for fault in self.faults)
+        return needs_of(self.faults)
 
     def plan(self, *, seed: int, nodes: int, duration_s: float) -> Schedule:
         """The schedule of a run."""

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from checkers.contiguity import logs_have_no_holes
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
     monotonic_epochs,
@@ -33,6 +34,7 @@ from checkers.linearizability.registers import linearizable
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
 from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
+from checkers.provenance import records_were_asked_for
 from checkers.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
@@ -45,6 +47,8 @@ Check = Callable[[Run], CheckResult | None]
 CHECKS: tuple[Check, ...] = (
     linearizable,
     acknowledged_writes_survive,
+    records_were_asked_for,
+    logs_have_no_holes,
     monotonic_epochs,
     one_leader_per_epoch,
     one_vote_per_epoch,

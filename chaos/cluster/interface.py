@@ -96,6 +96,31 @@ class Cluster(Protocol):
         """Remove every trace of the cluster from the machine. Idempotent."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaped:
+    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
+
+    run_id: str
+    saved: Path
+    trouble: str = ""  # why something of it is still there
+
+
+@runtime_checkable
+class Hosted(Protocol):
+    """On a machine that it shares with other runs, and that may lack what power cuts take."""
+
+    @property
+    def no_power(self) -> str:
+        """Why the power of its disks cannot be cut; "" where it can."""
+
+    @property
+    def reaped(self) -> Sequence[Reaped]:
+        """The dead runs whose leavings `create` removed, or tried to."""
+
+    def let_go(self) -> None:
+        """Close what this process holds of a cluster that stays up."""
+
+
 @runtime_checkable
 class Killable(Protocol):
     async def kill(self, node: NodeId) -> Evidence:

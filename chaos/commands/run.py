@@ -16,9 +16,9 @@ from chaos.commands.show import judgement_json, judgement_text
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.faults import lacking
 from chaos.progress import ConsoleProgress
-from chaos.rundir import new_run_directory, point_latest
+from chaos.rundir import LATEST, new_run_directory, point_latest
 from chaos.runner import Runner, RunPlan
-from chaos.runtimes import RUNTIMES
+from chaos.runtimes import RUNTIMES, let_go, why_lacking
 from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 from checkers.verdict import Judgement
@@ -66,7 +66,7 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
     clock = MachineClock()
-    directory = new_run_directory(arguments.out, scenario.name, seed, clock.wall_ns())
+    directory = _directory(arguments.out, scenario, seed, clock)
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
@@ -93,7 +93,7 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         progress.end()
         with suppress(OSError):
             directory.rmdir()  # nothing was begun: it is still empty
-    point_latest(directory)
+    _point_latest(directory, progress)
     return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
 
 
@@ -137,17 +137,36 @@ async def _run(
             return await runner.run()
         finally:
             if plan.keep:
-                RUNTIMES[plan.runtime].let_go(cluster)
+                let_go(cluster)
+
+
+def _directory(out: Path, scenario: Scenario, seed: int, clock: MachineClock) -> Path:
+    try:
+        return new_run_directory(out, scenario.name, seed, clock.wall_ns())
+    except OSError as error:
+        raise OperatorError(
+            f"no run directory can be made in {out}: {error.strerror}\n"
+            "  try: --out DIR, a directory that can be written to"
+        ) from error
+
+
+def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
+    """A file system without links takes nothing away from the run."""
+    try:
+        point_latest(directory)
+    except OSError as error:
+        progress.tell(f"{directory.parent / LATEST} does not point at it: {error.strerror}")
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     """A story that cannot be told here is refused, never told as something weaker."""
     missing = lacking(cluster, plan.scenario.needs)
     if missing:
-        why = RUNTIMES[plan.runtime].why_lacking(cluster) or "this cluster has no such power"
+        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
             f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
-            f"  why not here: {why}\n  try: kraft-chaos doctor"
+            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
+            f"  without it: {', '.join(tellable)}"
         )
 
 

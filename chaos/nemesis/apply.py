@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import (
@@ -20,7 +21,7 @@ from chaos.cluster.interface import (
     PowerCuttable,
     Slowable,
 )
-from chaos.nemesis.evidence import of_both, of_links, of_nodes
+from chaos.nemesis.evidence import if_it_lasted, of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
@@ -32,6 +33,7 @@ from chaos.nemesis.faults import (
     Pause,
     PowerOff,
     RandomNode,
+    Stop,
     Target,
 )
 from chaos.nemesis.grudges import grudge
@@ -100,6 +102,8 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
             if latency_ms:
                 assert isinstance(cluster, Slowable)
                 await cluster.slow_links(latency_ms)
+        case Stop():
+            evidence = await _each(nodes, partial(_stop, cluster))
         case Pause():
             assert isinstance(cluster, Pausable)
             evidence = await _each(nodes, cluster.pause)
@@ -115,30 +119,63 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
     return Hit(fault=fault, nodes=nodes, links=links, evidence=evidence)
 
 
+async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
+    """What the node did on its way out, its traces tell; that it ended, its status."""
+    ran = await cluster.status(node) is NodeStatus.RUNNING
+    await cluster.stop(node)
+    runs = await cluster.status(node) is not NodeStatus.OFF
+    bit = ran and not runs
+    what = "the process ended after SIGTERM" if bit else "no running process was stopped"
+    return Evidence(bit=bit, what=what, facts={"ran": ran, "runs": runs})
+
+
 async def cure(cluster: Cluster, hit: Hit) -> Evidence:
     """Undo a fault, and say whether it had bitten. Nodes that were off answer again then."""
     match hit.fault:
         case Partition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
-        case Kill(latency_ms=latency_ms):
-            slowed = None
-            if latency_ms:
-                assert isinstance(cluster, Slowable)
-                slowed = await cluster.quicken_links()
+        case Kill() | Stop():
+            seen = await _statuses(cluster, hit.nodes)
+            slowed = await _quickened(cluster, hit.fault)
             await _all(cluster.start(node) for node in hit.nodes)
-            killed = of_nodes(hit.evidence, hit.nodes)
-            return killed if slowed is None else of_both(killed, slowed)
+            ended = _of_lasting(hit.evidence, seen, NodeStatus.OFF)
+            return ended if slowed is None else of_both(ended, slowed)
         case Pause():
             assert isinstance(cluster, Pausable)
+            seen = await _statuses(cluster, hit.nodes)
             await _all([cluster.resume(node) for node in hit.nodes])
+            return _of_lasting(hit.evidence, seen, NodeStatus.PAUSED)
         case PowerOff():
             assert isinstance(cluster, PowerCuttable)
+            seen = await _statuses(cluster, hit.nodes)
             await _all(cluster.start(node) for node in hit.nodes)
-            return of_nodes(await _each(hit.nodes, cluster.power_evidence), hit.nodes)
+            evidence = await _each(hit.nodes, cluster.power_evidence)
+            return _of_lasting(evidence, seen, NodeStatus.OFF)
         case _:
             assert_never(hit.fault)
-    return of_nodes(hit.evidence, hit.nodes)
+
+
+async def _quickened(cluster: Cluster, fault: Fault) -> Evidence | None:
+    """What a slowed network was like, now that it is no more; None where it was not slowed."""
+    if not isinstance(fault, Kill) or not fault.latency_ms:
+        return None
+    assert isinstance(cluster, Slowable)
+    return await cluster.quicken_links()
+
+
+async def _statuses(cluster: Cluster, nodes: tuple[NodeId, ...]) -> dict[NodeId, NodeStatus]:
+    return {node: await cluster.status(node) for node in nodes}
+
+
+def _of_lasting(
+    evidence: Mapping[NodeId, Evidence], seen: Mapping[NodeId, NodeStatus], expected: NodeStatus
+) -> Evidence:
+    """One answer for all nodes that were hit: `seen` is what they were just before the cure."""
+    return of_nodes(
+        {node: if_it_lasted(found, seen[node], expected) for node, found in evidence.items()},
+        tuple(seen),
+    )
 
 
 def _troubled(nodes: tuple[NodeId, ...], disks: DiskTrouble) -> tuple[NodeId, ...]:

@@ -1,5 +1,6 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -106,6 +107,21 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """SIGTERM: the node ends in good order, a leader after it told its successors. Cure: start."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "stop"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
     """Every thread stands still, connections stay open. Cure: resume."""
 
@@ -141,7 +157,7 @@ class PowerOff:
         return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
 
-Fault = Partition | Kill | Pause | PowerOff
+Fault = Partition | Kill | Stop | Pause | PowerOff
 
 # --- what a cluster must be able to do ---
 
@@ -174,13 +190,18 @@ _NEEDS: dict[type, Need] = {
 }
 
 
-def need_of(fault: Fault) -> Need:
-    """The power that a fault takes."""
+def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
+    """The powers that faults take; every cluster can stop a node in good order."""
+    return frozenset(need for fault in faults for need in _needs_of(fault))
+
+
+def _needs_of(fault: Fault) -> Iterator[Need]:
+    if type(fault) in _NEEDS:
+        yield _NEEDS[type(fault)]
     if isinstance(fault, PowerOff) and fault.disks is not None:
-        return Need.TROUBLE
+        yield Need.TROUBLE
     if isinstance(fault, Kill) and fault.latency_ms:
-        return Need.SLOW
-    return _NEEDS[type(fault)]
+        yield Need.SLOW
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

@@ -1,11 +1,37 @@
-"""Is a history of registers linearizable? One pass over all keys, for values written once.
+"""Is a history linearizable? For registers with and without compare-and-set, maps, several at once.
 
-Real time is the order in which the runner recorded events, never a clock: operation a precedes b
-if a's completion was recorded before b's invocation. `registers` reads the operations and explains
-what it found, `zones` is the compiled sweep; importing this package compiles nothing.
+Real time is the order in which events were recorded, never a clock: operation a precedes b if
+a's completion was recorded before b's invocation. Each key is decided alone, and how depends on
+what is on it (`choose`): values written once are swept in O(n) (`zones`, `blocks`), all else is
+searched by a just-in-time frontier (`split`, `deadlines`, `slots`, `configurations`, `frontier`),
+maps and several registers over a table of their states (`tables`), from cheap searches that prove
+one side to dear ones (`ladder`). What could not be decided within the budget is `unknown`.
+`registers` reads the operations of a run and explains what it found.
 
-Keys on which a value was written twice are named and left undecided here.
+Importing this package compiles nothing.
 """
+
+from checkers.history.calls import Calls
+from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDecision, Witness
+
+__all__ = ["DEFAULT", "Budget", "Decision", "KeyDecision", "Witness", "decide", "warm"]
+
+
+def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> Decision:
+    """Whether the calls are linearizable, by key; for a violation, the calls that show it.
+
+    Finding those few calls costs more than the verdict; without `explain` there is no witness.
+
+    A call that failed is ignored: whether a failed compare-and-set tells anything, and what a nil
+    read means, was settled by the reader of the history, in the codes CAS_FAILED and ANY.
+    `unknown` once the budget's work is spent: about a minute at most, in less than 100 MiB
+    beside the history and the tables that `Budget.cells` bounds. Raises ValueError for what is no
+    history: a call that ends before it begins, two events with one index, a kind of step that
+    the model does not have.
+    """
+    from checkers.linearizability import choose
+
+    return choose.decide(calls, budget, explain)
 
 
 def warm() -> None:

@@ -5,35 +5,18 @@ that is itself the violation), an `info` write happened iff somebody read its va
 effect at any time after its invocation, a read that did not succeed says nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from checkers.history.run import Run
+from checkers.linearizability.columns import Columns, Ints, intern
 from checkers.verdict import CheckResult, EventValue, Verdict
 
 CHECK = "linearizable"
 ALGORITHM = "zones of unique-valued registers, one pass over all keys"
-_SPARSE = 8  # event indices per operation, above which they are ranked first
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """The operations as the sweep takes them: `keys` names key codes, `events` bounds indices."""
-
-    kind: NDArray[np.int8]
-    key: NDArray[np.int32]
-    value: Ints
-    invoke: Ints
-    complete: Ints
-    keys: Sequence[str]
-    events: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +32,8 @@ class Anomaly:
 def linearizable(run: Run) -> CheckResult:
     """Every read returns the value of the newest write, in some order that respects real time.
 
-    Needs: ops. Unknown where a key had a value written twice, or where nothing completed.
+    Needs: ops. Keys on which a value was written twice are searched, not swept. Unknown where
+    that search found no answer within its budget, or where nothing completed.
     """
     ops = run.tables["ops"]
     columns = intern(ops)
@@ -73,11 +57,9 @@ def linearizable(run: Run) -> CheckResult:
             facts={"anomaly": anomalies[0].name, "keys": len(columns.keys)},
         )
     if undecided:
-        return _unknown(
-            f"not applicable to {len(undecided)} of {len(columns.keys)} keys, on which a value was "
-            f"written twice (first: {undecided[0]}); the others are linearizable",
-            looked_at,
-        )
+        from checkers.linearizability.repeated import by_search
+
+        return by_search(ops, columns, undecided, ALGORITHM, run.truncated)
     if not looked_at:
         return _unknown("no operation completed, so there is nothing to judge", 0)
     return CheckResult(
@@ -100,49 +82,7 @@ def _unknown(message: str, looked_at: int) -> CheckResult:
     )
 
 
-def intern(ops: pa.Table) -> Columns:
-    """OPS as arrays: keys become codes, kinds small integers, a missing completion never comes."""
-    from checkers.linearizability import zones
-
-    encoded = ops.column("key").combine_chunks().dictionary_encode()
-    written = ops.column("value").is_valid().to_numpy()
-    ok = pc.equal(ops.column("outcome"), "ok").to_numpy()
-    fail = pc.equal(ops.column("outcome"), "fail").to_numpy()
-    write = pc.equal(ops.column("f"), "write").to_numpy()
-    if not written[write].all():
-        raise ValueError("not a history of registers: a write without a value")
-    writes = np.where(ok, zones.WRITE, np.where(fail, zones.FAILED_WRITE, zones.PENDING_WRITE))
-    reads = np.where(ok, np.where(written, zones.READ, zones.READ_NOTHING), zones.IGNORED)
-    invoke = ops.column("invoke_index").to_numpy()
-    complete = ops.column("complete_index").fill_null(zones.NEVER).to_numpy()
-    invoke, complete, events = _dense(invoke, complete, zones.NEVER)
-    return Columns(
-        kind=np.where(write, writes, reads).astype(np.int8),
-        key=encoded.indices.to_numpy().astype(np.int32, copy=False),
-        value=ops.column("value").fill_null(0).to_numpy(),
-        invoke=invoke,
-        complete=complete,
-        keys=encoded.dictionary.to_pylist(),
-        events=events,
-    )
-
-
-def _dense(invoke: Ints, complete: Ints, never: int) -> tuple[Ints, Ints, int]:
-    """Indices from 0 on, and their bound. Recorded ones are dense; others are ranked."""
-    if not len(invoke):
-        return invoke, complete, 0
-    ended = complete != never
-    low = int(invoke.min())
-    high = max(int(invoke.max()), int(complete[ended].max(initial=low)))
-    if low >= 0 and high < _SPARSE * len(invoke) + _SPARSE:
-        return invoke, complete, high + 1
-    known = np.unique(np.concatenate([invoke, complete[ended]]))
-    ranked = np.full(len(complete), never, np.int64)
-    ranked[ended] = np.searchsorted(known, complete[ended])
-    return np.searchsorted(known, invoke), ranked, len(known)
-
-
-def judge(ops: pa.Table, columns: Columns) -> tuple[int, list[Anomaly], list[str]]:
+def judge(ops: pa.Table, columns: Columns) -> tuple[int, list[Anomaly], list[int]]:
     """How many anomalies, the first ones explained in the order of events, and keys left out."""
     from checkers.linearizability import zones
 
@@ -157,8 +97,7 @@ def judge(ops: pa.Table, columns: Columns) -> tuple[int, list[Anomaly], list[str
     )
     rows = sorted(found.anomalies.tolist(), key=lambda row: row[3])
     explained = [_explain(_History(ops, columns), *row) for row in rows[:8]]
-    repeated = np.flatnonzero(found.repeated).tolist()
-    return found.total, explained, [columns.keys[k] for k in repeated]
+    return found.total, explained, np.flatnonzero(found.repeated).tolist()
 
 
 def _explain(history: "_History", kind: int, cluster: int, other: int, event: int) -> Anomaly:

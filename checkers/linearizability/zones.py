@@ -13,20 +13,18 @@ The sweep knows zones only, so blocks of several writes (chains of compare-and-s
 by it as well; forming them is the caller's part, before `_bucket`.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from checkers.linearizability.compiled import compiled
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Kinds = NDArray[np.int8]
 
 Number = TypeVar("Number", bound=np.generic)
-P = ParamSpec("P")
-R = TypeVar("R")
 
 # What an operation is to the sweep.
 IGNORED, WRITE, PENDING_WRITE, FAILED_WRITE, READ, READ_NOTHING = range(6)
@@ -50,12 +48,8 @@ class Found(NamedTuple):
     repeated: NDArray[np.bool_]
 
 
-def _compiled(function: Callable[P, R]) -> Callable[P, R]:
-    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True)(function))
-
-
-@_compiled
-def _slot(key: np.int32, value: np.int64, mask: np.uint64) -> np.uint64:
+@compiled
+def place(key: np.int32, value: np.int64, mask: np.uint64) -> np.uint64:
     """Where the search for (key, value) starts. Everything unsigned: a mix turns into floats."""
     mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= np.uint64(key) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -64,14 +58,14 @@ def _slot(key: np.int32, value: np.int64, mask: np.uint64) -> np.uint64:
     return (mixed >> np.uint64(20)) & mask
 
 
-@_compiled
+@compiled
 def _enter(kind: Kinds, key: Codes, value: Ints, table: Codes, repeated: NDArray[np.bool_]) -> None:
     """Enter every write that may have happened under its key and value."""
     mask = np.uint64(len(table) - 1)
     for row in range(len(kind)):
         if kind[row] != WRITE and kind[row] != PENDING_WRITE:
             continue
-        slot = _slot(key[row], value[row], mask)
+        slot = place(key[row], value[row], mask)
         while table[slot] >= 0:
             other = table[slot]
             if key[other] == key[row] and value[other] == value[row]:
@@ -82,11 +76,11 @@ def _enter(kind: Kinds, key: Codes, value: Ints, table: Codes, repeated: NDArray
             table[slot] = row
 
 
-@_compiled
+@compiled
 def _writer(row: int, key: Codes, value: Ints, table: Codes) -> int:
     """The row that wrote what this row read; -1 if there is none."""
     mask = np.uint64(len(table) - 1)
-    slot = _slot(key[row], value[row], mask)
+    slot = place(key[row], value[row], mask)
     while table[slot] >= 0:
         other = table[slot]
         if key[other] == key[row] and value[other] == value[row]:
@@ -95,7 +89,7 @@ def _writer(row: int, key: Codes, value: Ints, table: Codes) -> int:
     return -1
 
 
-@_compiled
+@compiled
 def _start(kind: Kinds, invoke: Ints, complete: Ints, first: Ints, last: Ints) -> int:
     """Let every write be a cluster; returns the first row that ends before it begins, or -1."""
     rows = len(kind)
@@ -112,7 +106,7 @@ def _start(kind: Kinds, invoke: Ints, complete: Ints, first: Ints, last: Ints) -
     return -1
 
 
-@_compiled
+@compiled
 def _join(
     kind: Kinds,
     key: Codes,
@@ -154,7 +148,7 @@ def _join(
     return count
 
 
-@_compiled
+@compiled
 def _bucket(
     kind: Kinds,
     key: Codes,
@@ -179,7 +173,7 @@ def _bucket(
     return -1
 
 
-@_compiled
+@compiled
 def _sweep(key: Codes, first: Ints, last: Ints, begins: Codes, anomalies: Ints) -> int:
     """Count the zones that contradict the forward zone which is open on their key."""
     rows = len(key)

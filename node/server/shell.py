@@ -84,7 +84,7 @@ class Shell:
         self._stop = stop
         self._ready: list[Event] = []
         self._outgoing: list[Outgoing] = []
-        self._scheduled = False
+        self._scheduled = True  # `start` takes what sockets bring before it
         self._flush_wanted = False
         self._stopped = False
         self._timer: asyncio.TimerHandle | None = None
@@ -99,7 +99,7 @@ class Shell:
         self._process()
 
     def feed(self, event: Event) -> None:
-        """Handled in this turn of the loop, with all else that is ready."""
+        """Handled in this turn of the loop, with all else that is ready; not before `start`."""
         self._ready.append(event)
         if not self._scheduled:
             self._scheduled = True

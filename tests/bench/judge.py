@@ -1,4 +1,4 @@
-"""Linearizability of a long history: 10^6 operations over 100 keys, warm."""
+"""Linearizability: a long run as it is judged, and histories that are hard for others."""
 
 import resource
 import time
@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from checkers.history.tables import OPS
 from checkers.linearizability import warm
-from checkers.linearizability.registers import intern, judge
+from checkers.linearizability.columns import intern
+from checkers.linearizability.registers import judge
+from tests.bench import etcd, search
 from tests.bench.row import Row
 
 OPERATIONS = 1_000_000
@@ -37,6 +39,8 @@ def measure() -> Iterator[Row]:
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     yield Row(name="linearizability: peak memory of this process", value=peak, unit="MiB")
+    yield from etcd.measure()
+    yield from search.measure()
 
 
 def history(operations: int, keys: int) -> pa.Table:

@@ -39,7 +39,7 @@ def left_of(name: str) -> list[str]:
     client = docker_engine.require()
     try:
         found = [
-            *(str(each.name) for each in client.containers.list(all=True)),
+            *(str(each.name) for each in client.containers.list(all=True, ignore_removed=True)),
             *(str(each.name) for each in client.networks.list()),
             *(str(each.name) for each in client.volumes.list()),
         ]
@@ -118,29 +118,40 @@ def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
         assert len(list(out.glob("*-partition-leader-4"))) == 1
 
 
+def test_a_power_cut_is_refused_where_no_disk_can_lose_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the disk agent says on a machine without loop devices; the other stories are named."""
+    why = "losetup: cannot find an unused loop device"
+    monkeypatch.setattr("chaos.cluster.docker.cluster.why_no_loop_disks", lambda *_: why)
+    assert main(["run", "power-off", "--out", str(tmp_path)]) == 255
+    said = capsys.readouterr().err
+    assert why in said
+    assert "without it: baseline, partition-leader, kill-leader" in said
+    assert not list(tmp_path.glob("*-power-off-*"))
+
+
 @pytest.fixture
-def playground(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
+def playground(capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
     """The options of a cluster that is up; what it said is still to be read."""
-    where = ["--name", "test-play", "--out", str(tmp_path)]
-    assert main(["up", "test-play", "--out", str(tmp_path)]) == 0
-    yield where
-    assert main(["down", "test-play", "--out", str(tmp_path)]) == 0
+    assert main(["up", "test-play"]) == 0
+    yield ["--name", "test-play"]
+    assert main(["down", "test-play"]) == 0
     capsys.readouterr()
     assert left_of("test-play") == []
 
 
-def test_a_cluster_to_play_with(
-    playground: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     bootstrap = re.findall(r"127\.0\.0\.1:\d+", said.split("bootstrap ")[1].splitlines()[0])
     assert len(bootstrap) == 3
     assert "kraft-chaos down test-play" in said
-    assert main(["up", "test-play", "--out", str(tmp_path)]) == 255
+    assert main(["up", "test-play"]) == 255
     assert "already" in capsys.readouterr().err
     for fault, found in (
         ("partition-leader", "swallowed"),
         ("kill-leader", "SIGKILL"),
+        ("stop-leader", "SIGTERM"),
         ("pause-follower", "threads"),
         ("power-off-all", "canary"),
     ):
@@ -149,9 +160,29 @@ def test_a_cluster_to_play_with(
         time.sleep(1.5)  # the fault lasts; what it swallows is sent meanwhile
         assert main(["heal", *playground]) == 0
         out = capsys.readouterr().out
-        assert "healed: bit" in out
+        assert "healed: it bit" in out
         assert found in out
     assert main(["heal", *playground]) == 0
     assert "nothing is injected" in capsys.readouterr().out
-    assert main(["inject", "kill-leader", "--node", "9", *playground]) == 255
+    assert main(["inject", "kill-leader", "--node", "9", *playground]) == 254
     assert "no node 9" in capsys.readouterr().err
+
+
+def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
+    playground: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    node_2 = ["--node", "2", *playground]
+    assert main(["inject", "partition-in-random", *node_2]) == 0
+    assert main(["inject", "partition-random", *node_2]) == 255
+    assert "1->2, 3->2 is cut already" in capsys.readouterr().err
+    assert main(["inject", "pause-random", *node_2]) == 0
+    assert main(["inject", "pause-random", *node_2]) == 255
+    assert "node 2 is paused already" in capsys.readouterr().err
+    assert main(["inject", "power-off-random", *node_2]) == 0
+    assert main(["inject", "kill-all", *playground]) == 255
+    assert "node 2 is off already" in capsys.readouterr().err
+    assert main(["heal", *playground]) == 0
+    healed = [line for line in capsys.readouterr().out.splitlines() if "healed: it bit" in line]
+    assert [line.split(" of ")[0] for line in healed] == ["power-off", "pause", "partition-one-way"]
+    assert main(["heal", "--name", "nobody-plays-here"]) == 255
+    assert "no cluster 'nobody-plays-here' is up" in capsys.readouterr().err

@@ -34,6 +34,7 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     PowerCutMode,
+    Reaped,
 )
 
 
@@ -249,6 +250,8 @@ class FakeCluster:
         self.calls: list[str] = []
         self.cut_links: set[Link] = set()
         self.destroyed = False
+        self.reaped: Sequence[Reaped] = ()
+        self.no_power = ""
         self._election_s = election_s
         self._elections: set[asyncio.Task[None]] = set()
 
@@ -276,14 +279,18 @@ class FakeCluster:
 
     async def stop(self, node: NodeId) -> None:
         self._called(f"stop {node}")
-        await self.fakes[node].stop()
-        self._lead_anew(node)
+        if self.bites:
+            await self.fakes[node].stop()
+            self._lead_anew(node)
 
     async def collect(self, into: Path) -> None:
         self._called("collect")
         (into / "logs").mkdir(exist_ok=True)
         for node in self.nodes:
             (into / "logs" / f"node-{node}.log").write_text("a fake has nothing to say\n")
+
+    def let_go(self) -> None:
+        """It holds nothing."""
 
     async def destroy(self) -> None:
         self.destroyed = True

@@ -28,7 +28,7 @@ class FakeRuntime:
         nodes: int,
         target: str,
         keep: bool,
-        directory: Path,
+        directory: Path | None,
         mutation: str = "",
     ) -> Cluster:
         del target, keep, directory, mutation
@@ -38,13 +38,6 @@ class FakeRuntime:
 
     def attach(self, run_id: str) -> Cluster:
         return next(cluster for cluster in self.made if cluster.run_id == run_id)
-
-    def let_go(self, cluster: Cluster) -> None:
-        """Nothing is held."""
-
-    def why_lacking(self, cluster: Cluster) -> str:
-        del cluster
-        return "it is a fake"
 
 
 if __name__ == "__main__":

@@ -202,10 +202,13 @@ def canary_overwrite(pid: int, path: str, token: str) -> bool:
 
 
 def canary_read(pid: int, path: str) -> str:
-    """What the block holds: "old", the token of an overwriting, or "other"."""
-    content = _canary(pid, path).read_bytes()
-    if content == SYNCED:
-        return "old"
+    """What the block held: "old" or the token of an overwriting. It is put back as it was."""
+    with _canary(pid, path).open("r+b", buffering=0) as file:
+        content = file.read()
+        if content == SYNCED:
+            return "old"
+        os.pwrite(file.fileno(), SYNCED, 0)
+        os.fsync(file.fileno())
     return content.rstrip(b"!").decode(errors="replace")[:80]
 
 
@@ -225,12 +228,9 @@ def shutdown(pid: int, path: str, flag: int) -> None:
 def tear(pid: int, path: str, seed: str) -> int:
     """Write random pages of the files' tails to the disk, ahead of a cut with flag 1."""
     rng = random.Random(seed)
-    written = 0
-    root = Path(f"/proc/{pid}/root{path}")
-    for file in sorted(root.rglob("*")):
-        if file.is_file() and not file.is_symlink() and file.name != CANARY:
-            written += _write_pages(file, rng)
-    return written
+    found = sorted(Path(f"/proc/{pid}/root{path}").rglob("*"))
+    files = [file for file in found if file.is_file() and not file.is_symlink()]
+    return sum(_write_pages(file, rng) for file in files if file.name != CANARY)
 
 
 def _write_pages(file: Path, rng: random.Random) -> int:
@@ -359,14 +359,14 @@ def _reject_route(address: str) -> bytes:
 
 
 def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
-    """Send marked bytes from inside a namespace; returns how many bytes came back, -1: refused."""
+    """Send marked bytes from inside a namespace; returns how many came back, -1: it was closed."""
 
     def talk() -> int:
         try:
             with socket.create_connection((host, port), timeout=wait_s) as connection:
                 connection.sendall(bytes.fromhex(data))
                 connection.settimeout(wait_s)
-                return len(connection.recv(4096))
+                return len(connection.recv(4096)) or -1
         except TimeoutError:
             return 0
         except OSError:

@@ -17,8 +17,8 @@ from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
-from chaos.cluster.docker.power import Power
-from chaos.cluster.docker.registry import Reaped, RunLock, demolish, kept, left_of, reap
+from chaos.cluster.docker.power import Power, kill
+from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_node
 from chaos.cluster.interface import (
     Address,
@@ -28,6 +28,7 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     PowerCutMode,
+    Reaped,
 )
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
@@ -267,12 +268,12 @@ class DockerCluster:
         container = self._container(node)
         ran = bool(container.attrs["State"]["Running"])
         if ran:
-            container.kill()
-            container.wait()
+            kill(container)
         container.reload()
         state = container.attrs["State"]
-        self._reachable(node, on=False)
-        return evidence.of_kill(ran, bool(state["Running"]), int(state["ExitCode"]))
+        runs = bool(state["Running"])
+        self._reachable(node, on=runs)
+        return evidence.of_kill(ran, runs, int(state["ExitCode"]))
 
     def _pause(self, node: NodeId) -> Evidence:
         """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""

@@ -37,7 +37,9 @@ def why_no_loop_disks(client: docker.DockerClient, agent_image: str, *, again: b
     if not again and known.exists() and json.loads(known.read_text()) == here:
         return ""
     why = _try_out(client, agent_image)
-    if not why:
+    if why:
+        known.unlink(missing_ok=True)
+    else:
         known.write_text(json.dumps(here))  # success only: what is missing may be mended
     return why
 

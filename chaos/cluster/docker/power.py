@@ -18,6 +18,7 @@ from dataclasses import asdict, replace
 from typing import TypeVar
 
 import docker
+import requests
 from docker.models.containers import Container
 
 from chaos.cluster.docker.agent import Agent
@@ -31,6 +32,8 @@ FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN:
 MEMORY = "power "
 # What strace does to a sync: hold it back for so many microseconds, or answer in its place.
 INJECTED = {DiskTrouble.SLOW: "delay_enter=40000", DiskTrouble.LYING: "retval=0"}
+KILLED_WITHIN_S = 5.0
+STILL_RUNS = -1  # instead of an exit code
 
 T = TypeVar("T")
 
@@ -80,12 +83,15 @@ class Power:
             self._forget(pids, mode)
         finally:
             self._agent.call("end_trouble", pids=troubled)
-        exit_codes = _side_by_side(lambda node: _kill(victims[node]), nodes)
+        exit_codes = _side_by_side(lambda node: kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
+        # Who sleeps while its tracer is held stays where it is, as the agent knows.
+        moving = {node: "R" if node in self._troubles else "RS" for node in nodes}
         for node in nodes:
             cut = PowerCutMeasured(
                 mode=mode,
-                threads_stopped=threads[node],
+                threads_stopped=sum(state not in moving[node] for state in threads[node]),
+                threads_moving=sum(state in moving[node] for state in threads[node]),
                 overwritten=overwritten[node],
                 exit_code=exit_codes[node],
                 trouble=str(self._troubles.get(node, "")),
@@ -111,11 +117,11 @@ class Power:
             canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
             self._remember(node, replace(cut, canary=canary))
 
-    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, int]:
-        """All victims in one request: one moment for all of them."""
+    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
+        """Stop all victims in one request, at one moment; the states of their threads then."""
         self._agent.call("quiesce", pids=list(pids.values()))
         states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
-        return {node: len(seen) for node, seen in zip(pids, states, strict=True)}
+        return {node: str(seen) for node, seen in zip(pids, states, strict=True)}
 
     def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
         seen = self._agent.each(
@@ -172,9 +178,13 @@ def _pid(container: Container) -> int:
     return int(container.attrs["State"]["Pid"])
 
 
-def _kill(container: Container) -> int:
+def kill(container: Container) -> int:
+    """SIGKILL, and wait until it is gone; its exit code, or -1 when it still runs."""
     container.kill()
-    return int(container.wait()["StatusCode"])
+    try:
+        return int(container.wait(timeout=KILLED_WITHIN_S)["StatusCode"])
+    except (requests.Timeout, requests.ConnectionError):  # how the library says that it did not end
+        return STILL_RUNS
 
 
 def _side_by_side(act: Callable[[NodeId], T], nodes: Sequence[NodeId]) -> dict[NodeId, T]:

@@ -4,6 +4,7 @@ Its server is a class attribute, so it is set anew, under a lock, before every c
 """
 
 import contextlib
+import json
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -58,6 +59,15 @@ class ToxiproxyApi:
 
     def hurry(self, proxy: str, stream: Stream) -> None:
         self._remove(proxy, stream, "slow")
+
+    def swallowed(self) -> frozenset[tuple[str, Stream]]:
+        """Which directions of which proxies are stopped, by the server's own word."""
+        proxies = json.loads(self._ask("get", "/proxies"))
+        return frozenset(
+            (name, Stream(toxic["stream"]))
+            for name, proxy in proxies.items()
+            for toxic in proxy["toxics"]
+        )
 
     def counters(self) -> Counters:
         return parse(self._ask("get", "/metrics"))

@@ -39,17 +39,25 @@ def test_without_an_engine_the_doctor_says_what_to_do(monkeypatch: pytest.Monkey
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     engine, *others = examine()
     assert not engine.ok
-    assert engine.mend
+    assert "unset DOCKER_HOST" in engine.mend
     assert "check" in engine.without
     assert {need.name for need in others} >= {"Java", "subnet", "disk space"}
 
 
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("unix:///nowhere/docker.sock", "why: unix:///nowhere/docker.sock: No such file"),
+        ("tcp://127.0.0.1:1", "why: tcp://127.0.0.1:1: Connection refused\n"),
+    ],
+)
 def test_an_engine_that_the_user_names_is_not_started_for_him(
-    monkeypatch: pytest.MonkeyPatch,
+    host: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    with pytest.raises(SetupError, match="DOCKER_HOST"):
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(SetupError, match="DOCKER_HOST") as caught:
         docker_engine.ensure(print)
+    assert why in str(caught.value)
     with pytest.raises(SetupError, match="kraft-chaos setup"):
         docker_engine.require()
 

@@ -14,9 +14,22 @@ from node.events import (
     PeerDisconnected,
     PeerFrameReceived,
 )
+from node.ids import ConnectionId, NodeId, ReplicaKey
 from node.server.frames import with_size
-from node.server.tcp import MAX_WAITING_FRAMES
-from tests.node.server.scripted import PEER, ask, frame_from, until, world
+from node.server.peers import Peers
+from node.server.shell import Shell
+from node.server.tcp import MAX_WAITING_FRAMES, Connections
+from node.server.traces import TraceWriter
+from tests.node.server.scripted import (
+    PEER,
+    Elections,
+    ScriptedCore,
+    SlowLog,
+    ask,
+    frame_from,
+    until,
+    world,
+)
 
 
 def test_one_flush_serves_all_that_is_ready() -> None:
@@ -35,6 +48,27 @@ def test_one_flush_serves_all_that_is_ready() -> None:
     account = asyncio.run(story())
     assert account.count("append") == 5
     assert account.count("flush") < 5
+
+
+def test_what_arrives_before_the_start_is_handled_by_it() -> None:
+    """Listeners are open before the node starts: a voter that comes back is called at once."""
+
+    async def story() -> list[str]:
+        account: list[str] = []
+        shell = Shell(
+            node=ScriptedCore(account),
+            log=SlowLog(account),
+            elections=Elections(account),
+            traces=TraceWriter(ReplicaKey(NodeId(1)), os.open(os.devnull, os.O_WRONLY)),
+            stop=lambda _: None,
+        )
+        gone = ConnectionId(1)
+        shell.feed(FrameReceived(connection=gone, listener="CONTROLLER", frame=b"append"))
+        assert account == []
+        shell.start(Connections(shell.feed), Peers({}, shell.feed, connect_timeout_s=1.0))
+        return account
+
+    assert asyncio.run(story()) == ["step FrameReceived", "append", "flush", "step LogFlushed"]
 
 
 def test_a_vote_is_saved_and_told_before_it_is_answered() -> None:

@@ -1,0 +1,282 @@
+"""Registers and compare-and-set where every value is written once: blocks of zones, in O(n).
+
+A successful compare-and-set from a to b has nothing between itself and the operations on a, so
+clusters (a creator with the reads of its value, see `zones`) that are joined by them form blocks,
+inside which the order is forced. A block has a zone like a cluster, and the same sweep decides:
+an order exists iff the order inside each block respects real time, and no two blocks of a key
+must each stand before the other.
+
+What is not decided here, by key: a value written twice (or written and initial), and observed
+failures of compare-and-set that do not fit into one simple order (`failures`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history.calls import Calls
+from checkers.linearizability.compiled import compiled
+from checkers.linearizability.failures import beginnings, misplaced
+from checkers.linearizability.split import (
+    ANY,
+    DIFFER,
+    EQUAL,
+    FAIL,
+    INFO,
+    NEVER,
+    OK,
+    RESET,
+    SWAP,
+    Order,
+)
+from checkers.linearizability.zones import place
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Kinds = NDArray[np.int8]
+Flags = NDArray[np.bool_]
+
+# Of a key: linearizable; not decided here; or why it is not linearizable.
+FINE, REPEATED, PHANTOM, FUTURE, SPLIT, CYCLE, MISORDERED, CROSSED = range(8)
+
+
+class Blocks(NamedTuple):
+    """A cluster is the row of its creator, or rows + key for the initial value."""
+
+    status: Kinds  # by key
+    one: Codes  # by key: cluster that shows why it is not linearizable, or -1
+    other: Codes  # the second one; the row of a PHANTOM or FUTURE read
+    cluster: Codes  # by row: the cluster it is in, or -1
+    head: Codes  # by cluster: the first one of its block, -1 where it was not reached from one
+
+
+class Rows(NamedTuple):
+    """The calls: see `history.calls.Calls`; event indices from 0 on."""
+
+    kind: Kinds
+    outcome: Kinds
+    key: Codes
+    value: Codes
+    expected: Codes
+    invoke: Ints
+    complete: Ints
+    initial: int
+
+
+@compiled
+def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
+    """Enter what may have created a value under its key and value."""
+    kind, outcome, key, value, expected, _, _, initial = rows
+    mask = np.uint64(len(table) - 1)
+    for row in range(len(kind)):
+        if outcome[row] == FAIL or (kind[row] != RESET and kind[row] != SWAP):
+            continue
+        if kind[row] == SWAP and value[row] == expected[row] and outcome[row] == INFO:
+            continue
+        if value[row] == initial:
+            status[key[row]] = REPEATED
+            continue
+        slot = place(key[row], np.int64(value[row]), mask)
+        while table[slot] >= 0:
+            other = table[slot]
+            if key[other] == key[row] and value[other] == value[row]:
+                status[key[row]] = REPEATED
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = row
+
+
+@compiled
+def _creator(key: int, code: int, rows: Rows, table: Codes) -> int:
+    """The cluster of a value on a key; -1 if nobody wrote it."""
+    if code == rows.initial:
+        return len(rows.key) + key
+    mask = np.uint64(len(table) - 1)
+    slot = place(np.int32(key), np.int64(code), mask)
+    while table[slot] >= 0:
+        other = table[slot]
+        if rows.key[other] == key and rows.value[other] == code:
+            return int(other)
+        slot = (slot + np.uint64(1)) & mask
+    return -1
+
+
+@compiled
+def _accuse(key: int, why: int, one: int, other: int, found: Blocks) -> None:
+    """Keep the first reason on a key."""
+    if found.status[key] == FINE:
+        found.status[key] = why
+        found.one[key] = one
+        found.other[key] = other
+
+
+@compiled
+def _start(rows: Rows, first: Ints, last: Ints, happened: Flags, found: Blocks) -> None:
+    """Let every write and compare-and-set be a cluster."""
+    calls = len(rows.kind)
+    first[calls:] = -1  # the initial value was there before everything else
+    last[calls:] = -1
+    happened[calls:] = True
+    for row in range(calls):
+        if rows.outcome[row] == FAIL or found.status[rows.key[row]] == REPEATED:
+            continue
+        if rows.kind[row] == RESET or rows.kind[row] == SWAP:
+            first[row] = rows.complete[row] if rows.outcome[row] == OK else NEVER
+            last[row] = rows.invoke[row]
+            happened[row] = rows.outcome[row] == OK
+            found.cluster[row] = row
+
+
+@compiled
+def _join(
+    rows: Rows,
+    table: Codes,
+    source: Codes,
+    first: Ints,
+    last: Ints,
+    happened: Flags,
+    found: Blocks,
+) -> bool:
+    """Add reads to clusters; `source` is the cluster that a compare-and-set takes or excludes.
+
+    Returns whether any excludes one.
+    """
+    kind, outcome, key, value, expected, invoke, complete, _ = rows
+    excludes = False
+    for row in range(len(kind)):
+        if outcome[row] == FAIL or found.status[key[row]] == REPEATED:
+            continue
+        if kind[row] == SWAP or (kind[row] == DIFFER and outcome[row] == OK):
+            source[row] = _creator(key[row], expected[row], rows, table)
+            excludes = excludes or (kind[row] == DIFFER and source[row] >= 0)
+        elif kind[row] == EQUAL and outcome[row] == OK and value[row] != ANY:
+            cluster = _creator(key[row], value[row], rows, table)
+            if cluster < 0:
+                _accuse(key[row], PHANTOM, -1, row, found)
+                continue
+            if cluster < len(kind) and complete[row] < invoke[cluster]:
+                _accuse(key[row], FUTURE, cluster, row, found)
+            found.cluster[row] = cluster
+            happened[cluster] = True
+            first[cluster] = min(first[cluster], complete[row])
+            last[cluster] = max(last[cluster], invoke[row])
+    return excludes
+
+
+@compiled
+def _chain(
+    kind: Kinds, key: Codes, source: Codes, happened: Flags, following: Codes, found: Blocks
+) -> None:
+    """Follow each compare-and-set that happened to what it took: that happened too."""
+    rows = len(kind)
+    for row in range(rows):
+        c = row
+        while c < rows and kind[c] == SWAP and happened[c]:
+            taken = source[c]
+            if taken < 0:
+                _accuse(key[c], PHANTOM, -1, c, found)
+                break
+            if following[taken] == c:
+                break
+            if following[taken] >= 0:
+                _accuse(key[c], SPLIT, taken, c, found)
+                break
+            following[taken] = c
+            happened[taken] = True
+            c = taken
+
+
+@compiled
+def _merge(
+    kind: Kinds,
+    key: Codes,
+    following: Codes,
+    first: Ints,
+    last: Ints,
+    happened: Flags,
+    found: Blocks,
+) -> None:
+    """Give the first cluster of every block the zone of the block."""
+    rows = len(kind)
+    for head in range(len(first)):
+        if not happened[head] or (head < rows and kind[head] != RESET):
+            continue
+        found.head[head] = head
+        c = following[head]
+        while c >= 0:
+            found.head[c] = head
+            if first[c] < last[head]:
+                _accuse(key[c], MISORDERED, head, c, found)
+            first[head] = min(first[head], first[c])
+            last[head] = max(last[head], last[c])
+            c = following[c]
+    for row in range(rows):
+        if kind[row] == SWAP and happened[row] and found.head[row] < 0:
+            _accuse(key[row], CYCLE, row, row, found)
+
+
+@compiled
+def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, found: Blocks) -> None:
+    """Accuse the first zone that contradicts the forward zone which is open on its key.
+
+    Leaves each block of what is fine so far in `begins`, at the event at which its zone begins.
+    """
+    rows = len(kind)
+    for row in range(rows):
+        if found.head[row] == row and found.status[key[row]] == FINE:
+            begins[min(first[row], last[row])] = row
+    end = last[rows:].copy()
+    holder = np.arange(rows, len(first))
+    for event in range(len(begins)):
+        block = begins[event]
+        if block < 0:
+            continue
+        k = key[block]
+        if end[k] > first[block]:
+            _accuse(k, CROSSED, holder[k], block, found)
+        if first[block] < last[block] and last[block] > end[k]:
+            end[k] = last[block]
+            holder[k] = block
+
+
+@compiled
+def _blocks(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
+    calls = len(rows.kind)
+    found = Blocks(
+        np.zeros(keys, np.int8),
+        np.full(keys, -1, np.int32),
+        np.full(keys, -1, np.int32),
+        np.full(calls, -1, np.int32),
+        np.full(calls + keys, -1, np.int32),
+    )
+    table = np.full(size, -1, np.int32)
+    _enter(rows, table, found.status)
+    # Where no key can be decided here, the rest would be for nothing.
+    if np.all(found.status == REPEATED):
+        return found
+    first, last = np.empty(calls + keys, np.int64), np.empty(calls + keys, np.int64)
+    happened, source = np.zeros(calls + keys, np.bool_), np.full(calls, -1, np.int32)
+    following = np.full(calls + keys, -1, np.int32)
+    begins = np.full(len(at), -1, np.int32)
+    _start(rows, first, last, happened, found)
+    excludes = _join(rows, table, source, first, last, happened, found)
+    own_last = last.copy()
+    _chain(rows.kind, rows.key, source, happened, following, found)
+    _merge(rows.kind, rows.key, following, first, last, happened, found)
+    _sweep(rows.kind, rows.key, first, last, begins, found)
+    if excludes:
+        begin = beginnings(rows.key, rows.invoke, begins, first, last, own_last, following)
+        for key in misplaced(rows.kind, rows.outcome, rows.key, source, at, begin, keys):
+            if found.status[key] == FINE:
+                found.status[key] = REPEATED
+    return found
+
+
+def blocks(calls: Calls, order: Order) -> Blocks:
+    """Judge single-step calls on registers, all keys in one pass."""
+    size = 1 << max(4, (2 * len(calls) - 1).bit_length())
+    kind, key = calls.kind, calls.key
+    columns = (kind, calls.outcome, key, calls.value, calls.expected, order.invoke, order.complete)
+    return _blocks(Rows(*columns, calls.initial), order.at, len(calls.keys), size)

@@ -1,0 +1,157 @@
+"""Until when somebody may still need what an operation does, and so until when it matters.
+
+An operation whose outcome is unknown may take effect at any time; but when nobody who completes
+later looks at the value it makes, leaving it out of an order leaves the order valid. So it counts
+only until the last completion that needs its value, and not at all if there is none. Three
+bounds make the search cheap where that is not enough, each with an answer that is a proof:
+
+* `EXACT`: nothing is assumed.
+* a short life: operations of unknown outcome are used only within so many events after their
+  invocation. Surviving proves linearizability; dying proves nothing.
+* `STICKY`: each class of them (same kind, same states) never runs out. Dying proves a violation;
+  surviving proves nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.linearizability.compiled import compiled
+from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST, Problem
+
+Codes = NDArray[np.int32]
+EXACT = 0
+STICKY = -1
+_ROUNDS = 64  # along chains of pending compare-and-sets; longer ones are needed to the end
+
+
+class Lives(NamedTuple):
+    """Positions are places in `Problem.event`; of no end: the number of events."""
+
+    returns: Codes  # position of the completion
+    until: Codes  # an operation may be applied up to and including this position; -1: never
+    needed: Codes  # last position at which somebody needs the state that the operation makes
+    sticky: NDArray[np.bool_]
+
+
+@compiled
+def _returns(event: Codes, returns: Codes, begins: Codes) -> None:
+    returns[:] = len(event)
+    for position in range(len(event)):
+        op = event[position] >> 1
+        if event[position] & 1:
+            returns[op] = position
+        else:
+            begins[op] = position
+
+
+@compiled
+def _needs(
+    kind: NDArray[np.int8],
+    start: Codes,
+    to: Codes,
+    pending: NDArray[np.bool_],
+    table: NDArray[np.int32],
+    dead: int,
+    states: int,
+    returns: Codes,
+    begins: Codes,
+) -> Codes:
+    """By state, the last position at which a completion needs it; -1: nobody does."""
+    last = np.full(states, -1, np.int32)
+    other = -1  # the last one of an observed difference, which any state may serve
+    end = np.int32(returns.max() + 1 if len(returns) else 0)
+    tabled = False
+    for op in range(len(kind)):
+        if kind[op] == EDGE or kind[op] == TEST:
+            tabled = True
+        if pending[op]:
+            continue
+        if kind[op] == EQUAL:
+            last[to[op]] = max(last[to[op]], returns[op])
+        elif kind[op] == SWAP:
+            last[start[op]] = max(last[start[op]], returns[op])
+        elif kind[op] == DIFFER:
+            other = max(other, returns[op])
+    if tabled:
+        # What can become observed by a step of the table is needed as well; else, to the end.
+        if dead < 0:
+            last[:] = end
+        else:
+            for state in range(states - 1, -1, -1):
+                for edge in range(table.shape[0]):
+                    reached = table[edge, state]
+                    if reached != dead and reached >= 0:
+                        last[state] = max(last[state], last[reached])
+    for state in range(states):
+        last[state] = max(last[state], other)
+    for turn in range(_ROUNDS + 1):
+        changed = False
+        for op in range(len(kind)):
+            needed = last[to[op]] if pending[op] and kind[op] == SWAP else -1
+            if needed > begins[op] and needed > last[start[op]]:
+                last[start[op]] = needed
+                changed = True
+        if not changed:
+            break
+        if turn == _ROUNDS:
+            last[:] = end
+    return last
+
+
+@compiled
+def _lives(
+    kind: NDArray[np.int8],
+    start: Codes,
+    to: Codes,
+    pending: NDArray[np.bool_],
+    event: Codes,
+    table: NDArray[np.int32],
+    dead: int,
+    states: int,
+    bound: int,
+) -> tuple[Codes, Codes, Codes, NDArray[np.bool_]]:
+    ops = len(kind)
+    returns, begins = np.empty(ops, np.int32), np.empty(ops, np.int32)
+    _returns(event, returns, begins)
+    last = _needs(kind, start, to, pending, table, dead, states, returns, begins)
+    until, needed = returns.copy(), np.empty(ops, np.int32)
+    sticky = np.zeros(ops, np.bool_)
+    classes = np.empty(ops if bound == STICKY else 0, np.int32)
+    found = 0
+    for op in range(ops):
+        if kind[op] == RESET or kind[op] == SWAP:
+            needed[op] = last[to[op]]
+        elif kind[op] == EDGE and dead >= 0:
+            needed[op] = -1
+            for state in range(states):
+                if table[to[op], state] != dead:
+                    needed[op] = max(needed[op], last[table[to[op], state]])
+        else:
+            needed[op] = len(event)
+        if not pending[op]:
+            continue
+        until[op] = needed[op] if needed[op] > begins[op] else -1
+        if bound > 0 and until[op] > begins[op] + bound:
+            until[op] = begins[op] + bound
+        if bound == STICKY and until[op] >= 0:
+            known = False
+            for c in range(found):
+                o = classes[c]
+                if kind[o] == kind[op] and start[o] == start[op] and to[o] == to[op]:
+                    known = True
+                    break
+            if known:
+                until[op] = -1
+            else:
+                classes[found] = op
+                found += 1
+                sticky[op] = True
+    return returns, until, needed, sticky
+
+
+def lives(problem: Problem, bound: int) -> Lives:
+    """How long each operation counts under a bound: EXACT, STICKY, or a number of events."""
+    kind, start, to, pending, event, states, table, dead = problem
+    return Lives(*_lives(kind, start, to, pending, event, table, dead, states, bound))

@@ -1,0 +1,86 @@
+"""From cheap to dear: searches of one key, each of which may prove something.
+
+A search under an assumption that makes it cheap proves one side only (`deadlines`); the ladder
+goes on until something is proved or the budget is spent. It never guesses.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from checkers.linearizability.deadlines import EXACT, STICKY, lives
+from checkers.linearizability.decision import Budget
+from checkers.linearizability.frontier import DIED, SURVIVED, End, search
+from checkers.linearizability.split import Problem
+from checkers.verdict import Verdict
+
+WIDE = 8  # words: 512 operations open at a time
+
+
+class Rung(NamedTuple):
+    name: str
+    bound: int  # how long pending operations live; see `deadlines`
+    words: int
+    room: int  # configurations
+    share: float  # of the budget's work
+    cut_allowed: bool = False
+
+
+class Settled(NamedTuple):
+    verdict: Verdict
+    algorithm: str
+    work: int
+    peak: int
+    end: End  # of the last search
+    rung: Rung
+
+
+FIRST = Rung("just-in-time frontier", EXACT, 1, 256, 0.02)
+
+
+def _rungs(pending: bool, budget: Budget) -> Iterator[Rung]:
+    most = budget.configurations
+    yield FIRST
+    if pending:
+        for life in (64, 512, 4096):
+            yield Rung(f"frontier, pending for {life} events", life, 1, 1024, 0.05)
+        yield Rung("frontier, pending inexhaustible", STICKY, 1, 2048, 0.1)
+        yield Rung("beam, pending for 64 events", 64, 1, 512, 0.1, cut_allowed=True)
+    yield Rung("wide frontier", EXACT, 1, most, 0.3)
+    yield Rung("beam", EXACT, WIDE, 512, 0.1, cut_allowed=True)
+    yield Rung("wide frontier", EXACT, WIDE, most, 1.0)
+
+
+def settle(problem: Problem, budget: Budget, spent: int, first_state: int = 0) -> Settled:
+    """Decide one key; `spent` of the budget's work was used on others."""
+    left = budget.work - spent
+    pending = False
+    work, peak = 0, 0
+    for rung in _rungs(True, budget):
+        if rung is not FIRST and rung.bound != EXACT and not pending:
+            continue
+        end = search(
+            problem,
+            lives(problem, rung.bound),
+            words=rung.words,
+            room=min(rung.room, budget.configurations),
+            limit=min(int(budget.work * rung.share), left - work),
+            cut_allowed=rung.cut_allowed,
+            first_state=first_state,
+        )
+        work += end.work
+        peak = max(peak, end.peak)
+        verdict = _proved(rung, end)
+        if verdict is not Verdict.UNKNOWN or work >= left:
+            break
+        if rung is FIRST:
+            pending = bool(problem.pending.any())
+    return Settled(verdict, rung.name, work, peak, end, rung)
+
+
+def _proved(rung: Rung, end: End) -> Verdict:
+    """What the end of a search proves under its assumption."""
+    if end.status == SURVIVED and rung.bound != STICKY:
+        return Verdict.VALID
+    if end.status == DIED and rung.bound <= EXACT and not end.cut:
+        return Verdict.INVALID
+    return Verdict.UNKNOWN

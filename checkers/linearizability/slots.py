@@ -1,0 +1,191 @@
+"""Open operations, each in a slot: a bit in the words of a configuration."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.linearizability.compiled import compiled, inlined
+from checkers.linearizability.configurations import Bits, Codes, Configurations, Words
+from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST
+
+# Places in `Slots.number`.
+FREE, ACTING, LOOKING = range(3)
+
+
+class Operations(NamedTuple):
+    """What the search knows of a problem; see `split.Problem` and `deadlines.Lives`."""
+
+    kind: NDArray[np.int8]
+    start: Codes
+    to: Codes
+    pending: NDArray[np.bool_]
+    table: NDArray[np.int32]
+    dead: int
+    returns: Codes
+    until: Codes
+    needed: Codes
+    sticky: NDArray[np.bool_]
+
+
+class Slots(NamedTuple):
+    word: NDArray[np.int64]  # by slot: which word its bit is in
+    bit: Bits
+    free: Codes  # a stack
+    operation: Codes  # by slot: the operation in it, or -1
+    of: Codes  # by operation: its slot
+    earlier: Bits  # by slot, bits of equal operations that return earlier
+    hideable: Bits  # operations that an overwriting one may hide
+    acting: Codes  # slots of what changes the state
+    looking: Codes  # slots of what only looks
+    number: NDArray[np.int64]  # how many are FREE, ACTING, LOOKING
+
+
+@inlined
+def step(ops: Operations, op: int, state: int) -> int:
+    """The state after an operation, or -1 where it is not possible."""
+    kind = ops.kind[op]
+    if kind == EQUAL:
+        return state if state == ops.to[op] else -1
+    if kind == RESET:
+        return int(ops.to[op])
+    if kind == SWAP:
+        return int(ops.to[op]) if state == ops.start[op] else -1
+    if kind == DIFFER:
+        return state if state != ops.start[op] else -1
+    return int(ops.table[ops.to[op], state])
+
+
+@inlined
+def only_looks(ops: Operations, op: int) -> bool:
+    kind = ops.kind[op]
+    return bool(kind in (EQUAL, DIFFER, TEST))
+
+
+@compiled
+def no_slots(operations: int, words: Words) -> Slots:
+    """All free."""
+    slots = 64 * len(words)
+    word, bit, free = (
+        np.empty(slots, np.int64),
+        np.empty(slots, np.uint64),
+        np.empty(slots, np.int32),
+    )
+    for slot in range(slots):
+        word[slot] = slot >> 6
+        bit[slot] = np.uint64(1) << np.uint64(slot & 63)
+        free[slot] = slots - 1 - slot
+    number = np.zeros(3, np.int64)
+    number[FREE] = slots
+    return Slots(
+        word,
+        bit,
+        free,
+        np.full(slots, -1, np.int32),
+        np.full(operations, -1, np.int32),
+        np.zeros((slots, len(words)), np.uint64),
+        np.zeros(len(words), np.uint64),
+        np.empty(slots, np.int32),
+        np.empty(slots, np.int32),
+        number,
+    )
+
+
+@inlined
+def take(slots: Slots, ops: Operations, op: int) -> int:
+    """A slot for an operation that begins; -1 if there is none."""
+    if slots.number[FREE] == 0:
+        return -1
+    slots.number[FREE] -= 1
+    slot = slots.free[slots.number[FREE]]
+    slots.of[op] = slot
+    slots.operation[slot] = op
+    if only_looks(ops, op):
+        slots.looking[slots.number[LOOKING]] = slot
+        slots.number[LOOKING] += 1
+        return int(slot)
+    for index in range(slots.number[ACTING]):
+        rival = slots.acting[index]
+        o = slots.operation[rival]
+        if ops.kind[o] != ops.kind[op] or ops.start[o] != ops.start[op] or ops.to[o] != ops.to[op]:
+            continue
+        if ops.returns[op] < ops.returns[o]:
+            slots.earlier[rival, slots.word[slot]] |= slots.bit[slot]
+        else:
+            slots.earlier[slot, slots.word[rival]] |= slots.bit[rival]
+    slots.acting[slots.number[ACTING]] = slot
+    slots.number[ACTING] += 1
+    if ops.kind[op] == RESET or (ops.kind[op] == EDGE and ops.dead >= 0):
+        slots.hideable[slots.word[slot]] |= slots.bit[slot]
+    return int(slot)
+
+
+@inlined
+def give_back(slots: Slots, ops: Operations, op: int, words: Words) -> None:
+    """Free the slot of an operation that no configuration has a bit of any more."""
+    slot = slots.of[op]
+    word, bit = slots.word[slot], slots.bit[slot]
+    among = slots.looking if only_looks(ops, op) else slots.acting
+    which = LOOKING if only_looks(ops, op) else ACTING
+    slots.number[which] -= 1
+    last = slots.number[which]
+    for index in range(last):
+        if among[index] == slot:
+            among[index] = among[last]
+            break
+    for index in range(slots.number[ACTING]):
+        slots.earlier[slots.acting[index], word] &= ~bit
+    for w in range(len(words)):
+        slots.earlier[slot, w] = np.uint64(0)
+    slots.hideable[word] &= ~bit
+    slots.operation[slot] = -1
+    slots.free[slots.number[FREE]] = slot
+    slots.number[FREE] += 1
+
+
+@inlined
+def is_first_of_its_kind(
+    slots: Slots, ops: Operations, slot: int, among: Configurations, at: int, words: Words
+) -> bool:
+    """Whether no equal operation that returns earlier may be applied instead.
+
+    Of steps of a table, those that must be applied are not compared with those that only may:
+    applying either leaves something that the other does not.
+    """
+    edge = ops.kind[slots.operation[slot]] == EDGE
+    outstanding = among.must[at, slots.word[slot]] & slots.bit[slot]
+    for w in range(len(words)):
+        rivals = among.may[at, w] & slots.earlier[slot, w]
+        if edge and outstanding:
+            rivals &= among.must[at, w]
+        elif edge:
+            rivals &= ~among.must[at, w]
+        if rivals:
+            return False
+    return True
+
+
+@inlined
+def satisfy(slots: Slots, ops: Operations, state: int, must: Bits) -> bool:
+    """Take out of `must` what only looks and is content with the state; whether there was any."""
+    any_was = False
+    for index in range(slots.number[LOOKING]):
+        slot = slots.looking[index]
+        outstanding = must[slots.word[slot]] & slots.bit[slot]
+        if outstanding and step(ops, slots.operation[slot], state) >= 0:
+            must[slots.word[slot]] &= ~slots.bit[slot]
+            any_was = True
+    return any_was
+
+
+@inlined
+def leads_on(slots: Slots, ops: Operations, state: int, may: Bits) -> bool:
+    """Whether something that may be applied, and does not overwrite, is possible in this state."""
+    for index in range(slots.number[ACTING]):
+        slot = slots.acting[index]
+        op = slots.operation[slot]
+        if ops.kind[op] != RESET and may[slots.word[slot]] & slots.bit[slot]:
+            reached = step(ops, op, state)
+            if reached >= 0 and reached != ops.dead:
+                return True
+    return False
