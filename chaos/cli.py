@@ -85,6 +85,8 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _machine(arguments)
         case "run":
             return _run(arguments)
+        case "selftest":
+            return _selftest(arguments)
         case "check":
             from chaos.commands.check import check
             from chaos.commands.check_files import declared
@@ -123,6 +125,22 @@ def _run(arguments: argparse.Namespace) -> int:
             keep=arguments.keep,
             as_json=arguments.json,
             target=arguments.target,
+            runtime=arguments.runtime,
+            mutation=arguments.mutation,
+        )
+    )
+
+
+def _selftest(arguments: argparse.Namespace) -> int:
+    from chaos.commands.selftest import SelftestArguments, selftest
+
+    return selftest(
+        SelftestArguments(
+            mutations=tuple(arguments.mutation or ()),
+            tries=arguments.tries,
+            seed=arguments.seed,
+            out=arguments.out,
+            as_json=arguments.json,
             runtime=arguments.runtime,
         )
     )

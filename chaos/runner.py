@@ -53,6 +53,7 @@ class RunPlan:
     target: str = "node"
     runtime: str = "docker"
     keep: bool = False
+    mutation: str = ""  # planted in every node
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
     command: str = ""
 
@@ -126,10 +127,7 @@ class Runner:
             runtime=plan.runtime,
             nodes=plan.nodes,
             duration_s=plan.duration_s,
-            parameters={
-                "concurrency": str(plan.load.concurrency),
-                "rate": f"{plan.load.rate:g} operations/s" if plan.load.rate else "no limit",
-            },
+            parameters=_parameters(plan),
             started_utc=started.isoformat(timespec="milliseconds"),
             started_mono_ns=self._clock.started_mono_ns,
             expects_faults=bool(plan.scenario.faults),
@@ -291,6 +289,12 @@ class Runner:
 
     def _told(self, text: str) -> None:
         self._progress.tell(f"t={self._clock.now_ns() / 1e9:5.1f}s  {text}")
+
+
+def _parameters(plan: RunPlan) -> dict[str, str]:
+    rate = f"{plan.load.rate:g} operations/s" if plan.load.rate else "no limit"
+    chosen = {"concurrency": str(plan.load.concurrency), "rate": rate}
+    return {**chosen, "mutation": plan.mutation} if plan.mutation else chosen
 
 
 async def _first_write(workload: RegisterWorkload) -> None:

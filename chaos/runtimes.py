@@ -13,11 +13,19 @@ from chaos.cluster.interface import Cluster, Hosted
 
 class Runtime(Protocol):
     def new(
-        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+        mutation: str = "",
     ) -> Cluster:
         """A cluster that does not exist yet. With `keep` it outlives the process that made it.
 
-        `directory` is where the next run saves logs should this process die.
+        `directory` is where the next run saves logs should this process die; `mutation` is planted
+        in every node (`chaos.mutations`).
         """
 
     def attach(self, run_id: str) -> Cluster:
@@ -29,12 +37,26 @@ class DockerRuntime:
     """Containers; imported when asked for, since the engine's libraries take their time."""
 
     def new(
-        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+        mutation: str = "",
     ) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster
+        from chaos.cluster.targets.node import OwnNode
 
         del target  # `node` is the only one
-        return DockerCluster.new(run_id=run_id, nodes=nodes, keep=keep, directory=directory)
+        return DockerCluster.new(
+            run_id=run_id,
+            nodes=nodes,
+            keep=keep,
+            directory=directory,
+            target=OwnNode(mutation=mutation),
+        )
 
     def attach(self, run_id: str) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster

@@ -22,6 +22,8 @@ class Scenario:
     faults: tuple[Fault, ...]  # every fault that it may use
     draw: Callable[[random.Random, int, float], Schedule]
     default_duration_s: float = 30.0
+    live_keys: int = 5  # of the load; with many, each is written rarely
+    rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
 
     @property
     def needs(self) -> frozenset[Need]:

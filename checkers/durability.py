@@ -33,7 +33,7 @@ def acknowledged_writes_survive(run: Run) -> CheckResult:
     watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
     disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown.
     """
-    stored, complete = _stored(run), _complete_disks(run)
+    stored, complete = stored_values(run), complete_disks(run)
     majority = run.info.nodes // 2 + 1
     fates = _Fates()
     for row in _writes(run):
@@ -67,7 +67,7 @@ def _sort(row: dict[str, EventValue], fates: _Fates, *, found: bool, possible: b
             fates.dropped += not possible
 
 
-def _stored(run: Run) -> dict[Written, int]:
+def stored_values(run: Run) -> dict[Written, int]:
     """For each written value, on how many disks its record stands at one and the same offset."""
     highest = _highest_high_watermark(run)
     records = run.tables["log_records"]
@@ -90,7 +90,7 @@ def _highest_high_watermark(run: Run) -> int | None:
     return highest
 
 
-def _complete_disks(run: Run) -> int:
+def complete_disks(run: Run) -> int:
     """How many disks were read whole, from offset 0 on."""
     batches = run.tables["log_batches"]
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()

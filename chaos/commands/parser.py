@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from chaos.commands import check_arguments
+from chaos.commands import check_arguments, selftest_arguments
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES, TARGETS
 
@@ -96,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_machine(commands)
     _add_run(commands)
+    _add_selftest(commands)
     _add_play(commands)
     _add_reading(commands)
     return whole
@@ -195,11 +196,24 @@ def _add_run(commands: _Commands) -> None:
         help="operations/s of all processes together (default 0: no limit)",
     )
     _add_out(command, "where run directories are made")
+    selftest_arguments.add_mutation(command)
     command.add_argument(
         "--keep", action="store_true", help="leave the cluster up; `down` removes it"
     )
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
     _add_where(command)
+
+
+def _add_selftest(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "selftest",
+        selftest_arguments.HELP,
+        story=selftest_arguments.STORY,
+        examples=selftest_arguments.EXAMPLES,
+    )
+    selftest_arguments.add_arguments(command, _whole(0, _LARGEST_SEED - 99), _whole(1, 99))
+    _add_runtime(command)
 
 
 def _add_play(commands: _Commands) -> None:

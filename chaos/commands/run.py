@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos.canaries import LYING_FSYNC
 from chaos.clock import MachineClock
 from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError, UsageError
@@ -39,10 +40,28 @@ class RunArguments:
     as_json: bool
     target: str
     runtime: str
+    mutation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run left."""
+
+    judgement: Judgement
+    directory: Path
+    interrupted: bool
 
 
 def run(arguments: RunArguments) -> int:
     """Run it; the exit code is the verdict's."""
+    ran = perform(arguments, ConsoleProgress())
+    show = judgement_json if arguments.as_json else judgement_text
+    sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
+    return ran.judgement.verdict.exit_code
+
+
+def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
+    """One scenario on a fresh cluster, to its verdict. Raises what `RUNTIMES` and set-up raise."""
     scenario = scenario_of(arguments.scenario)
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
@@ -53,30 +72,35 @@ def run(arguments: RunArguments) -> int:
         seed=seed,
         nodes=arguments.nodes,
         duration_s=duration_s,
-        load=RegisterOptions(concurrency=arguments.concurrency, rate=arguments.rate),
+        load=RegisterOptions(
+            concurrency=arguments.concurrency,
+            rate=arguments.rate or scenario.rate,
+            live_keys=scenario.live_keys,
+        ),
         target=arguments.target,
         runtime=arguments.runtime,
         keep=arguments.keep,
+        mutation=arguments.mutation,
         cluster_name=f"{directory.name}-{os.getpid():x}",
         command=_again(arguments, scenario, seed, duration_s),
     )
-    progress = ConsoleProgress()
+    interrupt = Interrupt()
     progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
     progress.tell(f"  into {directory}")
     try:
-        judgement = asyncio.run(_run(plan, directory, clock, progress))
+        judgement = asyncio.run(_run(plan, directory, clock, progress, interrupt))
     finally:
         progress.end()
         with suppress(OSError):
             directory.rmdir()  # nothing was begun: it is still empty
     _point_latest(directory, progress)
-    show = judgement_json if arguments.as_json else judgement_text
-    sys.stdout.write(show(judgement, directory) + "\n")
-    return judgement.verdict.exit_code
+    return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
 
 
 def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
+    if name == LYING_FSYNC.name:
+        return LYING_FSYNC  # not among the stories: it accuses every node
     if name not in CATALOGUE:
         raise UsageError(
             f"no scenario {name!r}; there are {', '.join(CATALOGUE)}\n  try: kraft-chaos list"
@@ -85,9 +109,12 @@ def scenario_of(name: str) -> Scenario:
 
 
 async def _run(
-    plan: RunPlan, directory: Path, clock: MachineClock, progress: ConsoleProgress
+    plan: RunPlan,
+    directory: Path,
+    clock: MachineClock,
+    progress: ConsoleProgress,
+    interrupt: Interrupt,
 ) -> Judgement:
-    interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cluster = RUNTIMES[plan.runtime].new(
             run_id=plan.cluster_name,
@@ -95,6 +122,7 @@ async def _run(
             target=plan.target,
             keep=plan.keep,
             directory=directory,
+            mutation=plan.mutation,
         )
         _require_powers(plan, cluster)
         runner = Runner(
@@ -149,4 +177,6 @@ def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: f
     words += ["--concurrency", str(arguments.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if arguments.mutation:
+        words += ["--mutation", arguments.mutation]
     return " ".join(words)

@@ -69,6 +69,7 @@ def _witnesses(results: Sequence[CheckResult]) -> list[str]:
     for result in results:
         if result.verdict is Verdict.INVALID:
             lines.append(f"  witness of {result.check}:")
+            lines.append(f"    promised: {result.promise}")
             lines += [f"    {_event(event)}" for event in result.witness]
     return lines
 

@@ -10,6 +10,8 @@ from typing import assert_never
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,
+    DiskTrouble,
+    DiskTroubling,
     Evidence,
     Killable,
     Link,
@@ -17,8 +19,9 @@ from chaos.cluster.interface import (
     NodeStatus,
     Pausable,
     PowerCuttable,
+    Slowable,
 )
-from chaos.nemesis.evidence import if_it_lasted, of_links, of_nodes
+from chaos.nemesis.evidence import if_it_lasted, of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
@@ -37,6 +40,7 @@ from chaos.nemesis.grudges import grudge
 from chaos.probes import QuorumProbe
 
 LEADER_WITHIN_S = 10.0
+TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ class Hit:
 async def resolve(
     target: Target, cluster: Cluster, probe: QuorumProbe, rng: random.Random
 ) -> tuple[NodeId, ...]:
-    """The nodes that a target means now. Raises NoLeaderError."""
+    """The nodes that a target means now, who leads before the others. Raises NoLeaderError."""
     nodes = tuple(sorted(cluster.nodes))
     match target:
         case ControllerLeader():
@@ -61,7 +65,8 @@ async def resolve(
             leader = await probe.leader(LEADER_WITHIN_S)
             return (rng.choice([node for node in await _running(cluster) if node != leader]),)
         case AllVoters():
-            return nodes
+            leader = await probe.leader(LEADER_WITHIN_S)  # without one there is nothing to lose
+            return (leader, *(node for node in nodes if node != leader))
         case RandomNode():
             return (rng.choice(await _running(cluster)),)
         case OneNode(node):
@@ -91,15 +96,22 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
         case Partition():
             assert isinstance(cluster, Cuttable)
             await cluster.cut(links)
-        case Kill():
+        case Kill(latency_ms=latency_ms):
             assert isinstance(cluster, Killable)
             evidence = await _each(nodes, cluster.kill)
+            if latency_ms:
+                assert isinstance(cluster, Slowable)
+                await cluster.slow_links(latency_ms)
         case Stop():
             evidence = await _each(nodes, partial(_stop, cluster))
         case Pause():
             assert isinstance(cluster, Pausable)
             evidence = await _each(nodes, cluster.pause)
-        case PowerOff(mode=mode):
+        case PowerOff(mode=mode, disks=disks):
+            if disks is not None:
+                assert isinstance(cluster, DiskTroubling)
+                await cluster.trouble_disks(_troubled(nodes, disks), disks)
+                await asyncio.sleep(TROUBLED_S)
             assert isinstance(cluster, PowerCuttable)
             evidence = await cluster.power_off(nodes, mode)
         case _:
@@ -125,8 +137,10 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
             return of_links(await cluster.heal(hit.links), hit.links)
         case Kill() | Stop():
             seen = await _statuses(cluster, hit.nodes)
+            slowed = await _quickened(cluster, hit.fault)
             await _all(cluster.start(node) for node in hit.nodes)
-            return _of_lasting(hit.evidence, seen, NodeStatus.OFF)
+            ended = _of_lasting(hit.evidence, seen, NodeStatus.OFF)
+            return ended if slowed is None else of_both(ended, slowed)
         case Pause():
             assert isinstance(cluster, Pausable)
             seen = await _statuses(cluster, hit.nodes)
@@ -142,6 +156,14 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
             assert_never(hit.fault)
 
 
+async def _quickened(cluster: Cluster, fault: Fault) -> Evidence | None:
+    """What a slowed network was like, now that it is no more; None where it was not slowed."""
+    if not isinstance(fault, Kill) or not fault.latency_ms:
+        return None
+    assert isinstance(cluster, Slowable)
+    return await cluster.quicken_links()
+
+
 async def _statuses(cluster: Cluster, nodes: tuple[NodeId, ...]) -> dict[NodeId, NodeStatus]:
     return {node: await cluster.status(node) for node in nodes}
 
@@ -154,6 +176,12 @@ def _of_lasting(
         {node: if_it_lasted(found, seen[node], expected) for node, found in evidence.items()},
         tuple(seen),
     )
+
+
+def _troubled(nodes: tuple[NodeId, ...], disks: DiskTrouble) -> tuple[NodeId, ...]:
+    """All disks lie, but only followers' are slow: a leader that waits for its own disk counts
+    nobody meanwhile, and nothing would be under way at the cut."""
+    return nodes if disks is DiskTrouble.LYING or len(nodes) == 1 else nodes[1:]
 
 
 async def _each(

@@ -29,6 +29,15 @@ def if_it_lasted(evidence: Evidence, seen: NodeStatus, expected: NodeStatus) -> 
     return replace(evidence, bit=False, what=what)
 
 
+def of_both(one: Evidence, other: Evidence) -> Evidence:
+    """A fault with two sides bit if both did."""
+    return Evidence(
+        bit=one.bit and other.bit,
+        what=f"{one.what}; {other.what}",
+        facts={**one.facts, **other.facts},
+    )
+
+
 def of_failure(what: str, error: BaseException) -> Evidence:
     """A fault whose injection or proof failed did not bite as far as anybody knows."""
     return Evidence(bit=False, what=f"{what}: {error}", facts={"failed": type(error).__name__})

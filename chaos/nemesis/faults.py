@@ -1,17 +1,20 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,
+    DiskTrouble,
+    DiskTroubling,
     Killable,
     NodeId,
     Pausable,
     PowerCutMode,
     PowerCuttable,
+    Slowable,
 )
 
 # --- targets ---
@@ -86,9 +89,13 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start."""
+    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start.
+
+    With `latency_ms`, bytes between the nodes that are left take so long each way meanwhile.
+    """
 
     target: Target
+    latency_ms: int = 0
 
     @property
     def kind(self) -> str:
@@ -96,7 +103,7 @@ class Kill:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {}
+        return {"latency_ms": str(self.latency_ms)} if self.latency_ms else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +138,14 @@ class Pause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerOff:
-    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start."""
+    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start.
+
+    With `disks`, their syncs are slow or a lie for some seconds before.
+    """
 
     target: Target
     mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    disks: DiskTrouble | None = None
 
     @property
     def kind(self) -> str:
@@ -142,7 +153,8 @@ class PowerOff:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {"mode": self.mode.value}
+        mode = {"mode": self.mode.value}
+        return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
 
 Fault = Partition | Kill | Stop | Pause | PowerOff
@@ -157,6 +169,8 @@ class Need(StrEnum):
     KILL = "kill processes"
     PAUSE = "pause processes"
     POWER = "cut the power of disks"
+    TROUBLE = "make disks slow or lying"
+    SLOW = "slow down links between nodes"
 
 
 _PROTOCOLS: dict[Need, type] = {
@@ -164,6 +178,8 @@ _PROTOCOLS: dict[Need, type] = {
     Need.KILL: Killable,
     Need.PAUSE: Pausable,
     Need.POWER: PowerCuttable,
+    Need.TROUBLE: DiskTroubling,
+    Need.SLOW: Slowable,
 }
 
 _NEEDS: dict[type, Need] = {
@@ -176,7 +192,16 @@ _NEEDS: dict[type, Need] = {
 
 def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
     """The powers that faults take; every cluster can stop a node in good order."""
-    return frozenset(_NEEDS[type(fault)] for fault in faults if type(fault) in _NEEDS)
+    return frozenset(need for fault in faults for need in _needs_of(fault))
+
+
+def _needs_of(fault: Fault) -> Iterator[Need]:
+    if type(fault) in _NEEDS:
+        yield _NEEDS[type(fault)]
+    if isinstance(fault, PowerOff) and fault.disks is not None:
+        yield Need.TROUBLE
+    if isinstance(fault, Kill) and fault.latency_ms:
+        yield Need.SLOW
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

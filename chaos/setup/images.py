@@ -77,9 +77,18 @@ def node_recipe(base: str, wheels: Path) -> Recipe:
         "Dockerfile": _compose("node", "Dockerfile"),
         "entry": _compose("node", "entry"),
         **{f"node/{path}": content for path, content in _sources(repository() / "node")},
+        **_mutations(),
         **{f"wheels/{wheel.name}": wheel.read_bytes() for wheel in sorted(wheels.glob("*.whl"))},
     }
     return Recipe(repository=NODE_REPOSITORY, base=base, files=files)
+
+
+def _mutations() -> dict[str, bytes]:
+    """Planted bugs enter with the process; nothing else of the harness is in the image."""
+    package = repository() / "chaos"
+    planted = _sources(package / "mutations")
+    files = {f"chaos/mutations/{path}": content for path, content in planted}
+    return {"chaos/__init__.py": (package / "__init__.py").read_bytes(), **files}
 
 
 def toxiproxy_recipe(binary: bytes) -> Recipe:

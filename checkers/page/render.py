@@ -132,10 +132,15 @@ def _witness(result: CheckResult, scene: Scene) -> Markup:
     figure = tag("figure", *shown, tag("figcaption", caption))
     return _section(
         f"Witness: {result.check}",
-        tag("p", result.message),
+        *_promised_and_seen(result),
         witness_table(result, scene),
         figure if drawn else None,
     )
+
+
+def _promised_and_seen(result: CheckResult) -> list[Child]:
+    promise = tag("p", tag("strong", "Promised: "), result.promise) if result.promise else None
+    return [promise, tag("p", tag("strong", "Seen: "), result.message)]
 
 
 def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | None:
@@ -144,7 +149,8 @@ def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | N
         return None
     parts: list[Child] = []
     for result in results:
-        parts += [tag("h3", result.check), tag("p", result.message), witness_table(result, scene)]
+        parts += [tag("h3", result.check), *_promised_and_seen(result)]
+        parts.append(witness_table(result, scene))
     return _section("Other witnesses", *parts)
 
 

@@ -206,10 +206,14 @@ class Controller:
         if isinstance(quorum.role, Leader) and quorum.epoch == claim.epoch:
             return
         self._outbox.trace("c.resign", epoch=claim.epoch)
+        self.image = self.reverted(claim)
         self._give_up()
 
+    def reverted(self, _claim: Claim) -> Image:
+        """What to go on from when a claim ends: nothing uncommitted outlives it."""
+        return self.image
+
     def _give_up(self) -> None:
-        """Nothing uncommitted outlives the claim."""
         self._claim = None
         self._idle_deadline_ns = NEVER_NS
         writes = [write for batch in self._appended for write in batch.writes]

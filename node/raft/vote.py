@@ -167,7 +167,7 @@ class Votes:
                     return False
                 quorum.to_prospective(mono_ns)
             case Prospective() as role:
-                if is_won(role.ballot, quorum.voters):
+                if self.may_stand(role):
                     quorum.to_candidate(mono_ns)
                 elif is_lost(role.ballot, quorum.voters) or elapsed_ns >= role.election_deadline_ns:
                     quorum.after_prospective(mono_ns)
@@ -183,6 +183,11 @@ class Votes:
             case _:
                 return False
         return True
+
+    def may_stand(self, role: Prospective) -> bool:
+        """Only one whom a majority would elect raises the epoch: others would depose a leader that
+        everybody else hears (KIP-996)."""
+        return is_won(role.ballot, self._quorum.voters)
 
     def send(self, mono_ns: int) -> None:
         """Ask every voter that has not answered yet."""

@@ -81,7 +81,7 @@ def test_a_story_is_told_recorded_and_judged(tmp_path: Path, scenario: str) -> N
     info = read_run_info(tmp_path)
     assert (info.finished, info.trouble, info.target) == (True, "", "fake 1")
     assert info.expects_faults == bool(CATALOGUE[scenario].faults)
-    assert info.timings_s["hurt"] == pytest.approx(0.9, abs=1.0)
+    assert 0.9 <= info.timings_s["hurt"] <= 3.0  # disks are in trouble for some time before a cut
     names = {path.name for path in tmp_path.iterdir()}
     assert {"run.json", "schedule.json", "verdict.json", "report.html", "_manifest.json"} <= names
     assert "repro.sh" not in names

@@ -28,6 +28,7 @@ from kio.static.primitive import i8, i32, i32Timedelta, i64
 
 from chaos.cluster.interface import (
     Address,
+    DiskTrouble,
     Evidence,
     Link,
     NodeId,
@@ -342,6 +343,16 @@ class FakeCluster:
         for node in nodes if self.bites else ():
             self._lead_anew(node)
         return {node: Evidence(bit=False, what="not on again yet") for node in nodes}
+
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")
+
+    async def slow_links(self, latency_ms: int) -> None:
+        self._called(f"slow_links {latency_ms}")
+
+    async def quicken_links(self) -> Evidence:
+        self._called("quicken_links")
+        return Evidence(bit=self.bites, what="an answer took its time")
 
     async def power_evidence(self, node: NodeId) -> Evidence:
         self._called(f"power_evidence {node}")

@@ -22,9 +22,16 @@ class FakeRuntime:
     made: list[FakeCluster] = field(default_factory=list)
 
     def new(
-        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+        mutation: str = "",
     ) -> Cluster:
-        del target, keep, directory
+        del target, keep, directory, mutation
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,13 +130,19 @@ def quiesce(pids: Sequence[int]) -> int:
         members = _members(spaces)
         for pid in members:
             _signal(pid, signal.SIGSTOP)
-        states = [state for pid in members for state in _thread_states(pid)]
-        if states and not any(state in "RS" for state in states):
+        states = [(state, pid) for pid in members for state in _thread_states(pid)]
+        if states and not any(state in _moving(pid) for state, pid in states):
             if _members(spaces) == members:
                 return len(states)
         elif time.monotonic() > deadline:
-            raise RefusedError(f"processes do not stop: thread states {''.join(states)}")
+            raise RefusedError(f"processes do not stop: thread states {states}")
         time.sleep(0.0005)  # between two looks at /proc
+
+
+def _moving(pid: int) -> str:
+    """The states in which a thread may still act. A sleeper whose tracer is held may not: the first
+    system call that it makes, or returns from, stops it."""
+    return "R" if pid in HELD else "RS"
 
 
 def resume(pid: int) -> None:
@@ -241,6 +248,75 @@ def _write_pages(file: Path, rng: random.Random) -> int:
     return written
 
 
+# Syncs that go wrong
+
+STRACE = "strace"  # answers in the kernel's place: the processes are as they are
+TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
+HELD: set[int] = set()  # processes whose tracer stands still
+
+
+def trouble(pid: int, inject: str) -> None:
+    """From now on each fsync of these processes goes as strace's `inject` says, until they end."""
+    members = _members({_pid_space(pid)})
+    argv = [STRACE, "-f", "-qq", "-o", str(_record_of(pid)), "-e", "trace=fsync,fdatasync"]
+    argv += ["-e", f"inject=fsync,fdatasync:{inject}"]
+    argv += [word for member in members for word in ("-p", str(member))]
+    tracer = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+    def attached() -> bool:
+        if tracer.poll() is not None:
+            said = tracer.stderr.read().decode() if tracer.stderr else ""
+            raise RefusedError(f"{STRACE} ended at once: {said.strip()}")
+        return all(_traced(member) for member in members)
+
+    until(attached, QUIET_WITHIN_S, f"{STRACE} did not attach to {members}")
+    TRACERS[pid] = tracer
+
+
+def hold_trouble(pids: Sequence[int]) -> None:
+    """Let no sync that waits go on: with its tracer stopped it stays where it is."""
+    for tracer in _tracers(pids):
+        tracer.send_signal(signal.SIGSTOP)
+        until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
+    HELD.update(member for pid in pids if pid in TRACERS for member in _members({_pid_space(pid)}))
+
+
+def _stands_still(pid: int) -> bool:
+    return set(_thread_states(pid)) == {"T"}
+
+
+def end_trouble(pids: Sequence[int]) -> None:
+    """A tracer must be gone before those whom it traced can be seen to have ended."""
+    for tracer in _tracers(pids):
+        tracer.kill()
+        tracer.wait()
+    for pid in pids:
+        TRACERS.pop(pid, None)
+    HELD.clear()
+
+
+def _tracers(pids: Sequence[int]) -> "list[subprocess.Popen[bytes]]":
+    return [TRACERS[pid] for pid in pids if pid in TRACERS]
+
+
+def troubled(pid: int) -> int:
+    """How many of their syncs went so."""
+    record = _record_of(pid)
+    lines = record.read_text(errors="replace").splitlines() if record.exists() else []
+    return sum("(INJECTED)" in line or "(DELAYED)" in line for line in lines)
+
+
+def _record_of(pid: int) -> Path:
+    return DISKS / f"syncs-of-{pid}"
+
+
+def _traced(pid: int) -> bool:
+    tasks = list(Path(f"/proc/{pid}/task").glob("*/status"))
+    return bool(tasks) and not any("TracerPid:\t0\n" in task.read_text() for task in tasks)
+
+
 # Networks
 
 
@@ -297,6 +373,13 @@ def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
             return -1
 
     return in_network_of(pid, talk)
+
+
+def knock_ms(pid: int, host: str, port: int, data: str, wait_s: float) -> float:
+    """How long an answer to marked bytes takes, in milliseconds; `wait_s` where none comes."""
+    began = time.monotonic()
+    answered = knock(pid, host, port, data, wait_s)
+    return (time.monotonic() - began) * 1000 if answered > 0 else wait_s * 1000
 
 
 # What a cluster must know of itself when another process attaches to it
@@ -366,7 +449,8 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
-        canary_read, shutdown, tear, unreachable, knock, remember, recall, self_test,
+        canary_read, shutdown, tear, unreachable, knock, knock_ms, remember, recall,
+        self_test, trouble, troubled, hold_trouble, end_trouble,
     )
 }  # fmt: skip
 
@@ -389,10 +473,13 @@ def answer(line: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Serve until stdin ends."""
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(line)) + "\n")
-        sys.stdout.flush()
+    """Serve until stdin ends. A tracer that outlived us, stopped, would keep its node alive."""
+    try:
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(answer(line)) + "\n")
+            sys.stdout.flush()
+    finally:
+        end_trouble(list(TRACERS))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_node
 from chaos.cluster.interface import (
     Address,
+    DiskTrouble,
     Evidence,
     Link,
     NodeId,
@@ -192,6 +193,12 @@ class DockerCluster:
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         return await self._gate.run(self._heal, links)
 
+    async def slow_links(self, latency_ms: int) -> None:
+        await self._gate.run(self._links.slow, latency_ms)
+
+    async def quicken_links(self) -> Evidence:
+        return await self._gate.run(self._quicken_links)
+
     @property
     def _parts(self) -> Parts:
         if self._parts_or_none is None:
@@ -299,6 +306,10 @@ class DockerCluster:
             pids[node] = int(self._container(node).attrs["State"]["Pid"]) or proxy_pid
         return self._links.heal(links, pids)
 
+    def _quicken_links(self) -> Evidence:
+        pids = {node: int(self._container(node).attrs["State"]["Pid"]) for node in self._nodes}
+        return self._links.quicken({node: pid for node, pid in pids.items() if pid})
+
     def _proxy_pid(self) -> int:
         self._parts.proxy.reload()
         return int(self._parts.proxy.attrs["State"]["Pid"])
@@ -366,6 +377,9 @@ class PoweredDockerCluster(DockerCluster):
     ) -> Mapping[NodeId, Evidence]:
         return await self._gate.run(self._power_off, nodes, mode)
 
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        await self._gate.run(self._trouble_disks, nodes, trouble)
+
     async def power_evidence(self, node: NodeId) -> Evidence:
         return await self._gate.run(self._power_evidence, node)
 
@@ -386,6 +400,9 @@ class PoweredDockerCluster(DockerCluster):
         if self._power_or_none is None:
             raise ClusterError("the cluster has not been created")
         return self._power_or_none
+
+    def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        self._power.trouble({node: self._container(node) for node in nodes}, trouble)
 
     def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
         victims = {node: self._container(node) for node in nodes}

@@ -1,5 +1,6 @@
 """Whether a fault bit, decided from what was measured. Pure: a fault without effect is False."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chaos.cluster.docker.metrics import Passage
@@ -110,6 +111,21 @@ def _not_one_way(seen: CutMeasured) -> str:
     return ""
 
 
+def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> Evidence:
+    """Links were slow when every probe waited for its way there and its answer's way back."""
+    facts: dict[str, int | str | bool] = {
+        f"{link} answer_ms": round(answer) for link, answer in answers_ms.items()
+    }
+    if not answers_ms:
+        return Evidence(bit=False, what="no two nodes run whose link could be probed", facts=facts)
+    quickest = min(answers_ms.values())
+    return Evidence(
+        bit=quickest >= 2 * latency_ms,
+        what=f"an answer between nodes took {quickest:.0f} ms at least",
+        facts=facts,
+    )
+
+
 def of_kill(running_before: bool, running_after: bool, exit_code: int) -> Evidence:
     """A kill bit when a process that ran is gone by that signal.
 
@@ -152,6 +168,8 @@ class PowerCutMeasured:
     overwritten: bool  # the new bytes of the canary could be read before the cut
     exit_code: int
     canary: str = ""
+    trouble: str = ""  # what syncs were made to be before the cut
+    troubled: int = 0  # how many were
 
 
 def of_power_cut(seen: PowerCutMeasured) -> Evidence:
@@ -171,6 +189,8 @@ def of_power_cut(seen: PowerCutMeasured) -> Evidence:
         "canary": seen.canary or "not looked at yet",
         "exit_code": seen.exit_code,
     }
+    if seen.trouble:
+        facts[f"{seen.trouble}_syncs"] = seen.troubled
     if not seen.canary:
         what = "the canary has not been looked at: start the node first"
     elif seen.threads_moving or not seen.threads_stopped:
@@ -181,7 +201,11 @@ def of_power_cut(seen: PowerCutMeasured) -> Evidence:
         what = "the unsynced overwriting of the canary survived: the disk forgot nothing"
     elif seen.exit_code != SIGKILLED:
         what = f"the process ended with exit code {seen.exit_code}, not by the cut"
+    elif seen.trouble and not seen.troubled:
+        what = f"no sync was {seen.trouble} before the cut"
     else:
         what = "the disk forgot an unsynced overwriting of the canary"
+        if seen.trouble:
+            what += f", after {seen.troubled} {seen.trouble} syncs"
         return Evidence(bit=True, what=what, facts=facts)
     return Evidence(bit=False, what=what, facts=facts)

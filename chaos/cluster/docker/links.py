@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.evidence import NO_PROBE, CutMeasured, Probe, of_cut
+from chaos.cluster.docker.evidence import NO_PROBE, CutMeasured, Probe, of_cut, of_slow_links
 from chaos.cluster.docker.metrics import Counters, Passage, Stream
 from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
 from chaos.cluster.interface import Evidence, Link, NodeId
@@ -50,6 +50,7 @@ class Links:
         self._agent = agent
         self._cut = _recall(agent) if agent else {}
         self._stopped = {where for link in self._cut for where in _paths(link)}
+        self._latency_ms = 0
 
     def cut(self, links: Sequence[Link]) -> None:
         new = [link for link in links if link not in self._cut]
@@ -90,6 +91,44 @@ class Links:
         stopped = self._api.swallowed()
         return _Seen(first=bare, bare=bare, answered=answered, probed=probed, stopped=stopped)
 
+    def slow(self, latency_ms: int) -> None:
+        """Delay every link in both directions."""
+        self._latency_ms = latency_ms
+        for link in self._all():
+            for stream in Stream:
+                self._api.delay(link_name(link), stream, latency_ms)
+
+    def quicken(self, pids: Mapping[NodeId, int]) -> Evidence:
+        """Probe, then take the delays away. `pids`: of the nodes that run."""
+        probed = [link for link in self._all() if link.source in pids and link.target in pids]
+        wait_s = 2 * self._latency_ms / 1000 + KNOCK_WAIT_S
+        answers = (
+            self._agent.each("knock_ms", self._probes(probed, pids, wait_s)) if self._agent else []
+        )
+        for link in self._all():
+            for stream in Stream:
+                self._api.hurry(link_name(link), stream)
+        return of_slow_links(self._latency_ms, dict(zip(probed, answers, strict=False)))
+
+    def _all(self) -> list[Link]:
+        nodes = sorted(self._topology.networks)
+        return [Link(one, other) for one in nodes for other in nodes if one != other]
+
+    def _probes(
+        self, links: Sequence[Link], pids: Mapping[NodeId, int], wait_s: float
+    ) -> list[dict[str, object]]:
+        """A marked probe along each link, as the agent sends it."""
+        return [
+            {
+                "pid": pids[link.source],
+                "host": self._topology.networks[link.source].proxy,
+                "port": inner_port(link.target),
+                "data": MARK.hex(),
+                "wait_s": wait_s,
+            }
+            for link in links
+        ]
+
     def _remember(self, link: Link, counters: Counters | None) -> None:
         """The counters as they were when a link was cut; None when it is healed."""
         if counters is None:
@@ -123,18 +162,8 @@ class Links:
         opposites = [Link(link.target, link.source) for link in cut]
         wanted = sorted({*cut, *(link for link in opposites if link not in self._cut)})
         reachable = [link for link in wanted if link.source in pids]
-        arguments: list[dict[str, object]] = [
-            {
-                "pid": pids[link.source],
-                "host": self._topology.networks[link.source].proxy,
-                "port": inner_port(link.target),
-                "data": MARK.hex(),
-                "wait_s": KNOCK_WAIT_S,
-            }
-            for link in reachable
-        ]
-        answered = zip(reachable, self._agent.each("knock", arguments), strict=True)
-        return {link: count for link, count in answered if count >= 0}
+        answered = self._agent.each("knock", self._probes(reachable, pids, KNOCK_WAIT_S))
+        return {link: count for link, count in zip(reachable, answered, strict=True) if count >= 0}
 
     def _counted(self, bare: Counters, now: Counters, probes: Iterable[Link]) -> bool:
         """Whether the probes are in the counters: they grow as a connection closes."""

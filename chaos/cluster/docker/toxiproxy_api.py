@@ -47,23 +47,18 @@ class ToxiproxyApi:
 
     def swallow(self, proxy: str, stream: Stream) -> None:
         """Let nothing pass in one direction: the connections are held, their bytes dropped."""
-        toxic = {
-            "name": f"cut-{stream}",
-            "type": "timeout",
-            "stream": stream,
-            "attributes": {"timeout": 0},
-        }
-        try:
-            self._ask("post", f"/proxies/{proxy}/toxics", toxic)
-        except ProxyExists:
-            return  # cut already
+        self._add(proxy, stream, "cut", {"type": "timeout", "attributes": {"timeout": 0}})
 
     def pass_again(self, proxy: str, stream: Stream) -> None:
         """Remove the toxic; the connections that it held are closed."""
-        try:
-            self._ask("delete", f"/proxies/{proxy}/toxics/cut-{stream}")
-        except NotFound:
-            return  # healed already
+        self._remove(proxy, stream, "cut")
+
+    def delay(self, proxy: str, stream: Stream, latency_ms: int) -> None:
+        """Let every byte of one direction take so long."""
+        self._add(proxy, stream, "slow", {"type": "latency", "attributes": {"latency": latency_ms}})
+
+    def hurry(self, proxy: str, stream: Stream) -> None:
+        self._remove(proxy, stream, "slow")
 
     def swallowed(self) -> frozenset[tuple[str, Stream]]:
         """Which directions of which proxies are stopped, by the server's own word."""
@@ -83,6 +78,15 @@ class ToxiproxyApi:
         except (ClusterError, requests.ConnectionError):
             return False
         return True
+
+    def _add(self, proxy: str, stream: Stream, what: str, how: Mapping[str, object]) -> None:
+        toxic = {"name": f"{what}-{stream}", "stream": stream, **how}
+        with contextlib.suppress(ProxyExists):  # it is there already
+            self._ask("post", f"/proxies/{proxy}/toxics", toxic)
+
+    def _remove(self, proxy: str, stream: Stream, what: str) -> None:
+        with contextlib.suppress(NotFound):  # it is gone already
+            self._ask("delete", f"/proxies/{proxy}/toxics/{what}-{stream}")
 
     def _ask(self, method: str, path: str, body: object = None) -> str:
         keywords: Mapping[str, object] = {"timeout": TIMEOUT_S, "proxies": DIRECT}
