@@ -58,7 +58,8 @@ def _compare(program: Path, directory: Path) -> Iterator[Row]:
         valid, seconds = _judge(histories, explain=False)
         ours += [seconds, _judge(histories, explain=False)[1]]
         explained.append(_judge(histories, explain=True)[1])
-        assert valid == {name: theirs_valid[name] for name in valid}, "the verdicts differ"
+        differ = [name for name in valid if valid[name] != theirs_valid[name]]
+        assert not differ, f"the verdicts differ on {differ}"
     count = f"{len(histories)} histories, verdicts equal, best of {ROUNDS}, in turns"
     yield Row(name=f"{NAME}, Porcupine", value=min(theirs), unit="s", note=count)
     yield Row(
