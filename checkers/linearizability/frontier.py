@@ -224,7 +224,7 @@ def _cease(
 
 
 @compiled
-def _search(
+def run(
     ops: Operations,
     event: Codes,
     first_state: int,
@@ -329,4 +329,4 @@ def search(
     """
     kind, start, to, pending, event, _, table, dead = problem
     operations = Operations(kind, start, to, pending, table, dead, *lives)
-    return _search(operations, event, first_state, room, cut_allowed, limit, (0,) * words)
+    return run(operations, event, first_state, room, cut_allowed, limit, (0,) * words)
