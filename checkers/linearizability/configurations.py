@@ -37,7 +37,7 @@ def empty(room: int, words: Words) -> Configurations:
     )
 
 
-@inlined
+@compiled
 def insert(
     state: int, may: Bits, must: Bits, into: Configurations, size: int, keep: bool, words: Words
 ) -> tuple[int, int]:
