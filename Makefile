@@ -54,6 +54,7 @@ soak: .venv/test.stamp
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.frames --count 100000
 	@$(BIN)/python -m tests.fuzz.files --count 10000
+	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto tests/node/records tests/node/storage
 
 bare:
 	@FRESH=1 .ci/bare-machine 'make chaos && make chaos && make test'

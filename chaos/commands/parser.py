@@ -1,14 +1,15 @@
 """The command line of `kraft-chaos`: what there is to ask for, and help that teaches it."""
 
 import argparse
+import math
+import re
 import sys
 import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from chaos.commands import check_arguments
-from chaos.commands.argument_types import bounded, fault, listed, name, whole
-from chaos.mutations.catalogue import MUTATIONS
+from chaos.commands import check_arguments, selftest_arguments
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES, TARGETS
 
@@ -85,34 +86,28 @@ _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 def parser() -> argparse.ArgumentParser:
     """Leaves by SystemExit(254) when a line makes no sense."""
-    top = _Parser(
+    whole = _Parser(
         prog="kraft-chaos",
         description="Hurts a KRaft quorum in ways that are proved to have hurt, and judges it.",
         epilog=_EXAMPLES,
         formatter_class=_Formatter,
     )
-    top.add_argument("--traceback", action="store_true", help="show where an error came from")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    whole.add_argument("--traceback", action="store_true", help="show where an error came from")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_machine(commands)
     _add_run(commands)
     _add_selftest(commands)
     _add_play(commands)
     _add_reading(commands)
-    return top
+    return whole
 
 
 def _add(
-    commands: _Commands,
-    command: str,
-    short: str,
-    *,
-    story: str,
-    examples: str,
-    own_help: bool = False,
+    commands: _Commands, name: str, short: str, *, story: str, examples: str, own_help: bool = False
 ) -> "_Parser":
     """A command with a line for the overview, and a story and examples for its own help."""
     return commands.add_parser(
-        command,
+        name,
         help=short,
         description=story,
         epilog=f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}",
@@ -175,39 +170,33 @@ def _add_run(commands: _Commands) -> None:
     )
     command.add_argument(
         "--seed",
-        type=whole(0, _LARGEST_SEED),
+        type=_whole(0, _LARGEST_SEED),
         metavar="N",
         help="of the schedule and of the mix of operations (default: drawn, and printed)",
     )
     _add_nodes(command)
     command.add_argument(
         "--duration",
-        type=bounded(1, 86_400, "a number of seconds"),
+        type=_number(1, 86_400, "a number of seconds"),
         metavar="S",
         help="seconds of hurting (default: the scenario's, see kraft-chaos list)",
     )
     command.add_argument(
         "--concurrency",
-        type=whole(2, _MOST_PROCESSES),
+        type=_whole(2, _MOST_PROCESSES),
         default=20,
         metavar="N",
         help="client processes, each one operation at a time (default 20)",
     )
     command.add_argument(
         "--rate",
-        type=bounded(0, 100_000, "a number of operations/s"),
+        type=_number(0, 100_000, "a number of operations/s"),
         default=0.0,
         metavar="N",
         help="operations/s of all processes together (default 0: no limit)",
     )
     _add_out(command, "where run directories are made")
-    command.add_argument(
-        "--mutation",
-        choices=MUTATIONS,
-        default="",
-        metavar="ID",
-        help=f"plant a bug in every node: {', '.join(MUTATIONS)}",
-    )
+    selftest_arguments.add_mutation(command)
     command.add_argument(
         "--keep", action="store_true", help="leave the cluster up; `down` removes it"
     )
@@ -219,41 +208,11 @@ def _add_selftest(commands: _Commands) -> None:
     command = _add(
         commands,
         "selftest",
-        "plant bugs in the nodes; the judge must find each, and accuse no correct node",
-        story="Runs nodes with a bug planted in them, each in the scenario that brings it out, "
-        "canaries that must be found whatever the nodes do, and the correct node in the same "
-        "scenarios. Prints who found what, and how fast. Exits 0 when every bug was found by a "
-        "check made for it and the correct node was accused by none, 1 otherwise.",
-        examples="""\
-            kraft-chaos selftest
-            kraft-chaos selftest --mutation Q-ZOMBIE R-STALE-READ""",
+        selftest_arguments.HELP,
+        story=selftest_arguments.STORY,
+        examples=selftest_arguments.EXAMPLES,
     )
-    command.add_argument(
-        "--mutation",
-        action="extend",
-        nargs="+",
-        choices=MUTATIONS,
-        metavar="ID",
-        help=f"these only, and no canaries; there are {', '.join(MUTATIONS)}",
-    )
-    command.add_argument(
-        "--tries", type=whole(1, 1_000), metavar="N", help="runs of each (default: its own number)"
-    )
-    command.add_argument(
-        "--seed",
-        type=whole(0, _LARGEST_SEED),
-        default=1,
-        metavar="N",
-        help="of the first try (default 1)",
-    )
-    command.add_argument("--json", action="store_true", help="the table as JSON on stdout")
-    command.add_argument(
-        "--out",
-        type=Path,
-        default=Path("runs/selftest"),
-        metavar="DIR",
-        help="where run directories are made (default runs/selftest)",
-    )
+    selftest_arguments.add_arguments(command, _whole(0, _LARGEST_SEED - 99), _whole(1, 99))
     _add_runtime(command)
 
 
@@ -291,7 +250,7 @@ def _add_play(commands: _Commands) -> None:
         story="Lets a fault begin on a cluster that is up; it lasts until `heal`. Faults add up: "
         "inject several, and heal cures all of them, the newest first.\n"
         "faults: WHAT-WHOM, where WHOM is resolved at this moment\n"
-        f"{listed(FAULTS)}\n"
+        f"{_listed(FAULTS)}\n"
         "partition-in: the target does not hear the others; partition-out: they do not hear it; "
         "clients reach everybody. power-off forgets what was not fsynced, kill does not.",
         examples="""\
@@ -299,9 +258,9 @@ def _add_play(commands: _Commands) -> None:
             kraft-chaos inject power-off-all
             kraft-chaos inject pause-follower --node 2 --name five""",
     )
-    command.add_argument("fault", type=fault, metavar="FAULT", help="one of the names above")
+    command.add_argument("fault", type=_fault, metavar="FAULT", help="one of the names above")
     command.add_argument(
-        "--node", type=whole(1, 99), metavar="N", help="hit this node, whatever its role"
+        "--node", type=_whole(1, 99), metavar="N", help="hit this node, whatever its role"
     )
     _add_named(command)
     command = _add(
@@ -367,7 +326,7 @@ def _add_name(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "name",
         nargs="?",
-        type=name,
+        type=_name,
         default=_PLAYGROUND,
         metavar="NAME",
         help=f"of the cluster (default {_PLAYGROUND})",
@@ -376,7 +335,7 @@ def _add_name(command: argparse.ArgumentParser) -> None:
 
 def _add_named(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--name", type=name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
+        "--name", type=_name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
     )
     _add_runtime(command)
 
@@ -392,3 +351,49 @@ def _add_runtime(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Fault names, a line for each kind."""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kinds.setdefault(name.rpartition("-")[0], []).append(name)
+    return "\n".join(f"  {' '.join(of_kind)}" for of_kind in kinds.values())
+
+
+def _fault(text: str) -> str:
+    if text not in FAULTS:
+        raise argparse.ArgumentTypeError(f"no fault {text!r}; there are\n{_listed(FAULTS)}")
+    return text
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    """A reader of whole numbers within bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"-?\d+", text, re.ASCII) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def _number(least: float, most: float, unit: str) -> Callable[[str], float]:
+    """A reader of numbers within bounds."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {unit} from {least:g} to {most:g}")
+        return number
+
+    return read
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", text):
+        raise argparse.ArgumentTypeError("small letters, digits and hyphens only")
+    return text

@@ -135,19 +135,12 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
         case Partition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
-        case Kill(latency_ms=latency_ms):
+        case Kill() | Stop():
             seen = await _statuses(cluster, hit.nodes)
-            slowed = None
-            if latency_ms:
-                assert isinstance(cluster, Slowable)
-                slowed = await cluster.quicken_links()
+            slowed = await _quickened(cluster, hit.fault)
             await _all(cluster.start(node) for node in hit.nodes)
-            killed = _of_lasting(hit.evidence, seen, NodeStatus.OFF)
-            return killed if slowed is None else of_both(killed, slowed)
-        case Stop():
-            seen = await _statuses(cluster, hit.nodes)
-            await _all(cluster.start(node) for node in hit.nodes)
-            return _of_lasting(hit.evidence, seen, NodeStatus.OFF)
+            ended = _of_lasting(hit.evidence, seen, NodeStatus.OFF)
+            return ended if slowed is None else of_both(ended, slowed)
         case Pause():
             assert isinstance(cluster, Pausable)
             seen = await _statuses(cluster, hit.nodes)
@@ -161,6 +154,14 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
             return _of_lasting(evidence, seen, NodeStatus.OFF)
         case _:
             assert_never(hit.fault)
+
+
+async def _quickened(cluster: Cluster, fault: Fault) -> Evidence | None:
+    """What a slowed network was like, now that it is no more; None where it was not slowed."""
+    if not isinstance(fault, Kill) or not fault.latency_ms:
+        return None
+    assert isinstance(cluster, Slowable)
+    return await cluster.quicken_links()
 
 
 async def _statuses(cluster: Cluster, nodes: tuple[NodeId, ...]) -> dict[NodeId, NodeStatus]:

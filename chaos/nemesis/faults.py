@@ -1,6 +1,6 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -191,19 +191,17 @@ _NEEDS: dict[type, Need] = {
 
 
 def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
-    """The powers that faults take."""
-    return frozenset(need for fault in faults if (need := _need_of(fault)) is not None)
+    """The powers that faults take; every cluster can stop a node in good order."""
+    return frozenset(need for fault in faults for need in _needs_of(fault))
 
 
-def _need_of(fault: Fault) -> Need | None:
-    """None: every cluster can stop a node in good order."""
-    match fault:
-        case PowerOff(disks=DiskTrouble()):
-            return Need.TROUBLE
-        case Kill(latency_ms=latency_ms) if latency_ms:
-            return Need.SLOW
-        case _:
-            return _NEEDS.get(type(fault))
+def _needs_of(fault: Fault) -> Iterator[Need]:
+    if type(fault) in _NEEDS:
+        yield _NEEDS[type(fault)]
+    if isinstance(fault, PowerOff) and fault.disks is not None:
+        yield Need.TROUBLE
+    if isinstance(fault, Kill) and fault.latency_ms:
+        yield Need.SLOW
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

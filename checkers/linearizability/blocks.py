@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.calls import Calls
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.failures import beginnings, misplaced
 from checkers.linearizability.split import (
@@ -28,7 +27,6 @@ from checkers.linearizability.split import (
     OK,
     RESET,
     SWAP,
-    Order,
 )
 from checkers.linearizability.zones import place
 
@@ -242,7 +240,11 @@ def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, foun
 
 
 @compiled
-def _blocks(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
+def sweep(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
+    """Judge single-step calls on registers, all keys in one pass.
+
+    `at` is the recorded order (`split.Order`), `size` a power of two above twice the calls.
+    """
     calls = len(rows.kind)
     found = Blocks(
         np.zeros(keys, np.int8),
@@ -272,11 +274,3 @@ def _blocks(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
             if found.status[key] == FINE:
                 found.status[key] = REPEATED
     return found
-
-
-def blocks(calls: Calls, order: Order) -> Blocks:
-    """Judge single-step calls on registers, all keys in one pass."""
-    size = 1 << max(4, (2 * len(calls) - 1).bit_length())
-    kind, key = calls.kind, calls.key
-    columns = (kind, calls.outcome, key, calls.value, calls.expected, order.invoke, order.complete)
-    return _blocks(Rows(*columns, calls.initial), order.at, len(calls.keys), size)

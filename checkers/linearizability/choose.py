@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.calls import Calls, Model
-from checkers.linearizability.blocks import FINE, REPEATED, Blocks, blocks
+from checkers.linearizability.blocks import FINE, REPEATED
 from checkers.linearizability.decision import (
     Budget,
     Decision,
     KeyDecision,
     Witness,
 )
-from checkers.linearizability.ladder import Settled, settle
+from checkers.linearizability.frontier import DIED, SURVIVED
+from checkers.linearizability.ladder import FIRST, Settled, settle
+from checkers.linearizability.quick import quick
 from checkers.linearizability.split import Order, problem, recorded_order, split
 from checkers.linearizability.tables import Object, TooLarge, cell, registers
 from checkers.linearizability.witness import contradiction, witness
@@ -93,13 +95,7 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
     order = recorded_order(calls)
     search = _Search(calls, budget, explain)
     if calls.model in REGISTERS:
-        found = blocks(calls, order)
-        search.keys += _by_zones(calls, found)
-        for each in _objects(calls, order, found.status == REPEATED):
-            search.settle(each)
-        accused = np.flatnonzero(found.status > REPEATED)[:1]
-        for key in accused.tolist() if explain else ():
-            search.witness = _of_blocks(calls, order, found, key)
+        _registers(search, calls, order)
     elif calls.model is Model.KV:
         for key, rows in enumerate(_rows_by_key(calls)):
             search.settle(cell(calls, key, rows, order.at, budget))
@@ -110,29 +106,55 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
     return _summary(calls, search)
 
 
-def _by_zones(calls: Calls, found: Blocks) -> Iterator[KeyDecision]:
-    if not (found.status != REPEATED).any():
-        return
-    count = np.bincount(calls.key, minlength=len(calls.keys)).tolist()
-    for key, status in enumerate(found.status.tolist()):
+def _registers(search: _Search, calls: Calls, order: Order) -> None:
+    """The sweep and a short search for all keys; the ladder for what these leave."""
+    found = quick(calls, order, int(search.budget.work * FIRST.share))
+    ended, work, operations = found.ended.tolist(), found.work.tolist(), found.operations.tolist()
+    search.work += sum(work)
+    left: list[int] = []
+    accused = died = -1
+    for key, status in enumerate(found.blocks.status.tolist()):
+        name = calls.keys[key]
         if status != REPEATED:
-            valid = status == FINE
-            yield KeyDecision(
-                key=calls.keys[key],
-                verdict=Verdict.VALID if valid else Verdict.INVALID,
-                algorithm=ZONES,
-                operations=count[key],
-                work=0,
-                why="" if valid else "no order explains it",
-            )
+            search.keys.append(_settled(name, ZONES, status == FINE, operations[key], 0))
+            accused = key if status != FINE and accused < 0 else accused
+        elif ended[key] in (SURVIVED, DIED):
+            valid = ended[key] == SURVIVED
+            search.keys.append(_settled(name, FIRST.name, valid, operations[key], work[key]))
+            died = key if not valid and died < 0 else died
+        else:
+            left.append(key)
+    for each in _objects(calls, order, left):
+        search.settle(each)
+    if search.explain and search.witness is None and died >= 0:
+        (one,) = _objects(calls, order, [died])
+        settled = settle(one.problem, search.budget, 0)
+        search.witness = witness(calls, one, settled.work, _since_quiet(one, settled))
+    if search.explain and search.witness is None and accused >= 0:
+        (one,) = _objects(calls, order, [accused])
+        likely = contradiction(calls, found.blocks, accused, one.rows)
+        search.witness = witness(calls, one, len(one.rows), likely)
 
 
-def _objects(calls: Calls, order: Order, wanted: NDArray[np.bool_]) -> Iterator[Object]:
+def _settled(key: str, algorithm: str, valid: bool, operations: int, work: int) -> KeyDecision:
+    return KeyDecision(
+        key=key,
+        verdict=Verdict.VALID if valid else Verdict.INVALID,
+        algorithm=algorithm,
+        operations=operations,
+        work=work,
+        why="" if valid else "no order explains it",
+    )
+
+
+def _objects(calls: Calls, order: Order, keys: list[int]) -> Iterator[Object]:
     """Registers as objects to be searched."""
-    if not wanted.any():
+    if not keys:
         return
+    wanted = np.zeros(len(calls.keys), np.bool_)
+    wanted[keys] = True
     problems = split(calls, order.at, wanted)
-    for key in np.flatnonzero(wanted).tolist():
+    for key in keys:
         rows = problems.row[problems.op_from[key] : problems.op_from[key + 1]]
         yield Object(calls.keys[key], rows, problem(problems, key), 0, ())
 
@@ -143,26 +165,18 @@ def _rows_by_key(calls: Calls) -> list[NDArray[np.int32]]:
     return np.split(by_key, np.cumsum(count)[:-1])
 
 
-def _of_blocks(calls: Calls, order: Order, found: Blocks, key: int) -> Witness | None:
-    """The witness of a key that the sweep accused."""
-    wanted = np.zeros(len(calls.keys), np.bool_)
-    wanted[key] = True
-    (one,) = _objects(calls, order, wanted)
-    return witness(calls, one, len(one.rows), contradiction(calls, found, key, one.rows))
-
-
 def _summary(calls: Calls, search: _Search) -> Decision:
-    verdict = max((k.verdict for k in search.keys), key=lambda v: v.value, default=Verdict.UNKNOWN)
-    judged = [key for key in search.keys if key.verdict is verdict]
-    message = f"{len(calls):,} calls on {len(search.keys):,} keys are linearizable"
-    if verdict is not Verdict.VALID:
-        message = f"{judged[0].key}: {judged[0].why}" if judged else "there is nothing to judge"
-    if search.witness is not None:
+    worst = max(search.keys, key=lambda key: key.verdict.value, default=_NOTHING)
+    if worst.verdict is Verdict.VALID:
+        message = f"{len(calls):,} calls on {len(search.keys):,} keys are linearizable"
+    elif search.witness is not None:
         message = f"{search.witness.key}: {search.witness.why}"
+    else:
+        message = f"{worst.key}: {worst.why}"
     return Decision(
         model=calls.model,
-        verdict=verdict,
-        algorithm=" + ".join(dict.fromkeys(key.algorithm for key in search.keys)),
+        verdict=worst.verdict,
+        algorithm=" + ".join(dict.fromkeys([key.algorithm for key in search.keys])),
         message=message,
         operations=len(calls),
         work=search.work,
@@ -170,3 +184,13 @@ def _summary(calls: Calls, search: _Search) -> Decision:
         keys=search.keys,
         witness=search.witness,
     )
+
+
+_NOTHING = KeyDecision(
+    key="no key",
+    verdict=Verdict.UNKNOWN,
+    algorithm="none",
+    operations=0,
+    work=0,
+    why="there is nothing to judge",
+)

@@ -38,6 +38,22 @@ def empty(room: int, words: Words) -> Configurations:
 
 
 @inlined
+def append(source: Configurations, at: int, into: Configurations, size: int, words: Words) -> int:
+    """Add a copy of one that is known neither to be covered nor to cover; returns the new size."""
+    into.state[size] = source.state[at]
+    for word in range(len(words)):
+        into.may[size, word] = source.may[at, word]
+        into.must[size, word] = source.must[at, word]
+    return size + 1
+
+
+@inlined
+def copy(source: Configurations, into: Configurations, size: int, words: Words) -> None:
+    for at in range(size):
+        append(source, at, into, at, words)
+
+
+@compiled
 def insert(
     state: int, may: Bits, must: Bits, into: Configurations, size: int, keep: bool, words: Words
 ) -> tuple[int, int]:

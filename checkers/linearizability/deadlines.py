@@ -101,7 +101,7 @@ def _needs(
 
 
 @compiled
-def _lives(
+def compute(
     kind: NDArray[np.int8],
     start: Codes,
     to: Codes,
@@ -154,4 +154,4 @@ def _lives(
 def lives(problem: Problem, bound: int) -> Lives:
     """How long each operation counts under a bound: EXACT, STICKY, or a number of events."""
     kind, start, to, pending, event, states, table, dead = problem
-    return Lives(*_lives(kind, start, to, pending, event, table, dead, states, bound))
+    return Lives(*compute(kind, start, to, pending, event, table, dead, states, bound))

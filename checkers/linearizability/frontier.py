@@ -27,6 +27,8 @@ from checkers.linearizability.configurations import (
     Codes,
     Configurations,
     Words,
+    append,
+    copy,
     empty,
     insert,
 )
@@ -92,6 +94,36 @@ def _is_involved(now: Configurations, size: int, word: int, bit: np.uint64) -> b
 
 
 @inlined
+def _without(
+    now: Configurations,
+    size: int,
+    then: Configurations,
+    kept: int,
+    word: int,
+    bit: np.uint64,
+    scratch: tuple[Bits, Bits],
+    words: Words,
+) -> tuple[int, int]:
+    """Add to `then` those that no longer may apply an operation, but did not have to.
+
+    Before, none covered another; one that lost a bit may be covered now, but covers none of those
+    that did not. So only these are compared, and against those that `then` has already.
+    """
+    may, must = scratch
+    work = 0
+    for c in range(size):
+        if now.must[c, word] & bit or not now.may[c, word] & bit:
+            continue
+        for w in range(len(words)):
+            may[w] = now.may[c, w]
+            must[w] = now.must[c, w]
+        may[word] &= ~bit
+        kept, looked = insert(now.state[c], may, must, then, kept, False, words)
+        work += looked
+    return kept, work
+
+
+@inlined
 def _sort_out(
     slots: Slots,
     op: int,
@@ -108,21 +140,19 @@ def _sort_out(
     `branch`: one in which it was hidden may also apply it now. Returns both sizes and the work.
     """
     word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
-    kept, ways, work = 0, 0, 0
-    may, must = scratch
+    kept, ways, changed = 0, 0, 0
     for c in range(size):
-        state = now.state[c]
-        for w in range(len(words)):
-            may[w] = now.may[c, w]
-            must[w] = now.must[c, w]
-        outstanding = must[word] & bit
-        if outstanding or (branch and may[word] & bit):
-            ways, looked = insert(state, may, must, way, ways, True, words)
-            work += looked
-        if not outstanding:
-            may[word] &= ~bit
-            kept, looked = insert(state, may, must, then, kept, False, words)
-            work += looked
+        outstanding = now.must[c, word] & bit
+        if outstanding or (branch and now.may[c, word] & bit):
+            ways = append(now, c, way, ways, words)
+        if not outstanding and now.may[c, word] & bit:
+            changed += 1
+        elif not outstanding:
+            kept = append(now, c, then, kept, words)
+    work = kept + ways
+    if changed:
+        kept, looked = _without(now, size, then, kept, word, bit, scratch, words)
+        work += looked
     return kept, ways, work
 
 
@@ -188,43 +218,8 @@ def _extend(
     return kept, ways, work, cut
 
 
-@inlined
-def _copy(source: Configurations, into: Configurations, size: int, words: Words) -> None:
-    for c in range(size):
-        into.state[c] = source.state[c]
-        for w in range(len(words)):
-            into.may[c, w] = source.may[c, w]
-            into.must[c, w] = source.must[c, w]
-
-
-@inlined
-def _cease(
-    slots: Slots,
-    ops: Operations,
-    op: int,
-    now: Configurations,
-    size: int,
-    scratch: tuple[Bits, Bits],
-    words: Words,
-) -> tuple[int, int]:
-    """Forget a pending operation that no longer counts: how many configurations differ; work."""
-    word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
-    left, work = 0, 0
-    may, must = scratch
-    for c in range(size):
-        for w in range(len(words)):
-            may[w] = now.may[c, w]
-            must[w] = now.must[c, w]
-        may[word] &= ~bit
-        # Into the same arrays: what is written lies before what is still to be read.
-        left, looked = insert(now.state[c], may, must, now, left, False, words)
-        work += looked
-    give_back(slots, ops, op, words)
-    return left, work
-
-
 @compiled
-def _search(
+def run(
     ops: Operations,
     event: Codes,
     first_state: int,
@@ -288,13 +283,17 @@ def _search(
                         )
                         break
                 size = kept
-                _copy(then, now, size, words)
+                copy(then, now, size, words)
                 peak = max(peak, max(size, ways))
             give_back(slots, ops, op, words)
         ceased = ceasing[position]
         while ceased >= 0:
-            size, spent = _cease(slots, ops, ceased, now, size, scratch, words)
+            # A pending operation that no longer counts: sorted out as if it returned unforced.
+            kept, _, spent = _sort_out(slots, ceased, False, now, size, then, way, scratch, words)
             work += spent
+            size = kept
+            copy(then, now, size, words)
+            give_back(slots, ops, ceased, words)
             ceased = next_ceasing[ceased]
         if size == 1 and slots.number[FREE] == len(slots.free):
             quiet, quiet_state = position, now.state[0]
@@ -329,4 +328,4 @@ def search(
     """
     kind, start, to, pending, event, _, table, dead = problem
     operations = Operations(kind, start, to, pending, table, dead, *lives)
-    return _search(operations, event, first_state, room, cut_allowed, limit, (0,) * words)
+    return run(operations, event, first_state, room, cut_allowed, limit, (0,) * words)

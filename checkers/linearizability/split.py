@@ -25,7 +25,8 @@ OK, FAIL, INFO = range(3)
 ANY = -2
 NEVER = np.iinfo(np.int64).max
 NO_TABLE = np.empty((0, 0), np.int32)
-_SPARSE = 8  # event indices per call, above which they are ranked first
+FINE, SPARSE = -1, -2
+_PER_CALL = 8  # event indices, above which they are ranked first
 
 
 class Problems(NamedTuple):
@@ -144,20 +145,30 @@ def _fill(
 
 
 @compiled
-def _order(outcome: Kinds, invoke: Ints, complete: Ints, at: Codes) -> int:
-    """Put invocations and completions in their places; returns a row that has none, or -1."""
-    at[:] = -1
+def _order(outcome: Kinds, invoke: Ints, complete: Ints) -> tuple[int, Codes]:
+    """Put invocations and completions in their places.
+
+    Returns a row that has none, FINE or SPARSE, and the places.
+    """
+    high = -1
+    for row in range(len(invoke)):
+        high = max(high, invoke[row])
+        if complete[row] != NEVER:
+            high = max(high, complete[row])
+    if high >= _PER_CALL * (len(invoke) + 1) or (len(invoke) and invoke.min() < 0):
+        return SPARSE, np.empty(0, np.int32)
+    at = np.full(high + 1, -1, np.int32)
     for row in range(len(invoke)):
         if outcome[row] == FAIL:
             continue
-        if invoke[row] < 0 or at[invoke[row]] >= 0:
-            return row
+        if at[invoke[row]] >= 0:
+            return row, at
         at[invoke[row]] = 2 * row
         if outcome[row] == OK:
-            if complete[row] <= invoke[row] or complete[row] >= len(at) or at[complete[row]] >= 0:
-                return row
+            if complete[row] == NEVER or complete[row] <= invoke[row] or at[complete[row]] >= 0:
+                return row, at
             at[complete[row]] = 2 * row + 1
-    return -1
+    return FINE, at
 
 
 class Order(NamedTuple):
@@ -173,60 +184,61 @@ class Order(NamedTuple):
 
 def recorded_order(calls: Calls) -> Order:
     """The order of events. Raises ValueError where two share an index, or a call ends too early."""
-    invoke, complete = _dense(calls)
-    events = _events(invoke, complete)
-    at = np.empty(events, np.int32)
-    row = _order(calls.outcome, invoke, complete, at)
+    invoke, complete = calls.invoke, calls.complete
+    row, at = _order(calls.outcome, invoke, complete)
+    if row == SPARSE:
+        invoke, complete = _ranked(invoke, complete)
+        row, at = _order(calls.outcome, invoke, complete)
     if row >= 0:
         where = f"line {calls.line[row]}" if calls.line[row] else f"call {row}"
         raise ValueError(f"not a history: {where} ends before it begins, or shares its event index")
     return Order(invoke, complete, at)
 
 
-@compiled
-def _events(invoke: Ints, complete: Ints) -> int:
-    """One more than the highest index."""
-    high = -1
-    for row in range(len(invoke)):
-        high = max(high, invoke[row])
-        if complete[row] != NEVER:
-            high = max(high, complete[row])
-    return high + 1
-
-
-def _dense(calls: Calls) -> tuple[Ints, Ints]:
-    """Event indices from 0 on. Recorded ones are dense; others are ranked."""
-    invoke, complete = calls.invoke, calls.complete
-    rows = len(invoke)
-    if not rows or (int(invoke[0]) >= 0 and _events(invoke, complete) < _SPARSE * (rows + 1)):
-        return invoke, complete
+def _ranked(invoke: Ints, complete: Ints) -> tuple[Ints, Ints]:
+    """Event indices from 0 on, in the same order."""
     ended = complete != NEVER
     known = np.unique(np.concatenate([invoke, complete[ended]]))
-    ranked = np.full(rows, NEVER, np.int64)
+    ranked = np.full(len(invoke), NEVER, np.int64)
     ranked[ended] = np.searchsorted(known, complete[ended])
     return np.searchsorted(known, invoke), ranked
 
 
-def split(calls: Calls, at: Codes, wanted: NDArray[np.bool_]) -> Problems:
-    """The problems of the wanted keys; single-step calls on registers only."""
+@compiled
+def split_columns(
+    kind: Kinds,
+    outcome: Kinds,
+    key: Codes,
+    value: Codes,
+    expected: Codes,
+    wanted: NDArray[np.bool_],
+    at: Codes,
+    initial: int,
+    values: int,
+) -> Problems:
     keys = len(wanted)
     op_from, event_from = np.zeros(keys + 1, np.int32), np.zeros(keys + 1, np.int32)
-    columns = (calls.kind, calls.outcome, calls.key, calls.value, calls.expected)
-    _count(*columns, wanted, op_from, event_from)
-    ops = int(op_from[-1])
+    _count(kind, outcome, key, value, expected, wanted, op_from, event_from)
+    ops = op_from[-1]
     found = Problems(
-        row=np.empty(ops, np.int32),
-        kind=np.empty(ops, np.int8),
-        start=np.zeros(ops, np.int32),
-        to=np.zeros(ops, np.int32),
-        pending=np.empty(ops, np.bool_),
-        event=np.empty(int(event_from[-1]), np.int32),
-        op_from=op_from,
-        event_from=event_from,
-        states=np.ones(keys, np.int32),
+        np.empty(ops, np.int32),
+        np.empty(ops, np.int8),
+        np.zeros(ops, np.int32),
+        np.zeros(ops, np.int32),
+        np.empty(ops, np.bool_),
+        np.empty(event_from[-1], np.int32),
+        op_from,
+        event_from,
+        np.ones(keys, np.int32),
     )
-    _fill(*columns, wanted, at, calls.initial, len(calls.values), found)
+    _fill(kind, outcome, key, value, expected, wanted, at, initial, values, found)
     return found
+
+
+def split(calls: Calls, at: Codes, wanted: NDArray[np.bool_]) -> Problems:
+    """The problems of the wanted keys; single-step calls on registers only."""
+    columns = (calls.kind, calls.outcome, calls.key, calls.value, calls.expected)
+    return split_columns(*columns, wanted, at, calls.initial, len(calls.values))
 
 
 def problem(found: Problems, key: int) -> Problem:

@@ -49,8 +49,8 @@ class Links:
         self._topology = topology
         self._agent = agent
         self._cut = _recall(agent) if agent else {}
-        self._latency_ms = 0
         self._stopped = {where for link in self._cut for where in _paths(link)}
+        self._latency_ms = 0
 
     def cut(self, links: Sequence[Link]) -> None:
         new = [link for link in links if link not in self._cut]
@@ -83,15 +83,20 @@ class Links:
             self._remember(link, None)
         return evidence
 
+    def _look(self, cut: Sequence[Link], pids: Mapping[NodeId, int], bare: Counters) -> _Seen:
+        """Send probes while all is still cut, and see what the proxy makes of them."""
+        answered = self._knock(cut, pids)
+        self._until(lambda now: self._counted(bare, now, answered))
+        probed = self._until_settled(answered)
+        stopped = self._api.swallowed()
+        return _Seen(first=bare, bare=bare, answered=answered, probed=probed, stopped=stopped)
+
     def slow(self, latency_ms: int) -> None:
         """Delay every link in both directions."""
         self._latency_ms = latency_ms
         for link in self._all():
-            self._slow(link)
-
-    def _slow(self, link: Link) -> None:
-        for stream in Stream:
-            self._api.delay(link_name(link), stream, self._latency_ms)
+            for stream in Stream:
+                self._api.delay(link_name(link), stream, latency_ms)
 
     def quicken(self, pids: Mapping[NodeId, int]) -> Evidence:
         """Probe, then take the delays away. `pids`: of the nodes that run."""
@@ -103,8 +108,7 @@ class Links:
         for link in self._all():
             for stream in Stream:
                 self._api.hurry(link_name(link), stream)
-        latency_ms, self._latency_ms = self._latency_ms, 0
-        return of_slow_links(latency_ms, dict(zip(probed, answers, strict=False)))
+        return of_slow_links(self._latency_ms, dict(zip(probed, answers, strict=False)))
 
     def _all(self) -> list[Link]:
         nodes = sorted(self._topology.networks)
@@ -124,14 +128,6 @@ class Links:
             }
             for link in links
         ]
-
-    def _look(self, cut: Sequence[Link], pids: Mapping[NodeId, int], bare: Counters) -> _Seen:
-        """Send probes while all is still cut, and see what the proxy makes of them."""
-        answered = self._knock(cut, pids)
-        self._until(lambda now: self._counted(bare, now, answered))
-        probed = self._until_settled(answered)
-        stopped = self._api.swallowed()
-        return _Seen(first=bare, bare=bare, answered=answered, probed=probed, stopped=stopped)
 
     def _remember(self, link: Link, counters: Counters | None) -> None:
         """The counters as they were when a link was cut; None when it is healed."""
@@ -155,8 +151,6 @@ class Links:
             for where, kept in sorted(self._stopped):
                 if where == proxied:
                     self._api.swallow(link_name(proxied), kept)
-            if self._latency_ms:
-                self._slow(proxied)
 
     def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Link, int]:
         """A marked probe along every cut link, and along its opposite where that is open.
@@ -168,9 +162,8 @@ class Links:
         opposites = [Link(link.target, link.source) for link in cut]
         wanted = sorted({*cut, *(link for link in opposites if link not in self._cut)})
         reachable = [link for link in wanted if link.source in pids]
-        arguments = self._probes(reachable, pids, KNOCK_WAIT_S)
-        answered = zip(reachable, self._agent.each("knock", arguments), strict=True)
-        return {link: count for link, count in answered if count >= 0}
+        answered = self._agent.each("knock", self._probes(reachable, pids, KNOCK_WAIT_S))
+        return {link: count for link, count in zip(reachable, answered, strict=True) if count >= 0}
 
     def _counted(self, bare: Counters, now: Counters, probes: Iterable[Link]) -> bool:
         """Whether the probes are in the counters: they grow as a connection closes."""

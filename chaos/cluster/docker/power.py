@@ -85,7 +85,8 @@ class Power:
             self._agent.call("end_trouble", pids=troubled)
         exit_codes = _side_by_side(lambda node: kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
-        moving = {node: self._moving(node) for node in nodes}
+        # Who sleeps while its tracer is held stays where it is, as the agent knows.
+        moving = {node: "R" if node in self._troubles else "RS" for node in nodes}
         for node in nodes:
             cut = PowerCutMeasured(
                 mode=mode,
@@ -121,11 +122,6 @@ class Power:
         self._agent.call("quiesce", pids=list(pids.values()))
         states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
         return {node: str(seen) for node, seen in zip(pids, states, strict=True)}
-
-    def _moving(self, node: NodeId) -> str:
-        """The states in which a thread may still act, by the agent's rule for `quiesce`: a sleeper
-        whose tracer is held acts no more."""
-        return "R" if node in self._troubles else "RS"
 
     def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
         seen = self._agent.each(

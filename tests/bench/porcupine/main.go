@@ -99,6 +99,9 @@ func read(path string) ([]porcupine.Event, error) {
 		case kind == "ok" || (kind == "fail" && f == "cas"):
 			events = append(events, porcupine.Event{Kind: porcupine.ReturnEvent, Value: told(kind, f, given), Id: open[process]})
 			delete(open, process)
+		case kind == "fail" && f == "read":
+			events = append(events, porcupine.Event{Kind: porcupine.ReturnEvent, Value: output{unknown: true}, Id: open[process]})
+			delete(open, process)
 		}
 	}
 	// What never returned may have happened at any time.
