@@ -120,7 +120,7 @@ def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> Evidence
         return Evidence(bit=False, what="no two nodes run whose link could be probed", facts=facts)
     quickest = min(answers_ms.values())
     return Evidence(
-        bit=quickest >= 2 * latency_ms,
+        bit=0 < 2 * latency_ms <= quickest,
         what=f"an answer between nodes took {quickest:.0f} ms at least",
         facts=facts,
     )

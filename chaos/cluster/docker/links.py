@@ -95,8 +95,11 @@ class Links:
         """Delay every link in both directions."""
         self._latency_ms = latency_ms
         for link in self._all():
-            for stream in Stream:
-                self._api.delay(link_name(link), stream, latency_ms)
+            self._slow(link)
+
+    def _slow(self, link: Link) -> None:
+        for stream in Stream:
+            self._api.delay(link_name(link), stream, self._latency_ms)
 
     def quicken(self, pids: Mapping[NodeId, int]) -> Evidence:
         """Probe, then take the delays away. `pids`: of the nodes that run."""
@@ -108,7 +111,8 @@ class Links:
         for link in self._all():
             for stream in Stream:
                 self._api.hurry(link_name(link), stream)
-        return of_slow_links(self._latency_ms, dict(zip(probed, answers, strict=False)))
+        latency_ms, self._latency_ms = self._latency_ms, 0
+        return of_slow_links(latency_ms, dict(zip(probed, answers, strict=False)))
 
     def _all(self) -> list[Link]:
         nodes = sorted(self._topology.networks)
@@ -151,6 +155,8 @@ class Links:
             for where, kept in sorted(self._stopped):
                 if where == proxied:
                     self._api.swallow(link_name(proxied), kept)
+            if self._latency_ms:
+                self._slow(proxied)
 
     def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Link, int]:
         """A marked probe along every cut link, and along its opposite where that is open.

@@ -19,6 +19,7 @@ from chaos.cluster.topology import ProxyEntry
 
 TIMEOUT_S = 3.0
 DIRECT = {"http": None, "all": None}  # whatever HTTP_PROXY says: the server is on this machine
+SWALLOW = "timeout"  # the type of the toxic that lets nothing pass; others only slow down
 _SERVER = threading.Lock()
 
 
@@ -47,7 +48,7 @@ class ToxiproxyApi:
 
     def swallow(self, proxy: str, stream: Stream) -> None:
         """Let nothing pass in one direction: the connections are held, their bytes dropped."""
-        self._add(proxy, stream, "cut", {"type": "timeout", "attributes": {"timeout": 0}})
+        self._add(proxy, stream, "cut", {"type": SWALLOW, "attributes": {"timeout": 0}})
 
     def pass_again(self, proxy: str, stream: Stream) -> None:
         """Remove the toxic; the connections that it held are closed."""
@@ -67,6 +68,7 @@ class ToxiproxyApi:
             (name, Stream(toxic["stream"]))
             for name, proxy in proxies.items()
             for toxic in proxy["toxics"]
+            if toxic["type"] == SWALLOW
         )
 
     def counters(self) -> Counters:

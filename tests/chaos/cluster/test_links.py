@@ -17,6 +17,8 @@ from tests.chaos.cluster.test_topology import topology
 THERE, BACK = Link(NodeId(1), NodeId(2)), Link(NodeId(2), NodeId(1))
 STOPPED_THERE = {("link-1-2", "upstream"), ("link-2-1", "downstream")}
 STOPPED_BACK = {("link-2-1", "upstream"), ("link-1-2", "downstream")}
+NAMES = [f"link-{a}-{b}" for a in (1, 2, 3) for b in (1, 2, 3) if a != b]
+EVERYWHERE = {(name, stream) for name in NAMES for stream in ("upstream", "downstream")}
 
 
 class Toxics(ThreadingHTTPServer):
@@ -26,14 +28,22 @@ class Toxics(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        names = [f"link-{a}-{b}" for a in (1, 2, 3) for b in (1, 2, 3) if a != b]
-        self.proxies: dict[str, set[str]] = {name: set() for name in names}
+        self.proxies: dict[str, dict[str, dict[str, str]]] = {name: {} for name in NAMES}
         self.hang_on: tuple[str, str] | None = None
         self.let_go = threading.Event()
 
     @property
     def stopped(self) -> set[tuple[str, str]]:
-        return {(name, stream) for name, streams in self.proxies.items() for stream in streams}
+        return self.of("timeout")
+
+    def of(self, kind: str) -> set[tuple[str, str]]:
+        """Where the toxics of a kind are."""
+        return {
+            (name, toxic["stream"])
+            for name, toxics in self.proxies.items()
+            for toxic in toxics.values()
+            if toxic["type"] == kind
+        }
 
     def act(self, method: str, path: str, body: object) -> object:
         match method, path.strip("/").split("/"):
@@ -41,17 +51,16 @@ class Toxics(ThreadingHTTPServer):
                 return {}
             case "GET", ["proxies"]:
                 return {
-                    name: {"toxics": [{"stream": stream} for stream in streams]}
-                    for name, streams in self.proxies.items()
+                    name: {"toxics": list(toxics.values())} for name, toxics in self.proxies.items()
                 }
             case "POST", ["populate"] if isinstance(body, list):
-                self.proxies |= {entry["name"]: set() for entry in body}
+                self.proxies |= {entry["name"]: {} for entry in body}
             case "DELETE", ["proxies", name]:
                 del self.proxies[name]
             case "POST", ["proxies", name, "toxics"] if isinstance(body, dict):
-                self.proxies[name].add(body["stream"])
+                self.proxies[name][body["name"]] = body
             case "DELETE", ["proxies", name, "toxics", toxic]:
-                self.proxies[name].discard(toxic.removeprefix("cut-"))
+                self.proxies[name].pop(toxic, None)
             case other:
                 raise AssertionError(f"nobody should ask for {other}")
         return {}
@@ -103,6 +112,26 @@ def test_a_link_is_stopped_on_both_of_its_paths(links: Links, server: Toxics) ->
     links.heal([THERE], {})
     assert server.stopped == STOPPED_BACK
     links.heal([BACK], {})
+    assert server.stopped == set()
+
+
+def test_a_slow_link_is_not_a_stopped_one(links: Links, server: Toxics) -> None:
+    links.slow(80)
+    assert server.of("latency") == EVERYWHERE
+    assert links._api.swallowed() == frozenset()
+    links.cut([THERE])
+    assert {(name, str(stream)) for name, stream in links._api.swallowed()} == STOPPED_THERE
+    links.heal([THERE], {})
+    assert not links.quicken({}).bit
+    assert server.of("latency") == server.stopped == set()
+
+
+def test_a_proxy_made_anew_is_as_slow_as_before(links: Links, server: Toxics) -> None:
+    links.slow(80)
+    links.cut([THERE])
+    server.hang_on = ("DELETE", "/proxies/link-1-2/toxics/cut-upstream")
+    links.heal([THERE], {})
+    assert server.of("latency") == EVERYWHERE
     assert server.stopped == set()
 
 
