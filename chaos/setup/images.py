@@ -63,10 +63,11 @@ def base_id(client: docker.DockerClient) -> str:
 
 
 def agent_recipe(base: str) -> Recipe:
-    program = repository() / "chaos" / "cluster" / "docker" / "agent_program.py"
+    where = Path("chaos") / "cluster" / "docker"
+    modules = sorted((repository() / where).glob("agent_*.py"))
     files = {
         "Dockerfile": _compose("agent", "Dockerfile"),
-        "agent_program.py": program.read_bytes(),
+        **{str(where / module.name): module.read_bytes() for module in modules},
     }
     return Recipe(repository=AGENT_REPOSITORY, base=base, files=files)
 

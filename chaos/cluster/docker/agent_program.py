@@ -1,8 +1,9 @@
 """The disk agent: what needs privilege on the engine's machine, done from one container.
 
-Copied alone into its image, so it imports the standard library only. It reads one JSON request a
-line from stdin and answers one JSON line each on stdout: `{"id", "op", ...}` gives
-`{"id", "result"}` or `{"id", "error"}`. Recipes and traps: `fault-injection` 1, 2 and 8.
+Its modules (`agent_*.py` without `agent.py`) are all of the harness in its image, so they import
+each other and the standard library only. It reads one JSON request a line from stdin and answers
+one JSON line each on stdout: `{"id", "op", ...}` gives `{"id", "result"}` or `{"id", "error"}`.
+Recipes and traps: `fault-injection` 1, 2 and 8.
 
 It reaches a node's file system through /proc/PID/root, so it holds no mount of its own: a second
 live mount of the same device would hand a restarted node the dead super block.
@@ -15,18 +16,25 @@ import json
 import os
 import random
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+from chaos.cluster.docker.agent_processes import RefusedError, quiesce, resume, states, until
+from chaos.cluster.docker.agent_tracers import (
+    TRACERS,
+    end_trouble,
+    hold_trouble,
+    trouble,
+    troubled,
+)
 
 DISKS = Path("/disks")
 CANARY = ".kraft-chaos-canary"
@@ -39,15 +47,10 @@ RTF_UP, RTF_HOST, RTF_REJECT = 0x1, 0x4, 0x200
 SYNC_FILE_RANGE_ALL = 7  # wait before, write, wait after
 TORN_SHARE = 0.7  # of the pages, which survive
 TORN_TAIL = 1 << 20  # bytes at the end of a file that a torn cut looks at
-QUIET_WITHIN_S = 5.0
 GONE_WITHIN_S = 10.0
 
 T = TypeVar("T")
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-class RefusedError(Exception):
-    """An operation that did not do what it is for; its text goes to the harness."""
 
 
 def command(*argv: str) -> str:
@@ -114,82 +117,6 @@ def wait_gone(device: str) -> None:
     until(lambda: not Path(f"/sys/fs/ext4/{name}").exists(), GONE_WITHIN_S, f"{name} is in use")
 
 
-# Processes
-
-
-def quiesce(pids: Sequence[int]) -> int:
-    """Stop every process of these containers; returns how many threads now stand still.
-
-    An fsync in flight during the shutdown may return 0 although nothing reached the disk, so no
-    thread may be able to acknowledge it: none is left running (R) or sleeping (S). One in D stops
-    before it can.
-    """
-    spaces = {_pid_space(pid) for pid in pids}
-    deadline = time.monotonic() + QUIET_WITHIN_S
-    while True:
-        members = _members(spaces)
-        for pid in members:
-            _signal(pid, signal.SIGSTOP)
-        states = [(state, pid) for pid in members for state in _thread_states(pid)]
-        if states and not any(state in _moving(pid) for state, pid in states):
-            if _members(spaces) == members:
-                return len(states)
-        elif time.monotonic() > deadline:
-            raise RefusedError(f"processes do not stop: thread states {states}")
-        time.sleep(0.0005)  # between two looks at /proc
-
-
-def _moving(pid: int) -> str:
-    """The states in which a thread may still act. A sleeper whose tracer is held may not: the first
-    system call that it makes, or returns from, stops it."""
-    return "R" if pid in HELD else "RS"
-
-
-def resume(pid: int) -> None:
-    for member in _members({_pid_space(pid)}):
-        _signal(member, signal.SIGCONT)
-
-
-def states(pid: int) -> str:
-    """The state letters of all threads of a container; empty when it is gone."""
-    try:
-        space = _pid_space(pid)
-    except FileNotFoundError:
-        return ""
-    return "".join(state for member in _members({space}) for state in _thread_states(member))
-
-
-def _pid_space(pid: int) -> str:
-    return str(Path(f"/proc/{pid}/ns/pid").readlink())
-
-
-def _members(spaces: set[str]) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if _pid_space(int(entry.name)) in spaces:
-                    found.append(int(entry.name))
-            except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue  # gone meanwhile, or a kernel thread
-    return sorted(found)
-
-
-def _thread_states(pid: int) -> Iterator[str]:
-    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
-        try:
-            state = stat.read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state not in "ZX":
-            yield state
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
-        os.kill(pid, number)
-
-
 # Power
 
 
@@ -246,75 +173,6 @@ def _write_pages(file: Path, rng: random.Random) -> int:
     finally:
         os.close(descriptor)
     return written
-
-
-# Syncs that go wrong
-
-STRACE = "strace"  # answers in the kernel's place: the processes are as they are
-TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
-HELD: set[int] = set()  # processes whose tracer stands still
-
-
-def trouble(pid: int, inject: str) -> None:
-    """From now on each fsync of these processes goes as strace's `inject` says, until they end."""
-    members = _members({_pid_space(pid)})
-    argv = [STRACE, "-f", "-qq", "-o", str(_record_of(pid)), "-e", "trace=fsync,fdatasync"]
-    argv += ["-e", f"inject=fsync,fdatasync:{inject}"]
-    argv += [word for member in members for word in ("-p", str(member))]
-    tracer = subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-
-    def attached() -> bool:
-        if tracer.poll() is not None:
-            said = tracer.stderr.read().decode() if tracer.stderr else ""
-            raise RefusedError(f"{STRACE} ended at once: {said.strip()}")
-        return all(_traced(member) for member in members)
-
-    until(attached, QUIET_WITHIN_S, f"{STRACE} did not attach to {members}")
-    TRACERS[pid] = tracer
-
-
-def hold_trouble(pids: Sequence[int]) -> None:
-    """Let no sync that waits go on: with its tracer stopped it stays where it is."""
-    for tracer in _tracers(pids):
-        tracer.send_signal(signal.SIGSTOP)
-        until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
-    HELD.update(member for pid in pids if pid in TRACERS for member in _members({_pid_space(pid)}))
-
-
-def _stands_still(pid: int) -> bool:
-    return set(_thread_states(pid)) == {"T"}
-
-
-def end_trouble(pids: Sequence[int]) -> None:
-    """A tracer must be gone before those whom it traced can be seen to have ended."""
-    for tracer in _tracers(pids):
-        tracer.kill()
-        tracer.wait()
-    for pid in pids:
-        TRACERS.pop(pid, None)
-    HELD.clear()
-
-
-def _tracers(pids: Sequence[int]) -> "list[subprocess.Popen[bytes]]":
-    return [TRACERS[pid] for pid in pids if pid in TRACERS]
-
-
-def troubled(pid: int) -> int:
-    """How many of their syncs went so."""
-    record = _record_of(pid)
-    lines = record.read_text(errors="replace").splitlines() if record.exists() else []
-    return sum("(INJECTED)" in line or "(DELAYED)" in line for line in lines)
-
-
-def _record_of(pid: int) -> Path:
-    return DISKS / f"syncs-of-{pid}"
-
-
-def _traced(pid: int) -> bool:
-    tasks = list(Path(f"/proc/{pid}/task").glob("*/status"))
-    return bool(tasks) and not any("TracerPid:\t0\n" in task.read_text() for task in tasks)
 
 
 # Networks
@@ -453,14 +311,6 @@ OPERATIONS: dict[str, Callable[..., object]] = {
         self_test, trouble, troubled, hold_trouble, end_trouble,
     )
 }  # fmt: skip
-
-
-def until(done: Callable[[], bool], within_s: float, otherwise: str) -> None:
-    deadline = time.monotonic() + within_s
-    while not done():
-        if time.monotonic() > deadline:
-            raise RefusedError(otherwise)
-        time.sleep(0.001)
 
 
 def answer(line: str) -> dict[str, object]:

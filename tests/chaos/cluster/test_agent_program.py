@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker import agent_program
+from chaos.cluster.docker import agent_processes, agent_program
 
 
 @pytest.fixture(autouse=True)
@@ -39,11 +39,11 @@ def test_it_says_what_went_wrong() -> None:
 def test_all_threads_of_a_stopped_process_stand_still() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         try:
-            own = agent_program._pid_space(os.getpid())
-            assert process.pid in agent_program._members({own})
-            agent_program._signal(process.pid, signal.SIGSTOP)
-            agent_program.until(
-                lambda: set(agent_program._thread_states(process.pid)) == {"T"}, 5.0, "not stopped"
+            own = agent_processes.pid_space(os.getpid())
+            assert process.pid in agent_processes.members_of({own})
+            agent_processes.signal_to(process.pid, signal.SIGSTOP)
+            agent_processes.until(
+                lambda: set(agent_processes.thread_states(process.pid)) == {"T"}, 5.0, "not stopped"
             )
         finally:
             process.kill()
