@@ -38,6 +38,8 @@ from chaos.cluster.topology import (
     host_name,
     inner_port,
 )
+from chaos.setup import images, node_image
+from chaos.setup.needs import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
 
@@ -47,6 +49,20 @@ class Images:
     node: str
     agent: str
     proxy: str
+
+
+def images_of(client: docker.DockerClient) -> Images:
+    """The images that a cluster is made of now; SetupError where one was never made."""
+    found = Images(
+        node=node_image.recipe(client).name,
+        agent=images.agent_recipe(images.base_id(client)).name,
+        proxy=images.TOXIPROXY,
+    )
+    for name in (found.node, found.agent, found.proxy):
+        if images.image_id(client, name) is None:
+            why = "it was never built, or its sources have changed"
+            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

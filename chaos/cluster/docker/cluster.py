@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import docker
@@ -11,7 +10,7 @@ from docker.models.containers import Container
 
 from chaos.cluster.docker import evidence
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.assembly import Assembly, Images, Parts
+from chaos.cluster.docker.assembly import Assembly, Parts, images_of
 from chaos.cluster.docker.disks import why_no_loop_disks
 from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.gate import Gate
@@ -19,7 +18,7 @@ from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power, kill
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
-from chaos.cluster.docker.salvage import save_node
+from chaos.cluster.docker.salvage import save_nodes
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,
@@ -34,25 +33,10 @@ from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.cluster.topology import Topology
-from chaos.setup import docker_engine, images, node_image
-from chaos.setup.needs import SetupError
+from chaos.setup import docker_engine
 
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10
-
-
-def images_of(client: docker.DockerClient) -> Images:
-    """The images that a cluster is made of now; SetupError where one was never made."""
-    found = Images(
-        node=node_image.recipe(client).name,
-        agent=images.agent_recipe(images.base_id(client)).name,
-        proxy=images.TOXIPROXY,
-    )
-    for name in (found.node, found.agent, found.proxy):
-        if images.image_id(client, name) is None:
-            why = "it was never built, or its sources have changed"
-            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
-    return found
 
 
 class DockerCluster:
@@ -322,18 +306,8 @@ class DockerCluster:
             self._parts.agent.call("unreachable", **where, on=not on)
 
     def _collect(self, into: Path) -> None:
-        """Running nodes stand still meanwhile, so that their files are of one moment."""
-        nodes = {node: self._container(node) for node in self._nodes}
-        agent = self._parts.agent
-        pids = [int(c.attrs["State"]["Pid"]) for c in nodes.values() if c.attrs["State"]["Running"]]
-        if agent is not None and pids:
-            agent.call("quiesce", pids=pids)
-        try:
-            with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
-                list(pool.map(lambda container: save_node(container, into), nodes.values()))
-        finally:
-            if agent is not None:
-                agent.each("resume", [{"pid": pid} for pid in pids])
+        nodes = [self._container(node) for node in self._nodes]
+        save_nodes(nodes, self._parts.agent, into)
 
     async def _until_it_answers(self, node: NodeId) -> None:
         address = self._parts.topology.bootstrap()[node]
