@@ -19,8 +19,9 @@ What keeps the frontier small, each rule keeping a configuration that covers wha
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from checkers.linearizability.compiled import compiled, inlined
+from checkers.linearizability.compiled import compiled, inlined, loop
 from checkers.linearizability.configurations import (
     GONE,
     Bits,
@@ -50,6 +51,8 @@ from checkers.linearizability.slots import (
 from checkers.linearizability.split import EDGE, RESET, Problem
 
 SURVIVED, DIED, NO_SLOT, NO_ROOM, NO_TIME = range(5)
+# Places in `Board.tally`.
+SIZE, PEAK, WORK, CUT, POSITION, QUIET, QUIET_STATE = range(7)
 
 
 class End(NamedTuple):
@@ -66,6 +69,24 @@ class End(NamedTuple):
     may: Bits
     must: Bits
     operation: Codes  # by slot: the operation in it, or -1
+
+
+class Board(NamedTuple):
+    """All that changes during a search."""
+
+    slots: Slots
+    now: Configurations
+    then: Configurations  # after the event that is being looked at
+    way: Configurations  # on the way there
+    scratch: tuple[Bits, Bits]
+    ceasing: Codes  # by position: an operation that ceases to count after it, or -1
+    next_ceasing: Codes  # by operation: another one that does
+    tally: NDArray[np.int64]
+
+
+class Bounds(NamedTuple):
+    limit: int
+    cut_allowed: bool
 
 
 @inlined
@@ -218,6 +239,77 @@ def _extend(
     return kept, ways, work, cut
 
 
+@inlined
+def _return(
+    board: Board, ops: Operations, op: int, position: int, bounds: Bounds, words: Words
+) -> int:
+    """Let an operation return: SURVIVED, or why the search ends here."""
+    slots, now, then, way, scratch, _, _, tally = board
+    slot = slots.of[op]
+    if not _is_involved(now, tally[SIZE], slots.word[slot], slots.bit[slot]):
+        give_back(slots, ops, op, words)
+        return SURVIVED
+    branch = ops.needed[op] > position
+    kept, ways, work = _sort_out(slots, op, branch, now, tally[SIZE], then, way, scratch, words)
+    tally[WORK] += work
+    if ways:
+        left = bounds.limit - tally[WORK]
+        kept, ways, work, full = _extend(
+            slots, ops, op, then, kept, way, ways, bounds.cut_allowed, left, scratch, words
+        )
+        tally[WORK] += work
+        tally[CUT] |= full
+        if work > left:
+            return NO_TIME
+        if full and not bounds.cut_allowed:
+            return NO_ROOM
+        if kept == 0:
+            return DIED
+    tally[SIZE] = kept
+    tally[PEAK] = max(tally[PEAK], max(kept, ways))
+    copy(then, now, kept, words)
+    give_back(slots, ops, op, words)
+    return SURVIVED
+
+
+@inlined
+def _cease(board: Board, ops: Operations, position: int, words: Words) -> None:
+    """Forget pending operations that count no longer: as if they returned, unforced."""
+    slots, now, then, way, scratch, ceasing, next_ceasing, tally = board
+    op = ceasing[position]
+    while op >= 0:
+        kept, _, work = _sort_out(slots, op, False, now, tally[SIZE], then, way, scratch, words)
+        tally[WORK] += work
+        tally[SIZE] = kept
+        copy(then, now, kept, words)
+        give_back(slots, ops, op, words)
+        op = next_ceasing[op]
+
+
+@loop
+def _go_through(board: Board, ops: Operations, event: Codes, bounds: Bounds, words: Words) -> int:
+    """All events, one after the other; returns how it ended."""
+    slots, tally = board.slots, board.tally
+    for position in range(len(event)):
+        tally[POSITION] = position
+        op = event[position] >> 1
+        if event[position] & 1:
+            status = _return(board, ops, op, position, bounds, words)
+            if status != SURVIVED:
+                return int(status)
+        elif ops.until[op] >= 0:
+            if not _begin(slots, ops, op, board.now, tally[SIZE]):
+                return NO_SLOT
+            if ops.pending[op] and ops.until[op] < len(event):
+                board.next_ceasing[op] = board.ceasing[ops.until[op]]
+                board.ceasing[ops.until[op]] = op
+        if board.ceasing[position] >= 0:
+            _cease(board, ops, position, words)
+        if tally[SIZE] == 1 and slots.number[FREE] == len(slots.free):
+            tally[QUIET], tally[QUIET_STATE] = position, board.now.state[0]
+    return SURVIVED
+
+
 @compiled
 def run(
     ops: Operations,
@@ -228,87 +320,36 @@ def run(
     limit: int,
     words: Words,
 ) -> End:
-    slots = no_slots(len(ops.kind), words)
-    scratch = (np.empty(len(words), np.uint64), np.empty(len(words), np.uint64))
-    now, then, way = empty(room, words), empty(room, words), empty(room, words)
-    # Operations that cease to count after an event, as chains.
-    ceasing, next_ceasing = np.full(len(event), -1, np.int32), np.full(len(ops.kind), -1, np.int32)
+    board = Board(
+        no_slots(len(ops.kind), words),
+        empty(room, words),
+        empty(room, words),
+        empty(room, words),
+        (np.empty(len(words), np.uint64), np.empty(len(words), np.uint64)),
+        np.full(len(event), -1, np.int32),
+        np.full(len(ops.kind), -1, np.int32),
+        np.zeros(7, np.int64),
+    )
+    now, tally = board.now, board.tally
     now.state[0] = first_state
     now.may[0, :] = np.uint64(0)
     now.must[0, :] = np.uint64(0)
-    size, peak, work, cut = 1, 1, 0, False
-    quiet, quiet_state, status = -1, first_state, SURVIVED
-    position = 0
-    for position in range(len(event)):
-        op = event[position] >> 1
-        if event[position] & 1 == 0:
-            if ops.until[op] >= 0:
-                if not _begin(slots, ops, op, now, size):
-                    status = NO_SLOT
-                    break
-                if ops.pending[op] and ops.until[op] < len(event):
-                    next_ceasing[op] = ceasing[ops.until[op]]
-                    ceasing[ops.until[op]] = op
-        else:
-            word, bit = slots.word[slots.of[op]], slots.bit[slots.of[op]]
-            if _is_involved(now, size, word, bit):
-                branch = ops.needed[op] > position
-                kept, ways, spent = _sort_out(
-                    slots, op, branch, now, size, then, way, scratch, words
-                )
-                work += spent
-                if ways:
-                    kept, ways, spent, full = _extend(
-                        slots,
-                        ops,
-                        op,
-                        then,
-                        kept,
-                        way,
-                        ways,
-                        cut_allowed,
-                        limit - work,
-                        scratch,
-                        words,
-                    )
-                    work += spent
-                    cut = cut or full
-                    if work > limit or (full and not cut_allowed) or kept == 0:
-                        status = (
-                            NO_TIME
-                            if work > limit
-                            else NO_ROOM
-                            if full and not cut_allowed
-                            else DIED
-                        )
-                        break
-                size = kept
-                copy(then, now, size, words)
-                peak = max(peak, max(size, ways))
-            give_back(slots, ops, op, words)
-        ceased = ceasing[position]
-        while ceased >= 0:
-            # A pending operation that no longer counts: sorted out as if it returned unforced.
-            kept, _, spent = _sort_out(slots, ceased, False, now, size, then, way, scratch, words)
-            work += spent
-            size = kept
-            copy(then, now, size, words)
-            give_back(slots, ops, ceased, words)
-            ceased = next_ceasing[ceased]
-        if size == 1 and slots.number[FREE] == len(slots.free):
-            quiet, quiet_state = position, now.state[0]
+    tally[SIZE] = tally[PEAK] = 1
+    tally[QUIET], tally[QUIET_STATE] = -1, first_state
+    status = _go_through(board, ops, event, Bounds(limit, cut_allowed), words)
+    size = tally[SIZE]
     return End(
         status,
-        position,
-        work,
-        peak,
-        cut,
-        quiet,
-        quiet_state,
+        tally[POSITION],
+        tally[WORK],
+        tally[PEAK],
+        tally[CUT] != 0,
+        tally[QUIET],
+        tally[QUIET_STATE],
         now.state[:size],
         now.may[:size],
         now.must[:size],
-        slots.operation,
+        board.slots.operation,
     )
 
 
