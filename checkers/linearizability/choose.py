@@ -6,6 +6,7 @@ table of the states somebody observed; several registers that one call may touch
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from checkers.linearizability.witness import contradiction, witness
 from checkers.verdict import Verdict
 
 ZONES = "zones"
+LEAST = 10_000  # steps for each key, even where the budget is spent
+FIRST_OF = 4  # the share of the budget for the first short search of all keys
 REGISTERS = (Model.REGISTER, Model.CAS_REGISTER)
 
 
@@ -43,16 +46,23 @@ class _Search:
         self.keys: list[KeyDecision] = []
         self.witness: Witness | None = None
 
-    def settle(self, found: Object | TooLarge) -> None:
+    def settle(self, found: Object | TooLarge, left: int) -> None:
+        """Decide one of so many that are left: an equal share of what may be spent on them.
+
+        However much the others took, enough remains for what is easy.
+        """
         if isinstance(found, TooLarge):
             why = f"{found.why}: more than the budget's {self.budget.states:,} states"
             self.keys.append(_unknown(found.name, "none", len(found.rows), 0, why))
             return
-        settled = settle(found.problem, self.budget, self.work, found.first_state)
+        settled = settle(found.problem, self._share(left), found.first_state)
         self.work += settled.work
         if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
             self.witness = witness(self.calls, found, settled.work, _since_quiet(found, settled))
         self.keys.append(_decided(found, settled, self.budget))
+
+    def _share(self, left: int) -> Budget:
+        return replace(self.budget, work=max(LEAST, (self.budget.work - self.work) // left))
 
 
 def _since_quiet(found: Object, settled: Settled) -> list[int]:
@@ -100,9 +110,9 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
         _registers(judged, calls, order)
     elif calls.model is Model.KV:
         for key, rows in enumerate(_rows_by_key(calls)):
-            judged.settle(cell(calls, key, rows, order.at, budget))
+            judged.settle(cell(calls, key, rows, order.at, budget), len(calls.keys) - key)
     elif calls.model is Model.MULTI_REGISTER:
-        judged.settle(registers(calls, order.at, budget))
+        judged.settle(registers(calls, order.at, budget), 1)
     else:
         raise ValueError(f"linearizability is not how a {calls.model.value} is judged")
     return _summary(calls, judged)
@@ -110,7 +120,7 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
 
 def _registers(judged: _Search, calls: Calls, order: Order) -> None:
     """The sweep and a short search for all keys; the ladder for what these leave."""
-    found = quick(calls, order, int(judged.budget.work * FIRST.share))
+    found = quick(calls, order, max(LEAST, judged.budget.work // (FIRST_OF * len(calls.keys) + 1)))
     ended, work, operations = found.ended.tolist(), found.work.tolist(), found.operations.tolist()
     judged.work += sum(work)
     left: list[int] = []
@@ -126,11 +136,11 @@ def _registers(judged: _Search, calls: Calls, order: Order) -> None:
             died = key if not valid and died < 0 else died
         else:
             left.append(key)
-    for each in _objects(calls, order, left):
-        judged.settle(each)
+    for number, each in enumerate(_objects(calls, order, left)):
+        judged.settle(each, len(left) - number)
     if judged.explain and judged.witness is None and died >= 0:
         (one,) = _objects(calls, order, [died])
-        settled = settle(one.problem, judged.budget, 0)
+        settled = settle(one.problem, judged.budget)
         judged.witness = witness(calls, one, settled.work, _since_quiet(one, settled))
     if judged.explain and judged.witness is None and accused >= 0:
         (one,) = _objects(calls, order, [accused])
