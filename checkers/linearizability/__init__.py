@@ -3,7 +3,8 @@
 Real time is the order in which events were recorded, never a clock: operation a precedes b if
 a's completion was recorded before b's invocation. Each key is decided alone, and how depends on
 what is on it (`choose`): values written once are swept in O(n) (`zones`, `blocks`), all else is
-searched by a just-in-time frontier (`split`, `deadlines`, `slots`, `configurations`, `frontier`),
+searched by a just-in-time frontier (`frontier`, and what it is made of: `split`, `deadlines`,
+`slots`, `configurations`, `moves`),
 maps and several registers over a table of their states (`tables`), from cheap searches that prove
 one side to dear ones (`ladder`). What could not be decided within the budget is `unknown`.
 `registers` reads the operations of a run and explains what it found.
@@ -24,7 +25,7 @@ def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> D
 
     A call that failed is ignored: whether a failed compare-and-set tells anything, and what a nil
     read means, was settled by the reader of the history, in the codes CAS_FAILED and ANY.
-    `unknown` once the budget's work is spent: about a minute at most, in less than 100 MiB
+    `unknown` once the budget's work is spent: ten seconds or so, in less than 100 MiB
     beside the history and the tables that `Budget.cells` bounds. Raises ValueError for what is no
     history: a call that ends before it begins, two events with one index, a kind of step that
     the model does not have.
@@ -36,6 +37,7 @@ def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> D
 
 def warm() -> None:
     """Compile the kernels, or load them from numba's cache, before anybody waits for a verdict."""
-    from checkers.linearizability import zones
+    from checkers.linearizability import choose, zones
 
     zones.warm()
+    choose.warm()

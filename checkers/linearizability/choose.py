@@ -6,20 +6,23 @@ table of the states somebody observed; several registers that one call may touch
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.calls import Calls, Model
+from checkers.history.calls import NIL, Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED
+from checkers.linearizability.deadlines import EXACT, lives
 from checkers.linearizability.decision import (
+    DEFAULT,
     Budget,
     Decision,
     KeyDecision,
     Witness,
 )
-from checkers.linearizability.frontier import DIED, SURVIVED
-from checkers.linearizability.ladder import FIRST, Settled, settle
+from checkers.linearizability.frontier import DIED, SURVIVED, search
+from checkers.linearizability.ladder import FIRST, WIDE, Settled, settle
 from checkers.linearizability.quick import quick
 from checkers.linearizability.split import Order, problem, recorded_order, split
 from checkers.linearizability.tables import Object, TooLarge, cell, registers
@@ -27,6 +30,8 @@ from checkers.linearizability.witness import contradiction, witness
 from checkers.verdict import Verdict
 
 ZONES = "zones"
+LEAST = 10_000  # steps for each key, even where the budget is spent
+FIRST_OF = 4  # the share of the budget for the first short search of all keys
 REGISTERS = (Model.REGISTER, Model.CAS_REGISTER)
 
 
@@ -41,16 +46,23 @@ class _Search:
         self.keys: list[KeyDecision] = []
         self.witness: Witness | None = None
 
-    def settle(self, found: Object | TooLarge) -> None:
+    def settle(self, found: Object | TooLarge, left: int) -> None:
+        """Decide one of so many that are left: an equal share of what may be spent on them.
+
+        However much the others took, enough remains for what is easy.
+        """
         if isinstance(found, TooLarge):
             why = f"{found.why}: more than the budget's {self.budget.states:,} states"
             self.keys.append(_unknown(found.name, "none", len(found.rows), 0, why))
             return
-        settled = settle(found.problem, self.budget, self.work, found.first_state)
+        settled = settle(found.problem, self._share(left), found.first_state)
         self.work += settled.work
         if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
             self.witness = witness(self.calls, found, settled.work, _since_quiet(found, settled))
         self.keys.append(_decided(found, settled, self.budget))
+
+    def _share(self, left: int) -> Budget:
+        return replace(self.budget, work=max(LEAST, (self.budget.work - self.work) // left))
 
 
 def _since_quiet(found: Object, settled: Settled) -> list[int]:
@@ -93,47 +105,47 @@ def _unknown(name: str, algorithm: str, operations: int, work: int, why: str) ->
 def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
     """See `checkers.linearizability.decide`."""
     order = recorded_order(calls)
-    search = _Search(calls, budget, explain)
+    judged = _Search(calls, budget, explain)
     if calls.model in REGISTERS:
-        _registers(search, calls, order)
+        _registers(judged, calls, order)
     elif calls.model is Model.KV:
         for key, rows in enumerate(_rows_by_key(calls)):
-            search.settle(cell(calls, key, rows, order.at, budget))
+            judged.settle(cell(calls, key, rows, order.at, budget), len(calls.keys) - key)
     elif calls.model is Model.MULTI_REGISTER:
-        search.settle(registers(calls, order.at, budget))
+        judged.settle(registers(calls, order.at, budget), 1)
     else:
         raise ValueError(f"linearizability is not how a {calls.model.value} is judged")
-    return _summary(calls, search)
+    return _summary(calls, judged)
 
 
-def _registers(search: _Search, calls: Calls, order: Order) -> None:
+def _registers(judged: _Search, calls: Calls, order: Order) -> None:
     """The sweep and a short search for all keys; the ladder for what these leave."""
-    found = quick(calls, order, int(search.budget.work * FIRST.share))
+    found = quick(calls, order, max(LEAST, judged.budget.work // (FIRST_OF * len(calls.keys) + 1)))
     ended, work, operations = found.ended.tolist(), found.work.tolist(), found.operations.tolist()
-    search.work += sum(work)
+    judged.work += sum(work)
     left: list[int] = []
     accused = died = -1
     for key, status in enumerate(found.blocks.status.tolist()):
         name = calls.keys[key]
         if status != REPEATED:
-            search.keys.append(_settled(name, ZONES, status == FINE, operations[key], 0))
+            judged.keys.append(_settled(name, ZONES, status == FINE, operations[key], 0))
             accused = key if status != FINE and accused < 0 else accused
         elif ended[key] in (SURVIVED, DIED):
             valid = ended[key] == SURVIVED
-            search.keys.append(_settled(name, FIRST.name, valid, operations[key], work[key]))
+            judged.keys.append(_settled(name, FIRST.name, valid, operations[key], work[key]))
             died = key if not valid and died < 0 else died
         else:
             left.append(key)
-    for each in _objects(calls, order, left):
-        search.settle(each)
-    if search.explain and search.witness is None and died >= 0:
+    for number, each in enumerate(_objects(calls, order, left)):
+        judged.settle(each, len(left) - number)
+    if judged.explain and judged.witness is None and died >= 0:
         (one,) = _objects(calls, order, [died])
-        settled = settle(one.problem, search.budget, 0)
-        search.witness = witness(calls, one, settled.work, _since_quiet(one, settled))
-    if search.explain and search.witness is None and accused >= 0:
+        settled = settle(one.problem, judged.budget)
+        judged.witness = witness(calls, one, settled.work, _since_quiet(one, settled))
+    if judged.explain and judged.witness is None and accused >= 0:
         (one,) = _objects(calls, order, [accused])
         likely = contradiction(calls, found.blocks, accused, one.rows)
-        search.witness = witness(calls, one, len(one.rows), likely)
+        judged.witness = witness(calls, one, len(one.rows), likely)
 
 
 def _settled(key: str, algorithm: str, valid: bool, operations: int, work: int) -> KeyDecision:
@@ -165,24 +177,24 @@ def _rows_by_key(calls: Calls) -> list[NDArray[np.int32]]:
     return np.split(by_key, np.cumsum(count)[:-1])
 
 
-def _summary(calls: Calls, search: _Search) -> Decision:
-    worst = max(search.keys, key=lambda key: key.verdict.value, default=_NOTHING)
+def _summary(calls: Calls, judged: _Search) -> Decision:
+    worst = max(judged.keys, key=lambda key: key.verdict.value, default=_NOTHING)
     if worst.verdict is Verdict.VALID:
-        message = f"{len(calls):,} calls on {len(search.keys):,} keys are linearizable"
-    elif search.witness is not None:
-        message = f"{search.witness.key}: {search.witness.why}"
+        message = f"{len(calls):,} calls on {len(judged.keys):,} keys are linearizable"
+    elif judged.witness is not None:
+        message = f"{judged.witness.key}: {judged.witness.why}"
     else:
         message = f"{worst.key}: {worst.why}"
     return Decision(
         model=calls.model,
         verdict=worst.verdict,
-        algorithm=" + ".join(dict.fromkeys([key.algorithm for key in search.keys])),
+        algorithm=" + ".join(dict.fromkeys([key.algorithm for key in judged.keys])),
         message=message,
         operations=len(calls),
-        work=search.work,
-        budget=search.budget,
-        keys=search.keys,
-        witness=search.witness,
+        work=judged.work,
+        budget=judged.budget,
+        keys=judged.keys,
+        witness=judged.witness,
     )
 
 
@@ -194,3 +206,27 @@ _NOTHING = KeyDecision(
     work=0,
     why="there is nothing to judge",
 )
+
+
+def warm() -> None:
+    """Decide one read of nothing, and search it, with the types that every history has."""
+    none, zero = np.array([NIL], np.int32), np.zeros(1, np.int32)
+    calls = Calls(
+        model=Model.REGISTER,
+        process=zero,
+        outcome=zero.astype(np.int8),
+        invoke=np.zeros(1, np.int64),
+        complete=np.ones(1, np.int64),
+        line=zero,
+        step_from=np.arange(2, dtype=np.int32),
+        kind=zero.astype(np.int8),
+        key=zero,
+        value=none,
+        expected=none,
+        keys=["r"],
+        values=[],
+    )
+    decide(calls, DEFAULT, explain=False)
+    (one,) = _objects(calls, recorded_order(calls), [0])
+    for words in (1, WIDE):
+        search(one.problem, lives(one.problem, EXACT), words=words, room=1, limit=1)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.linearizability.compiled import compiled, inlined
+from checkers.linearizability.compiled import compiled, inlined, loop
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.int32]
@@ -53,7 +53,7 @@ def copy(source: Configurations, into: Configurations, size: int, words: Words) 
         append(source, at, into, at, words)
 
 
-@compiled
+@loop
 def insert(
     state: int, may: Bits, must: Bits, into: Configurations, size: int, keep: bool, words: Words
 ) -> tuple[int, int]:

@@ -21,7 +21,7 @@ class Budget:
     work: int = 50_000_000
     configurations: int = 16_384
     states: int = 100_000
-    cells: int = 4_000_000
+    cells: int = 16_000_000
 
     def __str__(self) -> str:
         return f"{self.work:,} steps, {self.configurations:,} configurations"

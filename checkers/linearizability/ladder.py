@@ -37,26 +37,25 @@ class Settled(NamedTuple):
 FIRST = Rung("just-in-time frontier", EXACT, 1, 256, 0.02)
 
 
-def _rungs(pending: bool, budget: Budget) -> Iterator[Rung]:
+def _rungs(budget: Budget) -> Iterator[Rung]:
     most = budget.configurations
     yield FIRST
-    if pending:
-        for life in (64, 512, 4096):
-            yield Rung(f"frontier, pending for {life} events", life, 1, 1024, 0.05)
-        yield Rung("frontier, pending inexhaustible", STICKY, 1, 2048, 0.1)
-        yield Rung("beam, pending for 64 events", 64, 1, 512, 0.1, cut_allowed=True)
+    for life in (64, 512, 4096):
+        yield Rung(f"frontier, pending for {life} events", life, 1, 1024, 0.05)
+    yield Rung("frontier, pending inexhaustible", STICKY, 1, 2048, 0.1)
+    yield Rung("beam, pending for 64 events", 64, 1, 512, 0.1, cut_allowed=True)
     yield Rung("wide frontier", EXACT, 1, most, 0.3)
     yield Rung("beam", EXACT, WIDE, 512, 0.1, cut_allowed=True)
     yield Rung("wide frontier", EXACT, WIDE, most, 1.0)
 
 
-def settle(problem: Problem, budget: Budget, spent: int, first_state: int = 0) -> Settled:
-    """Decide one key; `spent` of the budget's work was used on others."""
-    left = budget.work - spent
-    pending = False
+def settle(problem: Problem, budget: Budget, first_state: int = 0) -> Settled:
+    """Decide one key."""
+    left = budget.work
+    pending = bool(problem.pending.any())
     work, peak = 0, 0
-    for rung in _rungs(True, budget):
-        if rung is not FIRST and rung.bound != EXACT and not pending:
+    for rung in _rungs(budget):
+        if rung.bound != EXACT and not pending:
             continue
         end = search(
             problem,
@@ -72,8 +71,6 @@ def settle(problem: Problem, budget: Budget, spent: int, first_state: int = 0) -
         verdict = _proved(rung, end)
         if verdict is not Verdict.UNKNOWN or work >= left:
             break
-        if rung is FIRST:
-            pending = bool(problem.pending.any())
     return Settled(verdict, rung.name, work, peak, end, rung)
 
 

@@ -60,7 +60,7 @@ def _quick(
         all_of = split_columns(kind, outcome, key, value, expected, wanted, at, initial, values)
         nothing = np.empty((0, 0), np.int32)
         for k in range(keys):
-            if not wanted[k] or limit <= 0:
+            if not wanted[k]:
                 continue
             a, b = all_of.op_from[k], all_of.op_from[k + 1]
             one_kind, start, to = all_of.kind[a:b], all_of.start[a:b], all_of.to[a:b]
@@ -74,13 +74,12 @@ def _quick(
             )
             end = run(problem, event, 0, ROOM, False, limit, (0,))
             ended[k], work[k] = end.status, end.work
-            limit -= end.work
     status, one, other, cluster, head = found
     return status, one, other, cluster, head, ended, work, operations
 
 
 def quick(calls: Calls, order: Order, limit: int) -> Quick:
-    """Sweep all keys, and search the others for `limit` work in all."""
+    """Sweep all keys, and search the others for `limit` work each."""
     status, one, other, cluster, head, ended, work, operations = _quick(
         calls.kind,
         calls.outcome,

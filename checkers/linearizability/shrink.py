@@ -142,7 +142,7 @@ class _Shrinker:
         self.probes += 1
         self.cells += len(kept) + 50
         part = _part(self.whole, kept, self.cut)
-        settled = settle(part.problem, self.budget, 0, self.first_state)
+        settled = settle(part.problem, self.budget, self.first_state)
         if settled.verdict is not Verdict.INVALID:
             return False
         last = settled.end.position

@@ -46,11 +46,12 @@ def cell(calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget) -> Obje
         raise ValueError("not a history of a map: only get, put and append are known")
     tokens = list(dict.fromkeys(t for t, k in zip(texts, kinds, strict=True) if k is Step.APPEND))
     observed = {t for t, k in zip(texts, kinds, strict=True) if k is Step.READ}
-    first = _text(calls, calls.initial)
+    name, first = calls.keys[key], _text(calls, calls.initial)
+    if _characters(observed, tokens) > budget.cells:
+        return TooLarge(name, rows, f"{len(tokens):,} appends to strings that long")
     starts = {first} | {t for t, k in zip(texts, kinds, strict=True) if k is Step.WRITE}
     known, edges = _prefixes(observed, starts, set(tokens))
     states = sorted(known | observed | {first}, key=lambda text: (len(text), text))
-    name = calls.keys[key]
     cells = len(tokens) * (len(states) + 1)
     if len(states) > budget.states or cells > budget.cells:
         return TooLarge(name, rows, f"{len(states):,} states and {len(tokens):,} values appended")
@@ -78,6 +79,15 @@ def cell(calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget) -> Obje
     return Object(name, rows, made, code[first], [*map(repr, states), "what nobody observed"])
 
 
+def _characters(observed: Iterable[str], tokens: Iterable[str]) -> int:
+    """An upper bound of the characters in all states on the way to what was observed, roughly."""
+    shortest = min(map(len, tokens), default=1)
+    ordered = sorted(observed)
+    pairs = zip(ordered, [*ordered[1:], ""], strict=False)
+    longest = [len(text) for text, following in pairs if not following.startswith(text)]
+    return sum(length * length // max(1, 2 * shortest) for length in longest)
+
+
 def _relevant(calls: Calls, rows: Codes) -> Codes:
     outcome, kind, value = calls.outcome[rows], calls.kind[rows], calls.value[rows]
     untold = (kind == Step.READ) & ((outcome != Outcome.OK) | (value == ANY))
@@ -98,8 +108,8 @@ def _prefixes(
     known: set[str] = set()
     edges: set[tuple[str, str]] = set()
     ordered = sorted(observed)
-    for place_of, text in enumerate(ordered):
-        if any(longer.startswith(text) for longer in ordered[place_of + 1 : place_of + 2]):
+    for number, text in enumerate(ordered):
+        if any(longer.startswith(text) for longer in ordered[number + 1 : number + 2]):
             continue  # everything on the way to it lies on the way to the longer one
         reached = {len(start) for start in starts if text.startswith(start)}
         for place in range(len(text) + 1):
