@@ -31,13 +31,19 @@ lint: .venv/test.stamp
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-unit: .venv/test.stamp
-	@$(BIN)/pytest -q -n auto -m "not container and not spark and not browser"
+# What is compiled beforehand is not waited for in the middle of a test.
+.venv/warm.stamp: .venv/test.stamp $(wildcard checkers/linearizability/*.py)
+	@echo "compiling the checkers' kernels; the first time takes a minute"
+	@$(BIN)/python -c "from checkers.linearizability import warm; warm()"
+	@touch $@
+
+unit: .venv/warm.stamp
+	@$(BIN)/pytest -q -n auto -m "not container and not spark and not browser and not slow"
 
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "container or spark or browser"
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "container or spark or browser or slow"
 
 # Times itself, for `make bench`.
 test: .venv/test.stamp

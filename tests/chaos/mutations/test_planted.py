@@ -128,6 +128,8 @@ def test_a_story_tells_the_planted_from_the_correct(
     assert any(goes_wrong(SlowLater(seed=seed)) for seed in range(5))
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
 def test_random_faults_find_a_stale_read(plant: Callable[[str], None]) -> None:
     plant("R-STALE-READ")
     assert broken_in_random_runs().startswith(("r0: ", "r1: ")), "zones of a register overlap"
