@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 
-.PHONY: help chaos test lint unit integration bench soak fuzz setup clean
+.PHONY: help chaos test lint unit integration bench soak fuzz bare setup clean
 
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
@@ -10,6 +10,7 @@ help:
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer)"
 	@echo "make fuzz     100,000 damaged frames and 10,000 damaged files against a node"
+	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
 
 .venv/run.stamp: pyproject.toml .ci/constraints.txt .ci/venv
@@ -30,13 +31,19 @@ lint: .venv/test.stamp
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-unit: .venv/test.stamp
-	@$(BIN)/pytest -q -n auto -m "not container and not spark and not browser"
+# What is compiled beforehand is not waited for in the middle of a test.
+.venv/warm.stamp: .venv/test.stamp $(wildcard checkers/linearizability/*.py)
+	@echo "compiling the checkers' kernels; the first time takes a minute"
+	@$(BIN)/python -c "from checkers.linearizability import warm; warm()"
+	@touch $@
+
+unit: .venv/warm.stamp
+	@$(BIN)/pytest -q -n auto -m "not container and not spark and not browser and not slow"
 
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "container or spark or browser"
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "container or spark or browser or slow"
 
 # Times itself, for `make bench`.
 test: .venv/test.stamp
@@ -53,6 +60,10 @@ soak: .venv/test.stamp
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.frames --count 100000
 	@$(BIN)/python -m tests.fuzz.files --count 10000
+	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto tests/node/records tests/node/storage
+
+bare:
+	@FRESH=1 .ci/bare-machine 'make chaos && make chaos && make test'
 
 clean:
 	rm -rf .venv

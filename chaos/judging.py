@@ -5,6 +5,7 @@ verdict of its own; a violation found in a run that broke off stays a violation.
 """
 
 import traceback
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def with_row(judgement: Judgement, row: CheckResult) -> Judgement:
 
 def log_crash(directory: Path, error: BaseException) -> None:
     """Keep a traceback for whoever mends the harness; operators get one sentence."""
-    with (directory / HARNESS_LOG).open("a", encoding="utf-8") as log:
+    # On a full disk there is no room for it, and the sentence matters more.
+    with suppress(OSError), (directory / HARNESS_LOG).open("a", encoding="utf-8") as log:
         log.writelines(traceback.format_exception(error))
 
 

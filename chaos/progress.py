@@ -1,7 +1,10 @@
 """What a person sees while a run goes on: one living line on a terminal, terse lines in a pipe."""
 
+import os
 import sys
 from typing import Protocol, TextIO
+
+_USUAL_COLUMNS = 80  # of a terminal that does not say
 
 
 class Progress(Protocol):
@@ -27,13 +30,17 @@ class ConsoleProgress:
 
     def status(self, text: str) -> None:
         if self._living:
-            line = text[:100]
+            # The last column stays free: a full line would wrap, and could not be taken away.
+            line = text[: self._columns() - 1]
             self._write(f"{self._blank()}{line}")
             self._shown = len(line)
 
     def end(self) -> None:
         """Take the living line away."""
         self._write(self._blank())
+
+    def _columns(self) -> int:
+        return os.get_terminal_size(self._stream.fileno()).columns or _USUAL_COLUMNS
 
     def _blank(self) -> str:
         shown, self._shown = self._shown, 0

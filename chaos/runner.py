@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster
+from chaos.cluster.interface import Cluster, Hosted
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import Nemesis
@@ -53,6 +53,8 @@ class RunPlan:
     target: str = "node"
     runtime: str = "docker"
     keep: bool = False
+    mutation: str = ""  # planted in every node
+    cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
     command: str = ""
 
 
@@ -79,14 +81,21 @@ class Runner:
         self._phase = "starting"
         self._troubles: list[str] = []
         self._info = self._describe()
+        self._removal: asyncio.Task[None] | None = None
 
     async def run(self) -> Judgement:
-        """The verdict; all files are in the directory."""
+        """The verdict; all files are in the directory. Raises OSError where they cannot be."""
         write_run_info(self._directory, self._info)
+        try:
+            return await self._recorded_and_judged()
+        finally:  # also where the directory's disk is full: nothing stays behind on the machine
+            await self._begin_removal()
+
+    async def _recorded_and_judged(self) -> Judgement:
         finished = await self._record()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
-        removal = asyncio.create_task(self._remove())
+        removal = self._begin_removal()
         await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
         troubles = len(self._troubles)
         judgement = self._judge()
@@ -118,7 +127,7 @@ class Runner:
             runtime=plan.runtime,
             nodes=plan.nodes,
             duration_s=plan.duration_s,
-            parameters={"concurrency": str(plan.load.concurrency), "rate": f"{plan.load.rate:g}"},
+            parameters=_parameters(plan),
             started_utc=started.isoformat(timespec="milliseconds"),
             started_mono_ns=self._clock.started_mono_ns,
             expects_faults=bool(plan.scenario.faults),
@@ -155,6 +164,7 @@ class Runner:
     async def _story(self, recorder: Recorder) -> None:
         with self._timed("create", "creating the cluster"):
             await self._cluster.create()
+        self._tell_reaped()
         self._info = replace(self._info, target=self._cluster.version)
         driver = driver_for(self._cluster)
         probe = QuorumProbe(driver)
@@ -180,12 +190,17 @@ class Runner:
             await workload.close()
             await probe.close()
 
+    def _tell_reaped(self) -> None:
+        for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
+            done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
+            self._told(f"{done}\n          its nodes' logs: {dead.saved}")
+
     async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
         plan = self._plan
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
         schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
-        self._told(f"load runs; {len(schedule.windows)} fault windows in {plan.duration_s:g} s")
+        self._told(f"load runs for {plan.duration_s:g} s; faults to come: {len(schedule.windows)}")
         with self._timed("hurt", "hurting it"):
             await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):
@@ -220,11 +235,18 @@ class Runner:
         """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
             with self._timed("collect", "collecting logs and disks"):
-                await self._bounded("collect", self._cluster.collect(self._directory), _COLLECT_S)
+                collection = self._cluster.collect(self._directory)
+                await self._bounded("collect", collection, _COLLECT_S, quiet=not self._created)
+
+    def _begin_removal(self) -> "asyncio.Task[None]":
+        """Once: who comes later waits for the same."""
+        if self._removal is None:
+            self._removal = asyncio.create_task(self._remove())
+        return self._removal
 
     async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:
-            self._progress.tell(f"kept: kraft-chaos down {self._directory.name}")
+            self._progress.tell(f"kept: kraft-chaos down {self._plan.cluster_name}")
             return
         with self._timed("destroy", "removing the cluster"):
             await self._bounded("destroy", self._cluster.destroy(), _DESTROY_S)
@@ -233,8 +255,18 @@ class Runner:
     def _created(self) -> bool:
         return "create" in self._timings
 
-    async def _bounded(self, what: str, act: Coroutine[None, None, None], seconds: float) -> None:
-        """Do it within the time; what fails is said in the verdict, and the next step goes on."""
+    async def _bounded(
+        self,
+        what: str,
+        act: Coroutine[None, None, None],
+        seconds: float,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        """Do it within the time; what fails is said in the verdict, and the next step goes on.
+
+        `quiet`: what there may be nothing of, when something else has failed already.
+        """
         task = asyncio.create_task(act)
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
@@ -244,7 +276,8 @@ class Runner:
             problem = f"{what}: {self._explain(error)}"
         else:
             return
-        self._trouble(problem)
+        if not quiet:
+            self._trouble(problem)
 
     @contextmanager
     def _timed(self, name: str, phase: str) -> Iterator[None]:
@@ -256,6 +289,12 @@ class Runner:
 
     def _told(self, text: str) -> None:
         self._progress.tell(f"t={self._clock.now_ns() / 1e9:5.1f}s  {text}")
+
+
+def _parameters(plan: RunPlan) -> dict[str, str]:
+    rate = f"{plan.load.rate:g} operations/s" if plan.load.rate else "no limit"
+    chosen = {"concurrency": str(plan.load.concurrency), "rate": rate}
+    return {**chosen, "mutation": plan.mutation} if plan.mutation else chosen
 
 
 async def _first_write(workload: RegisterWorkload) -> None:

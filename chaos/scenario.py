@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chaos.nemesis.faults import Fault, Need, need_of
+from chaos.nemesis.faults import Fault, Need, needs_of
 from chaos.nemesis.schedule import Schedule
 
 
@@ -22,11 +22,13 @@ class Scenario:
     faults: tuple[Fault, ...]  # every fault that it may use
     draw: Callable[[random.Random, int, float], Schedule]
     default_duration_s: float = 30.0
+    live_keys: int = 5  # of the load; with many, each is written rarely
+    rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
 
     @property
     def needs(self) -> frozenset[Need]:
         """The powers without which the story cannot be told."""
-        return frozenset(need_of(fault) for fault in self.faults)
+        return needs_of(self.faults)
 
     def plan(self, *, seed: int, nodes: int, duration_s: float) -> Schedule:
         """The schedule of a run."""

@@ -24,8 +24,8 @@ def conclude(
     violations: Sequence[Violation],
     needs: str,
     holds: str,
+    algorithm: str,
     gaps: Sequence[str] = (),
-    facts: Mapping[str, EventValue] | None = None,
 ) -> CheckResult:
     """Invalid with the first violation; unknown if nothing was seen or parts are missing.
 
@@ -46,5 +46,5 @@ def conclude(
         looked_at=looked_at,
         count=len(violations),
         witness=list(violations[0].witness[:WITNESS_LIMIT]) if violations else (),
-        facts=facts or {},
+        algorithm=algorithm,
     )

@@ -9,6 +9,7 @@ from checkers.history.run import Run
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
+ALGORITHM = "join of acknowledged values with records by key and value, copies by offset and epoch"
 CLIENT_METRICS = "16"  # the resource type that registers are made of
 Written = tuple[str, str]  # key and value, as the record has them
 
@@ -32,7 +33,7 @@ def acknowledged_writes_survive(run: Run) -> CheckResult:
     watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
     disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown.
     """
-    stored, complete = _stored(run), _complete_disks(run)
+    stored, complete = stored_values(run), complete_disks(run)
     majority = run.info.nodes // 2 + 1
     fates = _Fates()
     for row in _writes(run):
@@ -66,7 +67,7 @@ def _sort(row: dict[str, EventValue], fates: _Fates, *, found: bool, possible: b
             fates.dropped += not possible
 
 
-def _stored(run: Run) -> dict[Written, int]:
+def stored_values(run: Run) -> dict[Written, int]:
     """For each written value, on how many disks its record stands at one and the same offset."""
     highest = _highest_high_watermark(run)
     records = run.tables["log_records"]
@@ -89,7 +90,7 @@ def _highest_high_watermark(run: Run) -> int | None:
     return highest
 
 
-def _complete_disks(run: Run) -> int:
+def complete_disks(run: Run) -> int:
     """How many disks were read whole, from offset 0 on."""
     batches = run.tables["log_batches"]
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
@@ -121,14 +122,15 @@ def _result(run: Run, fates: _Fates, complete: int) -> CheckResult:
         message = (
             f"{len(fates.undecided):,} of {fates.acked:,} acknowledged writes were not found, "
         )
-        message += f"and only {complete} of {run.info.nodes} disks could be read whole{_why(run)}"
+        message += f"and only {complete} of {run.info.nodes} disks could be read whole"
     return CheckResult(
         check=CHECK,
         verdict=verdict,
-        message=message,
+        message=f"{message}{_damage(run)}",
         looked_at=fates.acked,
         count=len(fates.lost) + len(fates.failed_found),
         witness=[_shown(row) for row in violations[:WITNESS_LIMIT]],
+        algorithm=ALGORITHM,
         facts={
             "acknowledged": fates.acked,
             "lost": len(fates.lost),
@@ -141,13 +143,15 @@ def _result(run: Run, fates: _Fates, complete: int) -> CheckResult:
     )
 
 
-def _why(run: Run) -> str:
+def _damage(run: Run) -> str:
+    """What could not be read, so that it is never hidden behind a verdict."""
     problems = [
         f"node {row['node']}: {row['problem']}"
         for row in run.tables["disks"].to_pylist()
         if row["problem"] is not None
     ]
-    return f" ({problems[0]})" if problems else ""
+    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return f"; damaged disks: {problems[0]}{more}" if problems else ""
 
 
 def _shown(row: dict[str, EventValue]) -> dict[str, EventValue]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
 from checkers.node_events import NEED, Life, NodeEvent, lives, witness
@@ -44,6 +46,7 @@ def monotonic_epochs(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="no node's epoch went down",
+        algorithm="running maximum per disk over its processes",
     )
 
 
@@ -81,6 +84,7 @@ def one_leader_per_epoch(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
         holds="each had one leader",
+        algorithm="first claim per epoch, compared with every later one",
     )
 
 
@@ -90,12 +94,21 @@ def _claims(run: Run) -> Iterator[_Claim]:
             leader = _leader_of(event)
             if leader is not None:
                 yield _Claim(event.epoch, leader, witness(event, f"node {leader} leads"))
-    for row in run.tables["log_records"].to_pylist():
-        if row["type"] == "LeaderChange" and row["leader"] is not None:
+    for row in leader_changes(run):
+        if row["leader"] is not None:
             yield _Claim(row["epoch"], row["leader"], _shown(row, "LeaderChange record", "offset"))
     for row in run.tables["disks"].to_pylist():
         if row["epoch"] is not None and row["leader"] not in (None, NOBODY):
             yield _Claim(row["epoch"], row["leader"], _shown(row, "quorum-state file", "directory"))
+
+
+def leader_changes(run: Run) -> list[dict[str, int]]:
+    """The LeaderChange records on all disks: node, offset, epoch, leader."""
+    records = run.tables["log_records"].select(["node", "offset", "epoch", "type", "leader"])
+    found: list[dict[str, int]] = (
+        records.filter(pc.equal(records["type"], "LeaderChange")).drop(["type"]).to_pylist()
+    )
+    return found
 
 
 def _shown(row: Mapping[str, EventValue], what: str, extra: str) -> dict[str, EventValue]:
@@ -142,6 +155,7 @@ def no_leader_again_after_restart(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="none was taken up again by a restarted process",
+        algorithm="first process per node and epoch",
     )
 
 

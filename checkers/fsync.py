@@ -70,6 +70,7 @@ def durable_before_counted(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="what they vouched for was durable, and stayed",
+        algorithm="highest durable end per replica and epoch, against counted offsets",
         gaps=gaps(found),
     )
 

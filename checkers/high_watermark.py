@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from checkers.conclusion import Violation, conclude
+from checkers.elections import leader_changes
 from checkers.history.run import Run
 from checkers.node_events import NEED, Life, NodeEvent, Process, gaps, lives, witness
 from checkers.verdict import CheckResult
@@ -47,6 +48,7 @@ def quorum_high_watermark(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="it never went down",
+        algorithm="running maximum over epochs, against each epoch's first",
     )
 
 
@@ -72,6 +74,7 @@ def node_high_watermark(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="each rose, within the log it was reported with",
+        algorithm="replay of each process",
         gaps=gaps(found),
     )
 
@@ -107,11 +110,7 @@ def published_above_leader_change(run: Run) -> CheckResult:
     Where that record lies is read off the disks, or from the first batch that the leader
     appended. (Raft figure 8; KIP-595, KAFKA-12619)
     """
-    starts = {
-        row["epoch"]: row["offset"]
-        for row in run.tables["log_records"].to_pylist()
-        if row["type"] == "LeaderChange"
-    }
+    starts = {row["epoch"]: row["offset"] for row in leader_changes(run)}
     looked_at = 0
     violations: list[Violation] = []
     found = lives(run)
@@ -124,6 +123,7 @@ def published_above_leader_change(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}",
         holds="each was published above the epoch's LeaderChange",
+        algorithm="first of each epoch, against its LeaderChange",
         gaps=gaps(found),
     )
 

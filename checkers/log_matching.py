@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.node_events import NEED, gaps, lives, witness
+from checkers.node_events import NEED, NodeEvent, gaps, lives, witness
 from checkers.replica_logs import Committed, Election, replay
 from checkers.verdict import CheckResult, EventValue
 
@@ -22,14 +21,18 @@ class StoredBatch(NamedTuple):
     crc: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
+    """A batch and who has it: by a q.append, or (without one) on the disk after the run."""
+
     batch: StoredBatch
-    shown: Mapping[str, EventValue]
+    node: int
+    append: NodeEvent | None
 
     @property
-    def where(self) -> str:
-        return f"node {self.shown['node']}"
+    def shown(self) -> Mapping[str, EventValue]:
+        if self.append is None:
+            return _on_disk(self.node, self.batch)
+        return witness(self.append, f"appended as {self.append.state}")
 
 
 def log_matching(run: Run) -> CheckResult:
@@ -56,11 +59,12 @@ def log_matching(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
         holds="the same epoch and offset held the same bytes everywhere",
+        algorithm="(epoch, offset) -> batch, intervals per epoch, prefixes of pairs of disks",
     )
 
 
 def _two_batches(one: _Seen, two: _Seen) -> Violation:
-    text = f"epoch {two.batch.epoch}, offset {two.batch.base}: {one.where} and {two.where} "
+    text = f"epoch {two.batch.epoch}, offset {two.batch.base}: node {one.node} and node {two.node} "
     return Violation(f"{text}hold different batches", [one.shown, two.shown])
 
 
@@ -69,10 +73,10 @@ def _appended(run: Run) -> Iterator[_Seen]:
         for event in life.events():
             if event.event == "q.append":
                 batch = StoredBatch(event.base, event.last, event.epoch, event.crc)
-                yield _Seen(batch, witness(event, f"appended as {event.state}"))
+                yield _Seen(batch, life.node, event)
     for node, batches in stored(run).items():
         for batch in batches:
-            yield _Seen(batch, _on_disk(node, batch))
+            yield _Seen(batch, node, None)
 
 
 def stored(run: Run) -> dict[int, list[StoredBatch]]:
@@ -145,6 +149,7 @@ def committed_agree(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="every node that committed one holds the same",
+        algorithm="replay of each replica's log into one ledger by offset",
         gaps=gaps(lives(run)),
     )
 
@@ -192,6 +197,7 @@ def leader_completeness(run: Run) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="each had all that was committed before",
+        algorithm="replay of each replica's log; ledger against the log at each election",
         gaps=gaps(lives(run)),
     )
 

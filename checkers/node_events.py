@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from checkers.history.run import Run
 from checkers.verdict import EventValue
 
+NOBODY = -1
+_NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory")
 NEED = "traces of the nodes (node_events)"
 
 
@@ -140,6 +142,10 @@ def gaps(found: tuple[Life, ...]) -> tuple[str, ...]:
 
 
 def witness(event: NodeEvent, what: str) -> Mapping[str, EventValue]:
-    """An event as a row of a witness: who, when, and the fields that it has."""
-    fields = {name: v for name, v in event._asdict().items() if v is not None and name != "t"}
+    """An event as a row of a witness: who, when, and what the line says; `seq` finds it again."""
+    fields = {
+        name: value
+        for name, value in event._asdict().items()
+        if name not in _NOT_SHOWN and value not in (None, "", NOBODY)
+    }
     return {"what": what, "t_ns": event.t, **fields}

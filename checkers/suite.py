@@ -4,11 +4,14 @@ A check is a pure function of the sealed tables. One that raises is an error of 
 run's verdict `error`, never `valid`; the others still run, so that a proved violation is shown.
 """
 
+import inspect
+import re
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from checkers.contiguity import logs_have_no_holes
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
     monotonic_epochs,
@@ -22,9 +25,16 @@ from checkers.high_watermark import (
     quorum_high_watermark,
 )
 from checkers.history.run import Run
+from checkers.leadership import (
+    a_majority_elects,
+    cut_off_leader_resigns,
+    returning_node_disturbs_nobody,
+)
 from checkers.linearizability.registers import linearizable
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
+from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
 from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
+from checkers.provenance import records_were_asked_for
 from checkers.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
@@ -32,11 +42,13 @@ from checkers.votes import one_vote_per_epoch
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
-Check = Callable[[Run], CheckResult]
+Check = Callable[[Run], CheckResult | None]
 
 CHECKS: tuple[Check, ...] = (
     linearizable,
     acknowledged_writes_survive,
+    records_were_asked_for,
+    logs_have_no_holes,
     monotonic_epochs,
     one_leader_per_epoch,
     one_vote_per_epoch,
@@ -48,6 +60,12 @@ CHECKS: tuple[Check, ...] = (
     published_above_leader_change,
     no_leader_again_after_restart,
     durable_before_counted,
+    a_majority_elects,
+    cut_off_leader_resigns,
+    returning_node_disturbs_nobody,
+    reads_are_committed,
+    active_after_replay,
+    epochs_rise_in_logs,
     final_reads,
     workload_succeeded,
     faults_bit,
@@ -56,8 +74,9 @@ CHECKS: tuple[Check, ...] = (
 
 
 def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
-    """Run every check; the worst verdict is the run's."""
-    results = tuple(_run(check, run) for check in checks)
+    """Run every check; the worst verdict is the run's. One that does not apply has no row."""
+    found = (_run(check, run) for check in checks)
+    results = tuple(result for result in found if result is not None)
     numbers = statistics(run)
     verdict = worst(result.verdict for result in results)
     return Judgement(
@@ -69,7 +88,7 @@ def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
     )
 
 
-def _run(check: Check, run: Run) -> CheckResult:
+def _run(check: Check, run: Run) -> CheckResult | None:
     began = time.perf_counter()
     try:
         result = check(run)
@@ -81,7 +100,16 @@ def _run(check: Check, run: Run) -> CheckResult:
             verdict=Verdict.ERROR,
             message=f"the check itself failed: {type(error).__name__}: {error} ({where})",
         )
-    return replace(result, seconds=round(time.perf_counter() - began, 4))
+    if result is None:
+        return None
+    seconds = round(time.perf_counter() - began, 4)
+    return replace(result, seconds=seconds, promise=promise_of(check))
+
+
+def promise_of(check: Check) -> str:
+    """What a check says that has to hold: the first paragraph about it, without its number."""
+    first = (inspect.getdoc(check) or "").partition("\n\n")[0]
+    return re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
 
 
 def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:

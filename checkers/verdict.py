@@ -52,7 +52,7 @@ class CheckResult:
     `check` is its name (`linearizable`, `Q2-one-leader-per-epoch`), `looked_at` how many things it
     judged: a check that looked at nothing is unknown. `count` is the number of violations,
     `witness` at most 20 events that show the first one, each with at least `what` and, where they
-    are known, `t_ns`, `node`, `process`, `key`.
+    are known, `t_ns`, `node`, `process`, `key`. `promise` is what has to hold, found or not.
     """
 
     check: str
@@ -63,6 +63,7 @@ class CheckResult:
     witness: Sequence[Mapping[str, EventValue]] = ()
     algorithm: str = ""
     seconds: float = 0.0
+    promise: str = ""
     facts: Mapping[str, EventValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -51,6 +51,7 @@ def one_vote_per_epoch(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
         holds="no replica voted for two in one epoch",
+        algorithm="first vote per replica and epoch",
     )
 
 

@@ -6,6 +6,7 @@ of the requests; what comes while one is parked waits in a bounded queue.
 
 import random
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from node.config import NodeConfig
@@ -30,6 +31,7 @@ from node.raft.outbox import Answer, Outbox, Output
 from node.raft.raft import QuorumRequest, Raft
 from node.raft.timers import MS, NEVER_NS
 from node.raft.voter_set import VoterSet
+from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 
 _QUEUED_REQUESTS = 1000  # on one connection, behind a parked one; more is an attack or a fault
@@ -61,6 +63,7 @@ class Core:
         election: ElectionState,
         log: LogView,
         rng: random.Random,
+        bootstrap: Sequence[MetadataRecord],
         apis: tuple[ApiRange, ...],
     ) -> None:
         self._config = config
@@ -83,11 +86,12 @@ class Core:
             rng=rng,
             outbox=self._outbox,
         )
-        self.controller = Controller(self.raft, config.timeouts, self._outbox)
+        self.controller = Controller(self.raft, config.timeouts, self._outbox, bootstrap)
 
     # --- events: each returns what is to be done, in order ---
 
     def start(self, now: Now) -> list[Output]:
+        self.raft.elapse(now.mono_ns)
         self.raft.start(now)
         return self._finish(now)
 
@@ -133,6 +137,8 @@ class Core:
 
     def on_timeout(self, now: Now) -> list[Output]:
         self.raft.log.begin_step()
+        self.raft.elapse(now.mono_ns)
+        self.controller.on_timeout(now)
         return self._finish(now)
 
     def on_shutdown(self, now: Now) -> list[Output]:

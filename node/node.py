@@ -6,6 +6,7 @@ requests into frames. A frame that cannot be read closes its connection, in its 
 
 import random
 from collections import deque
+from collections.abc import Sequence
 from typing import assert_never
 
 from node.config import NodeConfig
@@ -31,6 +32,7 @@ from node.events import (
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import Endpoint, RequestHeader
 from node.raft.outbox import Answer, Ask, Output
+from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire import (
     API_RANGES,
@@ -43,7 +45,8 @@ from node.wire import (
 
 
 class Node:
-    """A controller. `voters` are the static set, with the endpoints of their inner listeners.
+    """A controller. `voters` are the static set, with the endpoints of their inner listeners;
+    `bootstrap` is what the first leader of an empty log writes into it.
 
     Deterministic: the same events, times and `rng` give the same effects.
     """
@@ -58,6 +61,7 @@ class Node:
         election: ElectionState,
         log: LogView,
         rng: random.Random,
+        bootstrap: Sequence[MetadataRecord],
     ) -> None:
         self.core = Core(
             config=config,
@@ -67,6 +71,7 @@ class Node:
             election=election,
             log=log,
             rng=rng,
+            bootstrap=bootstrap,
             apis=API_RANGES,
         )
         self._client_id = f"raft-client-{key.id}"

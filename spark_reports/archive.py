@@ -27,6 +27,7 @@ class SealedRun:
 
     directory: Path
     info: RunInfo
+    operations: int
     verdict: Verdict | None
     sentence: str
 
@@ -71,13 +72,15 @@ def examine(directories: Iterable[Path]) -> Archive:
 
 
 def _sealed_run(directory: Path) -> SealedRun:
-    _require_intact(directory)
+    operations = _require_intact(directory)
     try:
         info = read_run_info(directory)
     except (OSError, ValueError) as error:
         raise _UnusableError(f"run.json cannot be read: {error}") from error
     verdict, sentence = _judgement(directory)
-    return SealedRun(directory=directory, info=info, verdict=verdict, sentence=sentence)
+    return SealedRun(
+        directory=directory, info=info, operations=operations, verdict=verdict, sentence=sentence
+    )
 
 
 def _judgement(directory: Path) -> tuple[Verdict | None, str]:
@@ -90,8 +93,11 @@ def _judgement(directory: Path) -> tuple[Verdict | None, str]:
     return judgement.verdict, judgement.sentence
 
 
-def _require_intact(directory: Path) -> None:
-    """Raises _UnusableError if it is not sealed, or a file is not the one that was sealed."""
+def _require_intact(directory: Path) -> int:
+    """How many operations a sealed directory holds.
+
+    Raises _UnusableError if it is not sealed, or a file is not the one that was sealed.
+    """
     try:
         manifest = json.loads((directory / MANIFEST).read_bytes())
     except FileNotFoundError:
@@ -108,6 +114,11 @@ def _require_intact(directory: Path) -> None:
         if not isinstance(promised, dict):
             raise _UnusableError(f"the manifest knows no table {name}")
         _require_file(directory / f"{name}.parquet", promised.get("bytes"), promised.get("crc32c"))
+    assert isinstance(files, dict)
+    operations = files["ops"].get("rows")
+    if not isinstance(operations, int):
+        raise _UnusableError("the manifest does not say how many operations there are")
+    return operations
 
 
 def _require_file(path: Path, size: object, crc: object) -> None:

@@ -70,21 +70,22 @@ def elections(tables: Tables) -> DataFrame:
     """One row a fault that hit the leader of that moment: how long until the next one.
 
     From the moment the fault was in force: to a node's becoming leader in a later epoch
-    (`elected_ns`), and to the first controller that is active in one (`active_ns`); null where
-    that did not happen before the run ended. Of several leaders, the one of the highest epoch
-    counts: a leader that was cut off may not know yet that it is none.
+    (`elected_ns`), and to the first controller that is active in one (`active_ns`); 0 if that was
+    while the fault was still being injected, null where it did not happen before the run ended.
+    The leader is that of the highest epoch when injection began: one that was cut off before may
+    not know yet that it is none.
     """
     began = F.coalesce("t_bit", "t_start").alias("began")
-    faults = tables.faults.select("run_id", "fault_id", "kind", "targets", began)
+    faults = tables.faults.select("run_id", "fault_id", "kind", "targets", "t_start", began)
     leaders = _claims(tables.node_events, (F.col("event") == "q.state") & _leads())
     active = _claims(tables.node_events, F.col("event") == "c.active")
     hit = (
         faults.join(leaders, on="run_id", how="inner")
-        .where(F.col("t") <= F.col("began"))
-        .groupBy("run_id", "fault_id", "kind", "targets", "began")
+        .where(F.col("t") <= F.col("t_start"))
+        .groupBy("run_id", "fault_id", "kind", "targets", "t_start", "began")
         .agg(F.max_by("node", "claimed").alias("node"), F.max("claimed").alias("lost_epoch"))
         .where(F.array_contains("targets", F.col("node")))
-        .select("run_id", "fault_id", "kind", "began", "lost_epoch")
+        .select("run_id", "fault_id", "kind", "t_start", "began", "lost_epoch")
     )
     answered = hit.transform(_with_first, claims=leaders, name="elected_ns").transform(
         _with_first, claims=active, name="active_ns"
@@ -106,11 +107,11 @@ def _with_first(hit: DataFrame, *, claims: DataFrame, name: str) -> DataFrame:
     """The time from each fault to the first claim to a later epoch."""
     own = ["run_id", "fault_id"]
     waits = (
-        hit.select(*own, "began", "lost_epoch")
+        hit.select(*own, "t_start", "began", "lost_epoch")
         .join(claims, on="run_id", how="inner")
-        .where((F.col("t") > F.col("began")) & (F.col("claimed") > F.col("lost_epoch")))
+        .where((F.col("t") > F.col("t_start")) & (F.col("claimed") > F.col("lost_epoch")))
         .groupBy(*own)
-        .agg(F.min(F.col("t") - F.col("began")).alias(name))
+        .agg(F.min(F.greatest(F.col("t") - F.col("began"), F.lit(0))).alias(name))
     )
     return hit.join(waits, on=own, how="left")
 

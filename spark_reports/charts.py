@@ -6,6 +6,7 @@ kept for what was lost or proved wrong. Data are sums and bins, never operations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from typing import NewType
 
 import altair as alt
@@ -55,6 +56,7 @@ def charts_of(summary: Summary) -> dict[str, Spec]:
 def verdicts(summary: Summary) -> Spec:
     """Runs by verdict, a bar a scenario."""
     counted = Counter((run.info.scenario, verdict_word(run)) for run in summary.archive.runs)
+    per_scenario = Counter(run.info.scenario for run in summary.archive.runs)
     values = [
         {"scenario": scenario, "verdict": word, "runs": runs, "order": VERDICT_WORDS.index(word)}
         for (scenario, word), runs in sorted(counted.items())
@@ -63,7 +65,7 @@ def verdicts(summary: Summary) -> Spec:
         alt.Chart(_data(values))
         .mark_bar(height=15)
         .encode(
-            x=alt.X("runs:Q", title="runs", axis=alt.Axis(tickMinStep=1)),
+            x=alt.X("runs:Q", title="runs", axis=_whole(per_scenario.values())),
             y=alt.Y("scenario:N", title=None),
             color=_colour("verdict", _VERDICT_COLOURS, [str(value["verdict"]) for value in values]),
             order=alt.Order("order:Q"),
@@ -143,6 +145,9 @@ def elections(summary: Summary) -> Spec | None:
     if not answered:
         return None
     values, step = _binned(answered)
+    per_bin: Counter[int] = Counter()
+    for value in values:
+        per_bin[int(str(value["from"]))] += int(str(value["faults"]))
     kinds = sorted({election.kind for election in answered})
     colours = dict(
         zip(kinds, ("#2f5d92", "#c98a1b", "#5aa9a0", "#7f7cc4", "#9c5a1f"), strict=False)
@@ -158,7 +163,7 @@ def elections(summary: Summary) -> Spec | None:
                 scale=alt.Scale(domainMin=0),
             ),
             x2="to:Q",
-            y=alt.Y("faults:Q", title="faults", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("faults:Q", title="faults", axis=_whole(per_bin.values())),
             color=_colour("kind", colours, kinds),
             tooltip=["kind:N", "from:Q", "to:Q", "faults:Q"],
         )
@@ -200,6 +205,12 @@ def _colour(field: str, colours: dict[str, str], used: list[str]) -> alt.Color:
         scale=alt.Scale(domain=domain, range=[colours[word] for word in domain]),
         legend=alt.Legend(orient="top"),
     )
+
+
+def _whole(counts: Iterable[int]) -> alt.Axis:
+    """An axis of whole numbers up to the greatest count: there is no half of a run."""
+    most = max(counts)
+    return alt.Axis(values=list(range(0, most + 1, round_step(most / 10))), format=",d")
 
 
 def _rows() -> alt.Step:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from spark_reports.summary import Summary
 
+_OPERATIONS_A_PARTITION = 600_000
+_PARTITIONS_LIMIT = 32
+
 Row = TypeVar("Row")
 
 
@@ -35,7 +38,7 @@ def build(
     if not archive.runs:
         raise NothingToReportError(_nothing(archive))
     progress(f"starting Spark for {len(archive.runs)} runs")
-    with open_session(SessionSettings(master=master or "local[*]")) as session:
+    with open_session(_settings(archive, master)) as session:
         summary = summarize(session, archive, progress)
     progress("drawing the page")
     from spark_reports.render import render
@@ -43,6 +46,13 @@ def build(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(render(summary, out), encoding="utf-8")
     return out
+
+
+def _settings(archive: Archive, master: str | None) -> SessionSettings:
+    """Few partitions for few operations: each costs the same whether it holds any."""
+    operations = sum(run.operations for run in archive.runs)
+    partitions = min(max(operations // _OPERATIONS_A_PARTITION, 2), _PARTITIONS_LIMIT)
+    return SessionSettings(master=master or "local[*]", shuffle_partitions=partitions)
 
 
 def summarize(

@@ -1,6 +1,6 @@
 """`make soak`: many runs of every scenario with different seeds; none may be accused, none void.
 
-    python -m tests.soak [--runs 20] [--seed 1] [--duration 10] [--scenario NAME ...]
+    python -m tests.soak [--runs 20] [--seed 1] [--duration 10] [--jobs 1] [--scenario NAME ...]
 
 Prints a row as each run ends and a table at the end, and keeps both in `runs/soak.json`, which
 `make bench` shows. Exit code 1 when any run was not valid. What has run is kept after Ctrl-C.
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -70,18 +71,30 @@ def keep(runs: list[SoakRun]) -> None:
     part.replace(KEPT)
 
 
-def soak(scenarios: list[str], seeds: range, duration_s: float) -> list[SoakRun]:
+def soak(scenarios: list[str], seeds: range, duration_s: float, jobs: int) -> list[SoakRun]:
     """Seeds outside, scenarios inside: what was interrupted still covers every scenario."""
     runs: list[SoakRun] = []
-    for seed in seeds:
-        for scenario in scenarios:
-            run = run_once(scenario, seed, duration_s)
-            runs.append(run)
-            keep(runs)
-            print(f"{scenario:<20} seed {seed:<6} {run.verdict:<8} {run.wall_s:6.1f} s", flush=True)
-            if run.verdict != "valid":
-                print(f"    {run.sentence}\n    {run.directory}", flush=True)
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        waiting = [
+            pool.submit(run_once, scenario, seed, duration_s)
+            for seed in seeds
+            for scenario in scenarios
+        ]
+        try:
+            for ended in as_completed(waiting):
+                runs.append(ended.result())
+                keep(runs)
+                tell(runs[-1])
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            raise
     return runs
+
+
+def tell(run: SoakRun) -> None:
+    print(f"{run.scenario:<20} seed {run.seed:<6} {run.verdict:<8} {run.wall_s:6.1f} s", flush=True)
+    if run.verdict != "valid":
+        print(f"    {run.sentence}\n    {run.directory}", flush=True)
 
 
 def main() -> int:
@@ -89,9 +102,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20, help="runs of each scenario (default 20)")
     parser.add_argument("--seed", type=int, default=1, help="the first seed (default 1)")
     parser.add_argument("--duration", type=float, default=10, help="seconds of load (default 10)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time (default 1)")
     parser.add_argument("--scenario", nargs="*", default=list(SCENARIOS), choices=SCENARIOS)
     given = parser.parse_args()
-    runs = soak(given.scenario, range(given.seed, given.seed + given.runs), given.duration)
+    seeds = range(given.seed, given.seed + given.runs)
+    runs = soak(given.scenario, seeds, given.duration, given.jobs)
     print("\n" + table(runs))
     return int(any(run.verdict != "valid" for run in runs))
 

@@ -39,6 +39,13 @@ class PowerCutMode(StrEnum):
     TORN = "torn"  # random pages survive
 
 
+class DiskTrouble(StrEnum):
+    """How syncs go wrong while the power is still on."""
+
+    SLOW = "slow"  # each takes tens of milliseconds
+    LYING = "lying"  # each is acknowledged, and none is done
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Whether a fault bit, and how one knows. Without it, the run is void.
@@ -89,6 +96,31 @@ class Cluster(Protocol):
         """Remove every trace of the cluster from the machine. Idempotent."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaped:
+    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
+
+    run_id: str
+    saved: Path
+    trouble: str = ""  # why something of it is still there
+
+
+@runtime_checkable
+class Hosted(Protocol):
+    """On a machine that it shares with other runs, and that may lack what power cuts take."""
+
+    @property
+    def no_power(self) -> str:
+        """Why the power of its disks cannot be cut; "" where it can."""
+
+    @property
+    def reaped(self) -> Sequence[Reaped]:
+        """The dead runs whose leavings `create` removed, or tried to."""
+
+    def let_go(self) -> None:
+        """Close what this process holds of a cluster that stays up."""
+
+
 @runtime_checkable
 class Killable(Protocol):
     async def kill(self, node: NodeId) -> Evidence:
@@ -117,6 +149,15 @@ class Cuttable(Protocol):
 
 
 @runtime_checkable
+class Slowable(Protocol):
+    async def slow_links(self, latency_ms: int) -> None:
+        """Let every byte between nodes take so long, in each direction."""
+
+    async def quicken_links(self) -> Evidence:
+        """Undo that, and say how long a probe's answer took between nodes that run."""
+
+
+@runtime_checkable
 class PowerCuttable(Protocol):
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
@@ -129,6 +170,15 @@ class PowerCuttable(Protocol):
 
     async def power_evidence(self, node: NodeId) -> Evidence:
         """The canary of the last power cut of this node, read after it was started again."""
+
+
+@runtime_checkable
+class DiskTroubling(PowerCuttable, Protocol):
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        """Let the syncs of running, unmodified nodes go wrong until their power is cut.
+
+        The evidence of that cut says how many did, and has not bitten if none did.
+        """
 
 
 @runtime_checkable

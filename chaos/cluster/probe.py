@@ -3,6 +3,8 @@
 import asyncio
 import struct
 
+from tenacity import AsyncRetrying, retry_if_not_result, stop_after_delay, wait_fixed
+
 from chaos.cluster.interface import Address
 
 API_VERSIONS = 18
@@ -33,9 +35,10 @@ async def answers(address: Address, timeout_s: float) -> bool:
 
 async def until_it_answers(address: Address, within_s: float) -> bool:
     """Ask again and again; False when it never answered in that time."""
-    deadline = asyncio.get_running_loop().time() + within_s
-    while not await answers(address, timeout_s=1.0):
-        if asyncio.get_running_loop().time() > deadline:
-            return False
-        await asyncio.sleep(0.01)  # between two questions
-    return True
+    asking = AsyncRetrying(
+        retry=retry_if_not_result(bool),
+        stop=stop_after_delay(within_s),
+        wait=wait_fixed(0.01),
+        retry_error_callback=lambda _: False,
+    )
+    return await asking(answers, address, timeout_s=1.0)

@@ -13,6 +13,7 @@ from chaos.cluster.interface import Address, Link, NodeId
 
 POOL = IPv4Network("198.18.0.0/15")  # for benchmarks (RFC 2544): nobody's real network
 PREFIX = 28  # gateway, proxy, node, and room
+RESERVED = 16  # subnets at the pool's end, for the compose file: those are fixed
 API_PORT = 8474
 OUTER_PORT = 9200
 PROXY_HOST, NODE_HOST = 2, 3  # within a subnet; 1 is the engine's gateway
@@ -107,8 +108,18 @@ def client_port(node: NodeId) -> int:
 
 
 def subnet(slot: int) -> IPv4Network:
-    """The slot-th subnet of the pool, wrapping around at its end."""
-    size = 1 << (32 - PREFIX)
-    slots = POOL.num_addresses // size
-    first = int(POOL.network_address) + (slot % slots) * size
-    return IPv4Network((first, PREFIX))
+    """The slot-th subnet of the pool, wrapping around before the reserved ones."""
+    return _subnet(slot % (_slots() - RESERVED))
+
+
+def reserved_subnet(number: int) -> IPv4Network:
+    """One of those that no run takes."""
+    return _subnet(_slots() - RESERVED + number % RESERVED)
+
+
+def _slots() -> int:
+    return 1 << (PREFIX - POOL.prefixlen)
+
+
+def _subnet(slot: int) -> IPv4Network:
+    return IPv4Network((int(POOL.network_address) + (slot << (32 - PREFIX)), PREFIX))

@@ -1,25 +1,55 @@
-"""`kraft-chaos check` and the gathering of runs for `report`."""
+"""`kraft-chaos check` of runs and of files, and the gathering of runs for `report`."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from chaos.commands.errors import OperatorError
+from chaos.commands.check_files import check_file
+from chaos.commands.errors import OperatorError, UsageError
+from chaos.commands.parser import WRONG_USAGE
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.judging import judge_directory
 from chaos.rundir import is_run
-from checkers.verdict import worst
+from checkers.foreign import Declared
+from checkers.verdict import Verdict, worst
 
 
-def check(paths: Sequence[Path], *, as_json: bool) -> int:
-    """Judge runs again from their files; the exit code is that of the worst."""
+def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
+    """Judge runs again from their files, and histories of others; the worst is the exit code.
+
+    What cannot be read is said, the rest is judged, and the exit code is 254. Raises UsageError.
+    """
     verdicts = []
-    for directory in find_runs(paths):
-        judgement = judge_directory(directory)
-        verdicts.append(judgement.verdict)
-        show = judgement_json if as_json else judgement_text
-        sys.stdout.write(show(judgement, directory) + "\n")
-    return worst(verdicts).exit_code
+    unreadable = False
+    named = _each(paths)
+    if declared != Declared() and (runs := [path for path in named if is_run(path)]):
+        raise UsageError(
+            f"--model and what files leave open are not for runs, such as {runs[0]}\n"
+            f"  try: kraft-chaos check {runs[0]}"
+        )
+    for path in named:
+        if is_run(path):
+            verdicts.append(_check_run(path, as_json=as_json))
+        elif (verdict := check_file(path, declared, as_json=as_json)) is not None:
+            verdicts.append(verdict)
+        else:
+            unreadable = True
+    return WRONG_USAGE if unreadable else worst(verdicts).exit_code
+
+
+def _each(paths: Sequence[Path]) -> list[Path]:
+    """Runs, and whatever else was named, each once."""
+    named: list[Path] = []
+    for path in paths:
+        named += find_runs([path]) if is_run(path) or _runs_inside(path) else [path]
+    return list(dict.fromkeys(named))
+
+
+def _check_run(directory: Path, *, as_json: bool) -> Verdict:
+    judgement = judge_directory(directory)
+    show = judgement_json if as_json else judgement_text
+    sys.stdout.write(show(judgement, directory) + "\n")
+    return judgement.verdict
 
 
 def find_runs(paths: Sequence[Path]) -> list[Path]:
@@ -29,7 +59,7 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
         if is_run(path):
             found.append(path.resolve())
             continue
-        inside = sorted(child for child in path.glob("*") if is_run(child))
+        inside = _runs_inside(path)
         if not inside:
             raise OperatorError(
                 f"{path}: neither a run nor a directory of runs (no run.json)\n"
@@ -37,3 +67,7 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
             )
         found += [child.resolve() for child in inside if not child.is_symlink()]
     return list(dict.fromkeys(found))
+
+
+def _runs_inside(directory: Path) -> list[Path]:
+    return sorted(child for child in directory.glob("*") if is_run(child))

@@ -1,10 +1,17 @@
 """`kraft-chaos doctor`, `setup` and `list`: what this machine can do, and what there is to run."""
 
 import json
+import shutil
 import sys
+import textwrap
 
 from chaos.progress import ConsoleProgress
+from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
+
+_BESIDE_S = 10  # creation, first write, final reads, removal
+_COLUMN = 18
+_WIDEST = 100
 
 
 def doctor() -> int:
@@ -31,21 +38,55 @@ def setup() -> int:
     return 0
 
 
-def list_scenarios(*, as_json: bool) -> int:
+def list_scenarios(*, as_json: bool, verbose: bool) -> int:
+    """Every story in a few lines, or whole."""
     if as_json:
-        rows = [
-            {
-                "name": scenario.name,
-                "story": scenario.story,
-                "default_duration_s": scenario.default_duration_s,
-                "needs": sorted(scenario.needs),
-            }
-            for scenario in CATALOGUE.values()
-        ]
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        sys.stdout.write(json.dumps([_row(each) for each in CATALOGUE.values()], indent=2) + "\n")
         return 0
-    for scenario in CATALOGUE.values():
-        sys.stdout.write(
-            f"{scenario.name:<18} {scenario.story} ({scenario.default_duration_s:g} s of it)\n"
-        )
+    stories = (whole_story(each) if verbose else _short(each) for each in CATALOGUE.values())
+    sys.stdout.write(("\n\n" if verbose else "\n").join(stories))
+    sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s more than the hurting\n")
+    sys.stdout.write("  try: kraft-chaos run SCENARIO" + ("" if verbose else ", or list -v") + "\n")
     return 0
+
+
+def whole_story(scenario: Scenario) -> str:
+    """What happens, why it is worth watching, and what it takes, for a terminal."""
+    lines = [
+        scenario.name,
+        _wrapped(f"{scenario.story}.", "  "),
+        "",
+        _wrapped(scenario.description, "  "),
+        "",
+        _wrapped(_takes(scenario), "  "),
+    ]
+    return "\n".join(lines)
+
+
+def _row(scenario: Scenario) -> dict[str, object]:
+    return {
+        "name": scenario.name,
+        "story": scenario.story,
+        "description": scenario.description,
+        "default_duration_s": scenario.default_duration_s,
+        "needs": sorted(scenario.needs),
+    }
+
+
+def _short(scenario: Scenario) -> str:
+    story = _wrapped(scenario.story, " " * _COLUMN)[_COLUMN:]
+    takes = _wrapped(_takes(scenario), " " * _COLUMN)
+    return f"{scenario.name:<{_COLUMN}}{story}\n{takes}"
+
+
+def _takes(scenario: Scenario) -> str:
+    needs = sorted(scenario.needs)
+    what = f"; needs to {' and '.join(needs)}" if needs else "; needs no special power"
+    return f"{scenario.default_duration_s:g} s by default{what}"
+
+
+def _wrapped(text: str, indent: str) -> str:
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )

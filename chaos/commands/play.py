@@ -1,44 +1,64 @@
-"""`kraft-chaos up`, `down`, `inject`, `heal`: a cluster to play with by hand.
-
-What was injected is kept in `<out>/<name>/injected.json` until it is healed, since `inject` and
-`heal` are processes of their own.
-"""
+"""`kraft-chaos up`, `down`, `inject`, `heal`: a cluster to play with by hand."""
 
 import asyncio
-import json
 import random
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TypeVar
 
-from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
-from chaos.commands.errors import OperatorError
+from chaos.cluster.interface import Cluster, Evidence, Link, NodeId, NodeStatus
+from chaos.commands.errors import OperatorError, UsageError
+from chaos.commands.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.apply import Hit, cure, inject, resolve
-from chaos.nemesis.faults import Fault, lacking, need_of
+from chaos.nemesis.apply import Hit, cure, inject, links_of, resolve
+from chaos.nemesis.faults import Fault, Partition, Pause, PowerOff, lacking, needs_of
 from chaos.nemesis.named import FAULTS, aimed_at
 from chaos.probes import NoLeaderError, QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
-from chaos.runtimes import RUNTIMES
+from chaos.runtimes import RUNTIMES, let_go, why_lacking
 
-DEFAULT_NAME = "play"
 _LEADER_WITHIN_S = 15.0
 
 Found = TypeVar("Found")
 
 
-def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Which cluster is played with."""
+
+    name: str
+    runtime: str
+
+    @property
+    def injected(self) -> Injected:
+        return Injected(self.name)
+
+    @contextmanager
+    def attached(self) -> Iterator[Cluster]:
+        """The cluster, while it is needed; it stays up."""
+        cluster = RUNTIMES[self.runtime].attach(self.name)
+        try:
+            yield cluster
+        finally:
+            let_go(cluster)
+
+
+def up(ground: Ground, *, nodes: int, target: str) -> int:
     """Bring a cluster up and leave it; says how to reach it."""
+    name = ground.name
     progress = ConsoleProgress()
-    cluster = RUNTIMES[runtime].new(
-        run_id=name, nodes=nodes, target=target, keep=True, directory=out / name
+    cluster = RUNTIMES[ground.runtime].new(
+        run_id=name, nodes=nodes, target=target, keep=True, directory=None
     )
-    asyncio.run(_up(cluster, progress))
-    progress.end()
-    entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    try:
+        asyncio.run(_up(cluster, progress))
+        entries = [cluster.bootstrap[node] for node in cluster.nodes]
+    finally:
+        progress.end()
+        let_go(cluster)
+    ground.injected.forget()  # of a cluster of that name that is gone
     bootstrap = ",".join(f"{entry.host}:{entry.port}" for entry in entries)
     sys.stdout.write(
         f"cluster {name} is up: {cluster.version}, {len(entries)} controllers\n"
@@ -51,51 +71,64 @@ def up(name: str, *, nodes: int, target: str, runtime: str, out: Path) -> int:
     return 0
 
 
-def down(name: str, *, runtime: str, out: Path) -> int:
+def down(ground: Ground) -> int:
     """Remove a cluster that is up, and what was injected into it."""
-    progress = ConsoleProgress()
-    asyncio.run(RUNTIMES[runtime].attach(name).destroy())
-    _forget(out / name)
-    progress.tell(f"cluster {name} is gone")
+    with ground.attached() as cluster:
+        asyncio.run(cluster.destroy())
+    ground.injected.forget()
+    sys.stdout.write(f"cluster {ground.name} is gone\n")
     return 0
 
 
-def inject_fault(name: str, fault: str, *, node: int | None, runtime: str, out: Path) -> int:
+def inject_fault(ground: Ground, name: str, *, node: int | None) -> int:
     """Let a fault begin on a cluster that is up; it lasts until `heal`."""
-    chosen = FAULTS[fault] if node is None else aimed_at(FAULTS[fault], NodeId(node))
-    cluster = RUNTIMES[runtime].attach(name)
-    _require(cluster, chosen, node, RUNTIMES[runtime].why_lacking(cluster))
-    hit = asyncio.run(_inject(cluster, chosen))
-    _remember(out / name, fault, hit)
-    where = ", ".join(str(link) for link in hit.links) or ", ".join(map(str, hit.nodes))
-    sys.stdout.write(f"{chosen.kind}: {'links' if hit.links else 'node'} {where}\n")
-    if not hit.evidence:
-        sys.stdout.write("  what it swallowed is known when it is healed\n")
-    for of_node, evidence in hit.evidence.items():
+    fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
+    with ground.attached() as cluster:
+        _require(cluster, fault, node)
+        ground.injected.require_writable()
+        hit = asyncio.run(_inject(cluster, fault, _cut_already(ground.injected.hits())))
+        ground.injected.add(name, hit)
+    sys.stdout.write(f"{_title(hit)}\n")
+    if isinstance(fault, Partition | PowerOff):
+        sys.stdout.write("  whether it bit is known when it is healed\n")
+    for of_node, evidence in hit.evidence.items() if not isinstance(fault, PowerOff) else ():
         sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
-    sys.stdout.write(f"  cure: kraft-chaos heal --name {name}\n")
+    sys.stdout.write(f"  cure: kraft-chaos heal --name {ground.name}\n")
     return 0
 
 
-def heal(name: str, *, runtime: str, out: Path) -> int:
+def heal(ground: Ground) -> int:
     """Cure everything that was injected, the newest first. 3 if something did not bite."""
-    hits = _remembered(out / name)
+    with ground.attached() as cluster:
+        hits = ground.injected.hits()
+        found = asyncio.run(_heal(cluster, list(reversed(hits))))
+    ground.injected.forget()
     if not hits:
-        sys.stdout.write(f"nothing is injected into {name}\n")
-        return 0
-    cluster = RUNTIMES[runtime].attach(name)
-    found = asyncio.run(_heal(cluster, list(reversed(hits))))
-    _forget(out / name)
+        sys.stdout.write(f"nothing is injected into {ground.name}\n")
     for hit, evidence in found:
-        sys.stdout.write(f"{hit.fault.kind} healed: {_said(evidence)}\n")
+        sys.stdout.write(f"{_title(hit)}, healed: {_said(evidence)}\n")
+        sys.stdout.writelines(f"  {line}\n" for line in _measured(evidence.facts))
     return 0 if all(evidence.bit for _, evidence in found) else 3
 
 
+def _title(hit: Hit) -> str:
+    nodes = ", ".join(map(str, hit.nodes))
+    links = f" ({', '.join(map(str, hit.links))})" if hit.links else ""
+    return f"{hit.fault.kind} of node {nodes}{links}"
+
+
 def _said(evidence: Evidence) -> str:
-    facts = ", ".join(f"{name} {value}" for name, value in sorted(evidence.facts.items()))
-    return f"{'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}" + (
-        f" ({facts})" if facts else ""
-    )
+    return f"{'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}"
+
+
+def _measured(facts: Mapping[str, int | str | bool]) -> list[str]:
+    """A line for each subject (`1->3`, `node-2`) that the names of facts begin with."""
+    lines: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        subject, _, what = name.rpartition(" ")
+        shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+        lines.setdefault(subject, []).append(f"{what.replace('_', ' ')} {shown}")
+    return [f"{subject}: {', '.join(told)}" for subject, told in lines.items()]
 
 
 async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
@@ -122,7 +155,7 @@ async def _create(cluster: Cluster) -> None:
     await _with_probe(cluster, lambda probe: probe.leader(_LEADER_WITHIN_S))
 
 
-async def _inject(cluster: Cluster, fault: Fault) -> Hit:
+async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
     try:
         nodes = await _with_probe(
             cluster, lambda probe: resolve(fault.target, cluster, probe, random.Random())
@@ -131,7 +164,27 @@ async def _inject(cluster: Cluster, fault: Fault) -> Hit:
         raise OperatorError(
             f"{error}: nobody to hit\n  try: kraft-chaos heal, or inject with --node"
         ) from error
+    await _require_whole(cluster, fault, nodes, cut)
     return await inject(cluster, fault, nodes)
+
+
+async def _require_whole(
+    cluster: Cluster, fault: Fault, nodes: Sequence[NodeId], cut: frozenset[Link]
+) -> None:
+    """What is hurt already cannot be hurt the same way again: nothing would show that it bit."""
+    heal = "\n  try: kraft-chaos heal, or inject with --node"
+    twice = [link for link in links_of(fault, tuple(nodes), cluster) if link in cut]
+    if twice:
+        raise OperatorError(f"{', '.join(map(str, twice))} is cut already{heal}")
+    for node in nodes if not isinstance(fault, Partition) else ():
+        status = await cluster.status(node)
+        paused_twice = isinstance(fault, Pause) and status is NodeStatus.PAUSED
+        if status is NodeStatus.OFF or paused_twice:
+            raise OperatorError(f"node {node} is {status} already{heal}")
+
+
+def _cut_already(hits: Sequence[Hit]) -> frozenset[Link]:
+    return frozenset(link for hit in hits for link in hit.links)
 
 
 async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, Evidence]]:
@@ -146,56 +199,11 @@ async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[F
         await probe.close()
 
 
-def _require(cluster: Cluster, fault: Fault, node: int | None, why: str) -> None:
+def _require(cluster: Cluster, fault: Fault, node: int | None) -> None:
     if node is not None and node not in cluster.nodes:
-        raise OperatorError(f"no node {node}; there are {', '.join(map(str, cluster.nodes))}")
-    missing = lacking(cluster, frozenset({need_of(fault)}))
+        raise UsageError(f"no node {node}; there are {', '.join(map(str, cluster.nodes))}")
+    missing = lacking(cluster, needs_of([fault]))
     if missing:
         raise OperatorError(
-            f"cannot {missing[0]} here: {why or 'this cluster has no such power'}\n"
-            "  try: kraft-chaos doctor"
+            f"cannot {missing[0]} here: {why_lacking(cluster)}\n  try: kraft-chaos doctor"
         )
-
-
-# --- what is injected ---
-
-
-def _state(directory: Path) -> Path:
-    return directory / "injected.json"
-
-
-def _remember(directory: Path, name: str, hit: Hit) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    state = _state(directory)
-    known = json.loads(state.read_text()) if state.exists() else []
-    entry = {
-        "fault": name,
-        "nodes": list(hit.nodes),
-        "links": [[link.source, link.target] for link in hit.links],
-        "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
-    }
-    state.write_text(json.dumps([*known, entry], indent=2) + "\n")
-
-
-def _remembered(directory: Path) -> list[Hit]:
-    state = _state(directory)
-    if not state.exists():
-        return []
-    return [
-        Hit(
-            fault=FAULTS[entry["fault"]],
-            nodes=tuple(NodeId(node) for node in entry["nodes"]),
-            links=tuple(Link(NodeId(a), NodeId(b)) for a, b in entry["links"]),
-            evidence={
-                NodeId(int(node)): Evidence(**evidence)
-                for node, evidence in entry["evidence"].items()
-            },
-        )
-        for entry in json.loads(state.read_text())
-    ]
-
-
-def _forget(directory: Path) -> None:
-    _state(directory).unlink(missing_ok=True)
-    with suppress(OSError):
-        directory.rmdir()  # only when nothing else lies there

@@ -1,12 +1,14 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
 import asyncio
+import os
 import random
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos.canaries import LYING_FSYNC
 from chaos.clock import MachineClock
 from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError, UsageError
@@ -14,9 +16,9 @@ from chaos.commands.show import judgement_json, judgement_text
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.faults import lacking
 from chaos.progress import ConsoleProgress
-from chaos.rundir import new_run_directory, point_latest
+from chaos.rundir import LATEST, new_run_directory, point_latest
 from chaos.runner import Runner, RunPlan
-from chaos.runtimes import RUNTIMES
+from chaos.runtimes import RUNTIMES, let_go, why_lacking
 from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 from checkers.verdict import Judgement
@@ -38,43 +40,67 @@ class RunArguments:
     as_json: bool
     target: str
     runtime: str
+    mutation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run left."""
+
+    judgement: Judgement
+    directory: Path
+    interrupted: bool
 
 
 def run(arguments: RunArguments) -> int:
     """Run it; the exit code is the verdict's."""
+    ran = perform(arguments, ConsoleProgress())
+    show = judgement_json if arguments.as_json else judgement_text
+    sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
+    return ran.judgement.verdict.exit_code
+
+
+def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
+    """One scenario on a fresh cluster, to its verdict. Raises what `RUNTIMES` and set-up raise."""
     scenario = scenario_of(arguments.scenario)
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
+    clock = MachineClock()
+    directory = _directory(arguments.out, scenario, seed, clock)
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
         nodes=arguments.nodes,
         duration_s=duration_s,
-        load=RegisterOptions(concurrency=arguments.concurrency, rate=arguments.rate),
+        load=RegisterOptions(
+            concurrency=arguments.concurrency,
+            rate=arguments.rate or scenario.rate,
+            live_keys=scenario.live_keys,
+        ),
         target=arguments.target,
         runtime=arguments.runtime,
         keep=arguments.keep,
+        mutation=arguments.mutation,
+        cluster_name=f"{directory.name}-{os.getpid():x}",
         command=_again(arguments, scenario, seed, duration_s),
     )
-    clock = MachineClock()
-    directory = new_run_directory(arguments.out, scenario.name, seed, clock.wall_ns())
-    progress = ConsoleProgress()
+    interrupt = Interrupt()
     progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
     progress.tell(f"  into {directory}")
     try:
-        judgement = asyncio.run(_run(plan, directory, clock, progress))
+        judgement = asyncio.run(_run(plan, directory, clock, progress, interrupt))
     finally:
         progress.end()
         with suppress(OSError):
             directory.rmdir()  # nothing was begun: it is still empty
-    point_latest(directory)
-    show = judgement_json if arguments.as_json else judgement_text
-    sys.stdout.write(show(judgement, directory) + "\n")
-    return judgement.verdict.exit_code
+    _point_latest(directory, progress)
+    return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
 
 
 def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
+    if name == LYING_FSYNC.name:
+        return LYING_FSYNC  # not among the stories: it accuses every node
     if name not in CATALOGUE:
         raise UsageError(
             f"no scenario {name!r}; there are {', '.join(CATALOGUE)}\n  try: kraft-chaos list"
@@ -83,16 +109,20 @@ def scenario_of(name: str) -> Scenario:
 
 
 async def _run(
-    plan: RunPlan, directory: Path, clock: MachineClock, progress: ConsoleProgress
+    plan: RunPlan,
+    directory: Path,
+    clock: MachineClock,
+    progress: ConsoleProgress,
+    interrupt: Interrupt,
 ) -> Judgement:
-    interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cluster = RUNTIMES[plan.runtime].new(
-            run_id=directory.name,
+            run_id=plan.cluster_name,
             nodes=plan.nodes,
             target=plan.target,
             keep=plan.keep,
             directory=directory,
+            mutation=plan.mutation,
         )
         _require_powers(plan, cluster)
         runner = Runner(
@@ -103,17 +133,40 @@ async def _run(
             progress=progress,
             interrupt=interrupt,
         )
-        return await runner.run()
+        try:
+            return await runner.run()
+        finally:
+            if plan.keep:
+                let_go(cluster)
+
+
+def _directory(out: Path, scenario: Scenario, seed: int, clock: MachineClock) -> Path:
+    try:
+        return new_run_directory(out, scenario.name, seed, clock.wall_ns())
+    except OSError as error:
+        raise OperatorError(
+            f"no run directory can be made in {out}: {error.strerror}\n"
+            "  try: --out DIR, a directory that can be written to"
+        ) from error
+
+
+def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
+    """A file system without links takes nothing away from the run."""
+    try:
+        point_latest(directory)
+    except OSError as error:
+        progress.tell(f"{directory.parent / LATEST} does not point at it: {error.strerror}")
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     """A story that cannot be told here is refused, never told as something weaker."""
     missing = lacking(cluster, plan.scenario.needs)
     if missing:
-        why = RUNTIMES[plan.runtime].why_lacking(cluster) or "this cluster has no such power"
+        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
             f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
-            f"  why not here: {why}\n  try: kraft-chaos doctor"
+            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
+            f"  without it: {', '.join(tellable)}"
         )
 
 
@@ -124,4 +177,6 @@ def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: f
     words += ["--concurrency", str(arguments.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if arguments.mutation:
+        words += ["--mutation", arguments.mutation]
     return " ".join(words)

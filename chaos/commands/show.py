@@ -17,7 +17,7 @@ def judgement_text(judgement: Judgement, directory: Path) -> str:
     lines = [
         judgement.sentence,
         *_statistics(judgement.statistics),
-        *(_row(result) for result in judgement.results),
+        *_rows(judgement.results),
         *_witnesses(judgement.results),
         *_where(directory),
     ]
@@ -56,8 +56,12 @@ def _number(numbers: Mapping[str, EventValue | float], name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def _row(result: CheckResult) -> str:
-    return f"  {result.verdict.word:<8} {result.check:<28} {result.message}"
+def _rows(results: Sequence[CheckResult]) -> list[str]:
+    width = max((len(result.check) for result in results), default=0)
+    return [
+        f"  {result.verdict.word:<8} {result.check:<{width}}  {result.message}"
+        for result in results
+    ]
 
 
 def _witnesses(results: Sequence[CheckResult]) -> list[str]:
@@ -65,6 +69,7 @@ def _witnesses(results: Sequence[CheckResult]) -> list[str]:
     for result in results:
         if result.verdict is Verdict.INVALID:
             lines.append(f"  witness of {result.check}:")
+            lines.append(f"    promised: {result.promise}")
             lines += [f"    {_event(event)}" for event in result.witness]
     return lines
 

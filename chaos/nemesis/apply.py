@@ -4,19 +4,24 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,
+    DiskTrouble,
+    DiskTroubling,
     Evidence,
     Killable,
     Link,
     NodeId,
+    NodeStatus,
     Pausable,
     PowerCuttable,
+    Slowable,
 )
-from chaos.nemesis.evidence import of_links, of_nodes
+from chaos.nemesis.evidence import if_it_lasted, of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
@@ -28,12 +33,14 @@ from chaos.nemesis.faults import (
     Pause,
     PowerOff,
     RandomNode,
+    Stop,
     Target,
 )
 from chaos.nemesis.grudges import grudge
 from chaos.probes import QuorumProbe
 
 LEADER_WITHIN_S = 10.0
+TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,22 +56,29 @@ class Hit:
 async def resolve(
     target: Target, cluster: Cluster, probe: QuorumProbe, rng: random.Random
 ) -> tuple[NodeId, ...]:
-    """The nodes that a target means now. Raises NoLeaderError."""
+    """The nodes that a target means now, who leads before the others. Raises NoLeaderError."""
     nodes = tuple(sorted(cluster.nodes))
     match target:
         case ControllerLeader():
             return (await probe.leader(LEADER_WITHIN_S),)
         case Follower():
             leader = await probe.leader(LEADER_WITHIN_S)
-            return (rng.choice([node for node in nodes if node != leader]),)
+            return (rng.choice([node for node in await _running(cluster) if node != leader]),)
         case AllVoters():
-            return nodes
+            leader = await probe.leader(LEADER_WITHIN_S)  # without one there is nothing to lose
+            return (leader, *(node for node in nodes if node != leader))
         case RandomNode():
-            return (rng.choice(nodes),)
+            return (rng.choice(await _running(cluster)),)
         case OneNode(node):
             return (node,)
         case _:
             assert_never(target)
+
+
+async def _running(cluster: Cluster) -> list[NodeId]:
+    """Who is off or paused already cannot be hit a second time."""
+    statuses = [(node, await cluster.status(node)) for node in sorted(cluster.nodes)]
+    return [node for node, status in statuses if status is NodeStatus.RUNNING]
 
 
 def links_of(fault: Fault, nodes: tuple[NodeId, ...], cluster: Cluster) -> tuple[Link, ...]:
@@ -82,18 +96,37 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
         case Partition():
             assert isinstance(cluster, Cuttable)
             await cluster.cut(links)
-        case Kill():
+        case Kill(latency_ms=latency_ms):
             assert isinstance(cluster, Killable)
             evidence = await _each(nodes, cluster.kill)
+            if latency_ms:
+                assert isinstance(cluster, Slowable)
+                await cluster.slow_links(latency_ms)
+        case Stop():
+            evidence = await _each(nodes, partial(_stop, cluster))
         case Pause():
             assert isinstance(cluster, Pausable)
             evidence = await _each(nodes, cluster.pause)
-        case PowerOff(mode=mode):
+        case PowerOff(mode=mode, disks=disks):
+            if disks is not None:
+                assert isinstance(cluster, DiskTroubling)
+                await cluster.trouble_disks(_troubled(nodes, disks), disks)
+                await asyncio.sleep(TROUBLED_S)
             assert isinstance(cluster, PowerCuttable)
             evidence = await cluster.power_off(nodes, mode)
         case _:
             assert_never(fault)
     return Hit(fault=fault, nodes=nodes, links=links, evidence=evidence)
+
+
+async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
+    """What the node did on its way out, its traces tell; that it ended, its status."""
+    ran = await cluster.status(node) is NodeStatus.RUNNING
+    await cluster.stop(node)
+    runs = await cluster.status(node) is not NodeStatus.OFF
+    bit = ran and not runs
+    what = "the process ended after SIGTERM" if bit else "no running process was stopped"
+    return Evidence(bit=bit, what=what, facts={"ran": ran, "runs": runs})
 
 
 async def cure(cluster: Cluster, hit: Hit) -> Evidence:
@@ -102,18 +135,53 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
         case Partition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
-        case Kill():
+        case Kill() | Stop():
+            seen = await _statuses(cluster, hit.nodes)
+            slowed = await _quickened(cluster, hit.fault)
             await _all(cluster.start(node) for node in hit.nodes)
+            ended = _of_lasting(hit.evidence, seen, NodeStatus.OFF)
+            return ended if slowed is None else of_both(ended, slowed)
         case Pause():
             assert isinstance(cluster, Pausable)
+            seen = await _statuses(cluster, hit.nodes)
             await _all([cluster.resume(node) for node in hit.nodes])
+            return _of_lasting(hit.evidence, seen, NodeStatus.PAUSED)
         case PowerOff():
             assert isinstance(cluster, PowerCuttable)
+            seen = await _statuses(cluster, hit.nodes)
             await _all(cluster.start(node) for node in hit.nodes)
-            return of_nodes(await _each(hit.nodes, cluster.power_evidence), hit.nodes)
+            evidence = await _each(hit.nodes, cluster.power_evidence)
+            return _of_lasting(evidence, seen, NodeStatus.OFF)
         case _:
             assert_never(hit.fault)
-    return of_nodes(hit.evidence, hit.nodes)
+
+
+async def _quickened(cluster: Cluster, fault: Fault) -> Evidence | None:
+    """What a slowed network was like, now that it is no more; None where it was not slowed."""
+    if not isinstance(fault, Kill) or not fault.latency_ms:
+        return None
+    assert isinstance(cluster, Slowable)
+    return await cluster.quicken_links()
+
+
+async def _statuses(cluster: Cluster, nodes: tuple[NodeId, ...]) -> dict[NodeId, NodeStatus]:
+    return {node: await cluster.status(node) for node in nodes}
+
+
+def _of_lasting(
+    evidence: Mapping[NodeId, Evidence], seen: Mapping[NodeId, NodeStatus], expected: NodeStatus
+) -> Evidence:
+    """One answer for all nodes that were hit: `seen` is what they were just before the cure."""
+    return of_nodes(
+        {node: if_it_lasted(found, seen[node], expected) for node, found in evidence.items()},
+        tuple(seen),
+    )
+
+
+def _troubled(nodes: tuple[NodeId, ...], disks: DiskTrouble) -> tuple[NodeId, ...]:
+    """All disks lie, but only followers' are slow: a leader that waits for its own disk counts
+    nobody meanwhile, and nothing would be under way at the cut."""
+    return nodes if disks is DiskTrouble.LYING or len(nodes) == 1 else nodes[1:]
 
 
 async def _each(

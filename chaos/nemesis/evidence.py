@@ -1,8 +1,9 @@
 """Did a fault bite? One answer out of what the cluster measured. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import Evidence, Link, NodeId, NodeStatus
 
 NEVER_FIRED = "nothing was hit"
 
@@ -14,7 +15,27 @@ def of_links(per_link: Mapping[Link, Evidence], cut: tuple[Link, ...]) -> Eviden
 
 def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Evidence:
     """A fault of several nodes bit if it did so on each of them."""
-    return _all_of({f"node-{node}": per_node.get(node) for node in hit})
+    return _all_of({f"node {node}": per_node.get(node) for node in hit})
+
+
+def if_it_lasted(evidence: Evidence, seen: NodeStatus, expected: NodeStatus) -> Evidence:
+    """Evidence of a fault of a node, taken as it began, and what its node is before the cure.
+
+    A node that is up again by then was not hurt for as long as the record says.
+    """
+    if not evidence.bit or seen is expected:
+        return evidence
+    what = f"{evidence.what}, but it was {seen} again before the cure"
+    return replace(evidence, bit=False, what=what)
+
+
+def of_both(one: Evidence, other: Evidence) -> Evidence:
+    """A fault with two sides bit if both did."""
+    return Evidence(
+        bit=one.bit and other.bit,
+        what=f"{one.what}; {other.what}",
+        facts={**one.facts, **other.facts},
+    )
 
 
 def of_failure(what: str, error: BaseException) -> Evidence:
@@ -34,8 +55,13 @@ def _all_of(parts: Mapping[str, Evidence | None]) -> Evidence:
 
 
 def _sentence(parts: Mapping[str, Evidence | None]) -> str:
-    """Who said what; those who said the same are named together."""
+    """Who said what: those who said the same are named together, those who name themselves once."""
     said: dict[str, list[str]] = {}
     for name, part in parts.items():
-        said.setdefault(part.what if part is not None else "no evidence", []).append(name)
-    return "; ".join(f"{', '.join(names)}: {what}" for what, names in said.items())
+        what = part.what if part is not None else "no evidence"
+        names = said.setdefault(what, [])
+        if name not in what:
+            names.append(name)
+    return "; ".join(
+        f"{', '.join(names)}: {what}" if names else what for what, names in said.items()
+    )

@@ -1,16 +1,20 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,
+    DiskTrouble,
+    DiskTroubling,
     Killable,
     NodeId,
     Pausable,
     PowerCutMode,
     PowerCuttable,
+    Slowable,
 )
 
 # --- targets ---
@@ -85,13 +89,32 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start."""
+    """SIGKILL: the process is gone, what it wrote to the page cache is not. Cure: start.
+
+    With `latency_ms`, bytes between the nodes that are left take so long each way meanwhile.
+    """
+
+    target: Target
+    latency_ms: int = 0
+
+    @property
+    def kind(self) -> str:
+        return "kill"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"latency_ms": str(self.latency_ms)} if self.latency_ms else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """SIGTERM: the node ends in good order, a leader after it told its successors. Cure: start."""
 
     target: Target
 
     @property
     def kind(self) -> str:
-        return "kill"
+        return "stop"
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -115,10 +138,14 @@ class Pause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerOff:
-    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start."""
+    """The power of all targets fails at one moment; what was not fsynced is lost. Cure: start.
+
+    With `disks`, their syncs are slow or a lie for some seconds before.
+    """
 
     target: Target
     mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    disks: DiskTrouble | None = None
 
     @property
     def kind(self) -> str:
@@ -126,10 +153,11 @@ class PowerOff:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {"mode": self.mode.value}
+        mode = {"mode": self.mode.value}
+        return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
 
-Fault = Partition | Kill | Pause | PowerOff
+Fault = Partition | Kill | Stop | Pause | PowerOff
 
 # --- what a cluster must be able to do ---
 
@@ -141,6 +169,8 @@ class Need(StrEnum):
     KILL = "kill processes"
     PAUSE = "pause processes"
     POWER = "cut the power of disks"
+    TROUBLE = "make disks slow or lying"
+    SLOW = "slow down links between nodes"
 
 
 _PROTOCOLS: dict[Need, type] = {
@@ -148,6 +178,8 @@ _PROTOCOLS: dict[Need, type] = {
     Need.KILL: Killable,
     Need.PAUSE: Pausable,
     Need.POWER: PowerCuttable,
+    Need.TROUBLE: DiskTroubling,
+    Need.SLOW: Slowable,
 }
 
 _NEEDS: dict[type, Need] = {
@@ -158,9 +190,18 @@ _NEEDS: dict[type, Need] = {
 }
 
 
-def need_of(fault: Fault) -> Need:
-    """The power that a fault takes."""
-    return _NEEDS[type(fault)]
+def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
+    """The powers that faults take; every cluster can stop a node in good order."""
+    return frozenset(need for fault in faults for need in _needs_of(fault))
+
+
+def _needs_of(fault: Fault) -> Iterator[Need]:
+    if type(fault) in _NEEDS:
+        yield _NEEDS[type(fault)]
+    if isinstance(fault, PowerOff) and fault.disks is not None:
+        yield Need.TROUBLE
+    if isinstance(fault, Kill) and fault.latency_ms:
+        yield Need.SLOW
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

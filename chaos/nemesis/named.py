@@ -14,6 +14,7 @@ from chaos.nemesis.faults import (
     Pause,
     PowerOff,
     RandomNode,
+    Stop,
     Target,
     Ways,
 )
@@ -29,6 +30,7 @@ def _catalogue() -> dict[str, Fault]:
             faults[f"partition-in-{target}"] = Partition(target=target, ways=Ways.IN)
             faults[f"partition-out-{target}"] = Partition(target=target, ways=Ways.OUT)
         faults[f"kill-{target}"] = Kill(target=target)
+        faults[f"stop-{target}"] = Stop(target=target)
         faults[f"pause-{target}"] = Pause(target=target)
         faults[f"power-off-{target}"] = PowerOff(target=target)
     return dict(sorted(faults.items()))

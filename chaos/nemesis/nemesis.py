@@ -119,7 +119,7 @@ class Nemesis:
             raise ClusterBrokenError(f"{self.current} could not be cured: {error}") from error
         self._stage(FaultStage.HEALED)
         self._evidence(evidence)
-        self._tell(f"healed; {'bit' if evidence.bit else 'DID NOT BITE'}: {evidence.what}")
+        self._tell(f"healed; {'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}")
         self.current = ""
 
     def _stage(

@@ -5,10 +5,24 @@
 
 from chaos.scenario import Scenario
 from chaos.scenarios.baseline import BASELINE
+from chaos.scenarios.blackout import BLACKOUT
+from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.kill_leader import KILL_LEADER
+from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
+from chaos.scenarios.slow_election import SLOW_ELECTION
 
 CATALOGUE: dict[str, Scenario] = {
-    scenario.name: scenario for scenario in (BASELINE, PARTITION_LEADER, KILL_LEADER, POWER_OFF)
+    scenario.name: scenario
+    for scenario in (
+        BASELINE,
+        PARTITION_LEADER,
+        KILL_LEADER,
+        POWER_OFF,
+        FLAPPING_FOLLOWER,
+        LEADER_RELAY,
+        SLOW_ELECTION,
+        BLACKOUT,
+    )
 }

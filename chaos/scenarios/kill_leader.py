@@ -1,30 +1,37 @@
-"""The leader dies, or stands still and comes back believing that it leads."""
+"""The leader dies, takes its leave, or stands still and comes back believing that it leads."""
 
 import random
 
-from chaos.nemesis.faults import ControllerLeader, Fault, Kill, Pause
+from chaos.nemesis.faults import ControllerLeader, Fault, Kill, Pause, Stop
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.5
-_FAULTS: tuple[Fault, ...] = (Kill(target=ControllerLeader()), Pause(target=ControllerLeader()))
+_FAULTS: tuple[Fault, ...] = (
+    Kill(target=ControllerLeader()),
+    Pause(target=ControllerLeader()),
+    Stop(target=ControllerLeader()),
+)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    """All three in turn, beginning with any; a short run has time for two."""
     del nodes
+    order = rng.sample(_FAULTS, len(_FAULTS))
     rounds = max(2, round(duration_s / _SLOT_S))
-    faults = [_FAULTS[number % len(_FAULTS)] for number in range(rounds)]
-    rng.shuffle(faults)
+    faults = [order[number % len(order)] for number in range(rounds)]
     return spread(faults, duration_s=duration_s, rng=rng, held_share=0.55)
 
 
 KILL_LEADER = Scenario(
     name="kill-leader",
-    story="the leader is killed and restarted, or paused and resumed",
+    story="the leader is killed, stopped in good order, or paused, and comes back",
     description=(
         "SIGKILL takes the process but not the page cache; the restarted node must remember its "
-        "vote and epoch and must not lead again in its old epoch. A paused leader sleeps through "
-        "an election and wakes up in a past in which it leads: it must not answer a single read."
+        "vote and epoch and must not lead again in its old epoch. After SIGTERM it hands over "
+        "before it goes (EndQuorumEpoch), and the others elect at once instead of waiting for a "
+        "time-out. A paused leader sleeps through an election and wakes up in a past in which it "
+        "leads: it must not answer a single read."
     ),
     faults=_FAULTS,
     draw=_draw,

@@ -20,7 +20,7 @@ from chaos.setup.shell import found_program, run
 
 PULLED = "python:3.12-slim-bookworm"
 PULLED_VARIABLE = "KRAFT_CHAOS_BASE_IMAGE"
-PACKAGES = "python3,e2fsprogs,mount,util-linux"
+PACKAGES = "python3,e2fsprogs,mount,util-linux,strace"
 MEND = f"set {PULLED_VARIABLE} to an image with python3 that the engine can pull, or run as root"
 
 

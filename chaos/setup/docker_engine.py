@@ -1,6 +1,7 @@
 """The Docker engine: found, or installed and started where root may (`fault-injection` 8)."""
 
 import os
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -19,17 +20,35 @@ LOG = Path("/var/log/kraft-chaos-dockerd.log")
 SOCKET = Path("/var/run/docker.sock")
 DEFAULT_BRIDGE = "198.18.255.1/24"  # the engine's own choice would lie in 172.17/16
 READY_WITHIN_S = 40.0
+KNOCK_S = 10.0
+NAMED_BY_USER = "start the engine that DOCKER_HOST names, or unset DOCKER_HOST"
 WITHOUT = "checking and reporting runs that are already there (check, report)"
 
 
 def connect(timeout_s: int = 60) -> docker.DockerClient:
     """The engine's client, DOCKER_HOST respected; DockerException when none answers."""
+    _knock(os.environ.get("DOCKER_HOST") or f"unix://{SOCKET}")
     client = docker.from_env(timeout=timeout_s)
     try:
         client.ping()
-    except requests.RequestException as error:
+    except (requests.RequestException, DockerException) as error:
+        client.close()
         raise DockerException(str(error)) from error
     return client
+
+
+def _knock(host: str) -> None:
+    """Look first: the library leaves a socket open that it could not connect, and says too much."""
+    scheme, _, where = host.partition("://")
+    address, _, port = where.partition(":")
+    try:
+        if scheme == "unix":
+            with socket.socket(socket.AF_UNIX) as knock:
+                knock.connect(where)
+        elif scheme == "tcp" and port.isdigit():
+            socket.create_connection((address, int(port)), timeout=KNOCK_S).close()
+    except OSError as error:
+        raise DockerException(f"{host}: {error.strerror or error}") from error
 
 
 def require() -> docker.DockerClient:
@@ -78,7 +97,7 @@ def _refuse_where_not_ours(why: str) -> None:
         raise SetupError(
             f"no Docker engine answers at DOCKER_HOST={host}",
             why=why,
-            mend="start that engine, or unset DOCKER_HOST",
+            mend=NAMED_BY_USER,
             without=WITHOUT,
         )
     if os.geteuid() == 0:
@@ -115,11 +134,17 @@ def apt_install(*packages: str, mend: str, without: str = "") -> None:
     run(command, what=what, mend=mend, without=without, env=env)
 
 
-def _spawn(dockerd: str) -> "subprocess.Popen[bytes]":
-    """Start a daemon that outlives us: own session, own files, output in a log of its own."""
+def _spawn(dockerd: str) -> "subprocess.Popen[bytes] | None":
+    """Start a daemon that outlives us: own session, own files, output in a log of its own.
+
+    None where one of ours is on its way up already.
+    """
     for directory in (STATE, RUNTIME, LOG.parent):
         directory.mkdir(parents=True, exist_ok=True)
-    _remove_stale_pid_file()
+    if not remove_stale(PID_FILE, "dockerd"):
+        return None
+    # It would take whatever process has that number now for its containerd, and kill it in the end.
+    remove_stale(RUNTIME / "containerd" / "containerd.pid", "containerd")
     command = [dockerd, "--data-root", str(STATE), "--exec-root", str(RUNTIME)]
     command += ["-p", str(PID_FILE), "--bip", DEFAULT_BRIDGE]
     with LOG.open("ab") as log:
@@ -128,15 +153,20 @@ def _spawn(dockerd: str) -> "subprocess.Popen[bytes]":
         )
 
 
-def _remove_stale_pid_file() -> None:
-    """A killed daemon leaves its pid file, and the next one refuses to start over it."""
+def remove_stale(pid_file: Path, program: str) -> bool:
+    """A killed daemon leaves its pid file, and the next one refuses to start over it.
+
+    False when the daemon lives, and the file stays. Nobody may have waited for the dead one yet: it
+    still has a name then, but no command line.
+    """
     try:
-        pid = int(PID_FILE.read_text())
-        name = Path(f"/proc/{pid}/comm").read_text().strip()
+        command = Path(f"/proc/{int(pid_file.read_text())}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError, ValueError):
-        name = ""
-    if name != "dockerd":
-        PID_FILE.unlink(missing_ok=True)
+        command = ""
+    if Path(command.partition("\0")[0]).name == program:
+        return False
+    pid_file.unlink(missing_ok=True)
+    return True
 
 
 def _wait(process: "subprocess.Popen[bytes] | None") -> None:
@@ -155,3 +185,5 @@ def _wait(process: "subprocess.Popen[bytes] | None") -> None:
             )
         time.sleep(0.1)  # between two questions to the engine
         why = why_unreachable()
+    if process is not None:
+        process.returncode = 0  # it outlives us: nobody will wait for it, and none need warn of it

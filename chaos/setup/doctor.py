@@ -43,8 +43,9 @@ def examine() -> list[Need]:
 
 
 def _no_engine(why: str) -> Need:
-    may = os.geteuid() == 0 and not os.environ.get("DOCKER_HOST")
-    mend = SETUP if may else "start one, or as root once: kraft-chaos setup"
+    mend = SETUP if os.geteuid() == 0 else "start one, or as root once: kraft-chaos setup"
+    if os.environ.get("DOCKER_HOST"):
+        mend = docker_engine.NAMED_BY_USER
     installed = found_program("dockerd")
     return Need(
         name="Docker engine",
@@ -86,7 +87,9 @@ def _loop_disks(client: docker.DockerClient) -> Need:
     try:
         agent = images.agent_recipe(images.base_id(client)).name
         why = (
-            why_no_loop_disks(client, agent) if images.image_id(client, agent) else "no agent image"
+            why_no_loop_disks(client, agent, again=True)
+            if images.image_id(client, agent)
+            else "no agent image"
         )
     except (SetupError, DockerException) as error:
         why = str(error).splitlines()[0]

@@ -22,6 +22,7 @@ TOXIPROXY_VERSION = "2.12.0"
 TOXIPROXY = f"kraft-chaos/toxiproxy:{TOXIPROXY_VERSION}"
 AGENT_REPOSITORY = "kraft-chaos/agent"
 NODE_REPOSITORY = "kraft-chaos/node"
+NODE_LATEST = f"{NODE_REPOSITORY}:latest"  # for the compose file; runs name their image exactly
 MEND = "kraft-chaos setup"
 
 
@@ -62,10 +63,11 @@ def base_id(client: docker.DockerClient) -> str:
 
 
 def agent_recipe(base: str) -> Recipe:
-    program = repository() / "chaos" / "cluster" / "docker" / "agent_program.py"
+    where = Path("chaos") / "cluster" / "docker"
+    modules = sorted((repository() / where).glob("agent_*.py"))
     files = {
         "Dockerfile": _compose("agent", "Dockerfile"),
-        "agent_program.py": program.read_bytes(),
+        **{str(where / module.name): module.read_bytes() for module in modules},
     }
     return Recipe(repository=AGENT_REPOSITORY, base=base, files=files)
 
@@ -76,9 +78,18 @@ def node_recipe(base: str, wheels: Path) -> Recipe:
         "Dockerfile": _compose("node", "Dockerfile"),
         "entry": _compose("node", "entry"),
         **{f"node/{path}": content for path, content in _sources(repository() / "node")},
+        **_mutations(),
         **{f"wheels/{wheel.name}": wheel.read_bytes() for wheel in sorted(wheels.glob("*.whl"))},
     }
     return Recipe(repository=NODE_REPOSITORY, base=base, files=files)
+
+
+def _mutations() -> dict[str, bytes]:
+    """Planted bugs enter with the process; nothing else of the harness is in the image."""
+    package = repository() / "chaos"
+    planted = _sources(package / "mutations")
+    files = {f"chaos/mutations/{path}": content for path, content in planted}
+    return {"chaos/__init__.py": (package / "__init__.py").read_bytes(), **files}
 
 
 def toxiproxy_recipe(binary: bytes) -> Recipe:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import docker
 
+from chaos.cluster.docker.disks import why_no_loop_disks
 from chaos.setup import base_image, docker_engine, images, node_image, toxiproxy_image
 from chaos.setup.needs import Progress
 from chaos.setup.places import cache_dir, repository, runtime_dir
@@ -23,6 +24,7 @@ def prepare(progress: Progress) -> None:
         client = docker_engine.connect()
         try:
             _images(client, progress)
+            _power(client, progress)
         finally:
             client.close()
         _warm(progress)
@@ -39,7 +41,18 @@ def _images(client: docker.DockerClient, progress: Progress) -> None:
             if images.image_id(client, recipe.name) is None:
                 progress(f"building {recipe.name}")
                 images.build(client, recipe)
+        client.images.get(node_image.recipe(client).name).tag(images.NODE_LATEST)
         proxy.result()
+
+
+def _power(client: docker.DockerClient, progress: Progress) -> None:
+    """Tried anew each time: loop devices go as well, with a module or a container's rights."""
+    agent = images.agent_recipe(images.base_id(client)).name
+    why = why_no_loop_disks(client, agent, again=True)
+    if why:
+        progress(f"no power can be cut here, power-off will be refused: {why}")
+        progress("  try: kraft-chaos doctor")
+        progress("  without it: baseline, partition-leader, kill-leader")
 
 
 def _warm(progress: Progress) -> None:

@@ -3,6 +3,8 @@
 import base64
 import struct
 
+_LONGEST_VARINT = 10
+
 
 class DamagedError(Exception):
     """Bytes that are not what they should be."""
@@ -44,14 +46,13 @@ class Fields:
 
     def uvarint(self) -> int:
         value = shift = 0
-        while True:
-            byte = self.take(1)[0]
+        for byte in self.data[self.at : self.at + _LONGEST_VARINT]:
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
             shift += 7
-            if shift > 63:
-                raise DamagedError(f"varint without an end at {self.at}")
+            if byte < 0x80:
+                self.at += shift // 7
+                return value
+        raise DamagedError(f"varint without an end at {self.at}")
 
     def varint(self) -> int:
         """Zig-zag, as in records."""

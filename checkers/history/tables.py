@@ -40,7 +40,7 @@ OPS = pa.schema(
 FAULTS = pa.schema(
     [
         ("fault_id", pa.int32()),
-        ("kind", pa.string()),  # partition, partition-one-way, kill, pause, power-off
+        ("kind", pa.string()),  # partition, partition-one-way, kill, stop, pause, power-off
         ("targets", pa.list_(pa.int16())),
         ("links", pa.list_(pa.string())),  # "1->2", for partitions
         ("params", pa.string()),  # JSON

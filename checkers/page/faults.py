@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from checkers.page import units
 
-_STOPPING_KINDS = ("kill", "power-off")
+_STOPPING_KINDS = ("kill", "stop", "power-off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The page put together, the most important thing first."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,7 +88,7 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         ("lasted", units.duration(end_ns)),
         ("operations", f"{run.tables['ops'].num_rows:,}"),
         ("faults", f"{run.tables['faults'].num_rows:,}"),
-        ("started", info.started_utc.replace("T", " ")),
+        ("started", _started(info.started_utc)),
     ]
     if parameters:
         facts.append(("parameters", ", ".join(parameters)))
@@ -100,6 +101,14 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         tag("dl", tag("div", tag("dt", "run it again"), tag("dd", again))) if again else None,
         class_=judgement.verdict.word,
     )
+
+
+def _started(text: str) -> str:
+    """To the second; a text that is no time is shown as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text
 
 
 def _said(judgement: Judgement) -> str:
@@ -123,10 +132,15 @@ def _witness(result: CheckResult, scene: Scene) -> Markup:
     figure = tag("figure", *shown, tag("figcaption", caption))
     return _section(
         f"Witness: {result.check}",
-        tag("p", result.message),
+        *_promised_and_seen(result),
         witness_table(result, scene),
         figure if drawn else None,
     )
+
+
+def _promised_and_seen(result: CheckResult) -> list[Child]:
+    promise = tag("p", tag("strong", "Promised: "), result.promise) if result.promise else None
+    return [promise, tag("p", tag("strong", "Seen: "), result.message)]
 
 
 def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | None:
@@ -135,7 +149,8 @@ def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | N
         return None
     parts: list[Child] = []
     for result in results:
-        parts += [tag("h3", result.check), tag("p", result.message), witness_table(result, scene)]
+        parts += [tag("h3", result.check), *_promised_and_seen(result)]
+        parts.append(witness_table(result, scene))
     return _section("Other witnesses", *parts)
 
 

@@ -28,7 +28,7 @@ h2 { margin: 40px 0 10px; font-size: 19px; border-bottom: 1px solid var(--rule);
   padding-bottom: 5px; }
 h3 { margin: 22px 0 4px; font-size: 15px; }
 p { margin: 6px 0; max-width: 76em; } .soft { color: var(--soft); }
-dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr));
+dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px, 1fr));
   gap: 10px 24px; margin: 0 0 16px; }
 dl.facts div { min-width: 0; } dt { color: var(--soft); font-size: 12.5px; }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
@@ -45,6 +45,12 @@ td { vertical-align: top; overflow-wrap: anywhere; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 td.fixed { white-space: nowrap; }
 td.wide { min-width: 18em; } td.middling { min-width: 10em; }
+td.narrow { min-width: 6.5em; }
+summary { cursor: pointer; white-space: nowrap; color: var(--soft); }
+details table { width: auto; font-size: 12.5px; margin: 2px 0 4px; }
+details th { overflow-wrap: normal; }
+details th.number { white-space: normal; min-width: 5.5em; font-weight: 400; }
+details tr:last-child td { border-bottom: 0; }
 tr.bad td { background: color-mix(in srgb, var(--invalid) 8%, transparent); }
 ul { padding-left: 1.2em; margin: 6px 0; } li { margin: 3px 0; max-width: 76em; }
 figure { margin: 10px 0 0; } figure .scroll + .scroll { margin-top: 14px; }

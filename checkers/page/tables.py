@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from checkers.page import units
 from checkers.page.faults import FaultWindow
-from checkers.page.markup import Child, Markup, tag
+from checkers.page.markup import Child, Markup, joined, tag
 from checkers.verdict import CheckResult, Verdict
 
 ROWS_LIMIT = 300
@@ -34,13 +34,12 @@ def table(columns: Sequence[Column], rows: Sequence[tuple[str, Sequence[Child]]]
 _FAULT_COLUMNS = (
     ("#", "number"),
     ("fault", "fixed"),
-    ("hit", ""),
+    ("hit", "narrow"),
     ("began", "number"),
     ("healed", "number"),
     ("lasted", "number"),
     ("bit", "fixed"),
     ("evidence", "wide"),
-    ("measured", ""),
 )
 
 
@@ -60,9 +59,32 @@ def _fault_cells(fault: FaultWindow, end_ns: int) -> Sequence[Child]:
         "never" if fault.healed_ns is None else units.moment(fault.healed_ns),
         units.duration(fault.ends_ns(end_ns) - fault.start_ns),
         tag("span", bit, class_="word valid" if fault.bit else "word void"),
-        fault.evidence or "none",
-        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fault.facts.items()),
+        joined(fault.evidence or "none", _measured(fault.facts)),
     )
+
+
+def _measured(facts: Mapping[str, str]) -> Markup | None:
+    """What was measured, folded away: a row for each subject (`1->3`) that names begin with."""
+    if not facts:
+        return None
+    rows: dict[str, dict[str, str]] = {}
+    for name, value in facts.items():
+        subject, _, what = name.rpartition(" ")
+        rows.setdefault(subject, {})[what.replace("_", " ")] = _fact(value)
+    columns = list(dict.fromkeys(what for row in rows.values() for what in row))
+    lines = [
+        ("", [subject.replace("->", "→"), *(row.get(what, units.NOTHING) for what in columns)])
+        for subject, row in rows.items()
+    ]
+    shown = table([("", "fixed"), *((what, "number") for what in columns)], lines)
+    return tag("details", tag("summary", "what was measured"), shown)
+
+
+def _fact(value: str) -> str:
+    """As JSON has it, but for people."""
+    if value.isdecimal():
+        return units.quantity(int(value))
+    return {"true": "yes", "false": "no"}.get(value, value)
 
 
 _CHECK_COLUMNS = (

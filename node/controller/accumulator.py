@@ -44,8 +44,7 @@ class Accumulator:
         self.deadline_ns = NEVER_NS  # when the open batch is to be appended
 
     def add(self, records: list[MetadataRecord], write: PendingWrite | None, mono_ns: int) -> None:
-        """The first record starts the clock. With no linger the deadline is now: the shell feeds
-        all input that is ready before any time-out, so a batch still holds all of it."""
+        """The first record starts the clock."""
         if not self._open.records:
             self.deadline_ns = mono_ns + self._linger_ns
         self._open.records.extend(records)

@@ -1,6 +1,7 @@
 """The controller on top of the quorum: claims, decides, appends, replays, answers."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.config import QuorumTimeouts
@@ -29,26 +30,20 @@ from node.records.batch import split_batches
 from node.records.metadata import (
     BeginTransactionRecord,
     EndTransactionRecord,
-    FeatureLevelRecord,
     MetadataRecord,
     NoOpRecord,
     decode_metadata,
     encode_metadata,
 )
 
-METADATA_VERSION_LEVEL = 29  # 4.2-IV1
 _REPLAY_BYTES = 1024 * 1024  # of the log at most in one step
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."
 
 
-def bootstrap_records() -> list[MetadataRecord]:
-    """The first records of an empty log, in one transaction (`ActivationRecordsGenerator`)."""
-    return [
-        BeginTransactionRecord(name="Bootstrap records"),
-        FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_VERSION_LEVEL),
-        EndTransactionRecord(),
-    ]
+def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
+    """What an empty log begins with, in one transaction (`ActivationRecordsGenerator`)."""
+    return [BeginTransactionRecord(name="Bootstrap records"), *bootstrap, EndTransactionRecord()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +67,21 @@ class Claim:
 class Controller:
     """One method a request; each answers by its return value, or later through the outbox."""
 
-    def __init__(self, raft: Raft, timeouts: QuorumTimeouts, outbox: Outbox) -> None:
+    def __init__(
+        self,
+        raft: Raft,
+        timeouts: QuorumTimeouts,
+        outbox: Outbox,
+        bootstrap: Sequence[MetadataRecord],
+    ) -> None:
         self._raft = raft
         self._outbox = outbox
+        self._bootstrap = bootstrap
         self._idle_interval_ns = timeouts.idle_interval_ms * MS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self.image = Image()  # all that is committed and below `_applied`
         self._applied = raft.log.view.start()
+        self._is_replaying = False  # more is committed than one step could replay
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._reads: deque[PendingRead] = deque()
@@ -152,14 +155,18 @@ class Controller:
     # --- what is due ---
 
     def poll(self, now: Now) -> None:
-        """Bring everything up to what the quorum has reached. Called after `Raft.poll`, and may
-        append: then it has to be called again."""
+        """Bring everything up to what the quorum has reached. Called after `Raft.poll`."""
         self._yield_if_deposed()
         self._replay_committed()
         self._claim_if_due(now)
+        if self._claim is not None:
+            self._answer_confirmed_reads()
+
+    def on_timeout(self, now: Now) -> None:
+        """Append what has gathered. Only here: the shell feeds time-outs when no input is left, so
+        even without linger one batch holds all that was ready."""
         if self._claim is None:
             return
-        self._answer_confirmed_reads()
         if now.mono_ns >= self._idle_deadline_ns:
             self._write([NoOpRecord()], None, self._claim, now.mono_ns)
             self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
@@ -167,8 +174,8 @@ class Controller:
             self._append(now)
 
     def deadline_ns(self) -> int:
-        if self._applied < self._committed():
-            return 0  # more to replay, as soon as the input that is ready was served
+        if self._is_replaying:
+            return 0  # go on as soon as the input that is ready was served
         return min(self._accumulator.deadline_ns, self._idle_deadline_ns)
 
     def _committed(self) -> Offset:
@@ -187,7 +194,7 @@ class Controller:
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=role.epoch, offset=self._applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
-            self._write(bootstrap_records(), None, self._claim, now.mono_ns)
+            self._write(first_records(self._bootstrap), None, self._claim, now.mono_ns)
 
     def may_claim(self, role: Leader) -> bool:
         return role.high_watermark is not None and self._applied >= role.high_watermark
@@ -199,10 +206,14 @@ class Controller:
         if isinstance(quorum.role, Leader) and quorum.epoch == claim.epoch:
             return
         self._outbox.trace("c.resign", epoch=claim.epoch)
+        self.image = self.reverted(claim)
         self._give_up()
 
+    def reverted(self, _claim: Claim) -> Image:
+        """What to go on from when a claim ends: nothing uncommitted outlives it."""
+        return self.image
+
     def _give_up(self) -> None:
-        """Nothing uncommitted outlives the claim."""
         self._claim = None
         self._idle_deadline_ns = NEVER_NS
         writes = [write for batch in self._appended for write in batch.writes]
@@ -242,10 +253,17 @@ class Controller:
         """Replay what lies below the high watermark: our own batches from memory, others from the
         log, a bounded piece a step."""
         committed = self._committed()
+        self._is_replaying = False
         while self._applied < committed:
             if self._appended and self._appended[0].base == self._applied:
                 self._replay_own(self._appended.popleft())
-            elif not self._replay_from_log(committed):
+                continue
+            before = self._applied
+            size = self._replay_from_log(committed)
+            if self._applied == before:
+                return  # the high watermark lies within a batch: no honest fetch says so
+            if size > _REPLAY_BYTES // 2:
+                self._is_replaying = True
                 return
 
     def _replay_own(self, batch: AppendedBatch) -> None:
@@ -255,8 +273,8 @@ class Controller:
         for write in batch.writes:
             self._answer(write.connection, write.response)
 
-    def _replay_from_log(self, committed: Offset) -> bool:
-        """True if the piece was a small one, so that another may follow in this step."""
+    def _replay_from_log(self, committed: Offset) -> int:
+        """Replay one piece; returns how many bytes were read."""
         data = self._raft.log.view.read(self._applied, _REPLAY_BYTES)
         for batch in split_batches(data):
             own_follows = self._appended and self._appended[0].base == batch.header.base_offset
@@ -266,7 +284,7 @@ class Controller:
                 for record in batch.records():
                     self.image.replay(decode_metadata(record.value))
             self._applied = batch.header.next_offset
-        return len(data) < _REPLAY_BYTES // 2
+        return len(data)
 
     # --- reads ---
 

@@ -69,11 +69,11 @@ class FollowerFetch:
 
     # --- sending ---
 
-    def move(self, mono_ns: int) -> bool:
+    def move(self, mono_ns: int, elapsed_ns: int) -> bool:
         """A follower whose leader is silent for too long stands for election; an observer looks
         for another leader."""
         role = self._quorum.role
-        if not isinstance(role, Follower) or mono_ns < role.fetch_deadline_ns:
+        if not isinstance(role, Follower) or elapsed_ns < role.fetch_deadline_ns:
             return False
         if self._quorum.is_voter:
             self._quorum.to_prospective(mono_ns)

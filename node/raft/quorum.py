@@ -120,10 +120,10 @@ class Quorum:
         """Take the role that quorum-state and the log allow (`QuorumState.initialize`)."""
         stored, end = self._stored, self._log.end
         if end.epoch > stored.epoch:
-            self.role = replace_epoch(end.epoch)
+            self.role = _before_start(end.epoch)
             self._become(self._fresh_unattached(end.epoch, mono_ns))
             return
-        self.role = replace_epoch(stored.epoch)
+        self.role = _before_start(stored.epoch)
         self._become(self.initial_role(stored, mono_ns))
 
     def initial_role(self, stored: ElectionState, mono_ns: int) -> Role:
@@ -362,6 +362,6 @@ class Quorum:
         return mono_ns + self.timeouts.fetch_ms * timers.MS
 
 
-def replace_epoch(epoch: Epoch) -> Unattached:
-    """The nothing before the first role: `start` leaves it at once."""
+def _before_start(epoch: Epoch) -> Unattached:
+    """No role yet: what `start` leaves at once."""
     return Unattached(epoch=epoch, election_deadline_ns=timers.NEVER_NS)

@@ -73,6 +73,7 @@ class Raft:
         self._advertised = advertised
         self._outbox = outbox
         self._polled_ns = 0
+        self._elapsed_ns = 0
         others = [other.id for other in voters.others(key)]
         self._peers = Peers(others, timeouts, outbox)
         self._votes = Votes(
@@ -167,10 +168,18 @@ class Raft:
 
     # --- what is due ---
 
+    def elapse(self, mono_ns: int) -> None:
+        """All input from before `mono_ns` was heard, so what is due by then is due.
+
+        Other steps may be late: after a slow fsync the message that calms a timer may still wait
+        behind the one that is handled, and must not find an election begun.
+        """
+        self._elapsed_ns = mono_ns
+
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
-        self._peers.poll(mono_ns, lambda node: self._epochs.on_lost(node, mono_ns))
+        self._peers.poll(self._elapsed_ns, lambda node: self._epochs.on_lost(node, mono_ns))
         while self._move(now):
             pass
         self._serving.poll(mono_ns)
@@ -190,9 +199,9 @@ class Raft:
             case Follower() as role:
                 return role.fetch_deadline_ns
             case Leader() as role:
+                check = role.check_quorum_deadline_ns
                 begin = [due for due in role.begin_due_ns.values() if due > self._polled_ns]
-                check = NEVER_NS if len(self.quorum.voters) == 1 else role.check_quorum_deadline_ns
-                return min([check, *begin])
+                return min([check if check > self._elapsed_ns else NEVER_NS, *begin])
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any."""
@@ -200,15 +209,16 @@ class Raft:
         if isinstance(role, Leader):
             return self._check_quorum(role, now)
         if isinstance(role, Resigned):
-            if now.mono_ns < role.election_deadline_ns:
+            if self._elapsed_ns < role.election_deadline_ns:
                 return False
             # It cannot become a follower of itself, so it goes on in the next epoch.
             self.quorum.to_unattached(Epoch(role.epoch + 1), now.mono_ns)
             return True
-        return self._votes.move(now) or self._fetching.move(now.mono_ns)
+        elapsed_ns = self._elapsed_ns
+        return self._votes.move(now, elapsed_ns) or self._fetching.move(now.mono_ns, elapsed_ns)
 
     def _check_quorum(self, role: Leader, now: Now) -> bool:
-        if not self.has_lost_quorum(role, now.mono_ns):
+        if not self.has_lost_quorum(role, self._elapsed_ns):
             return False
         self._resign(role, now)
         return True

@@ -158,31 +158,36 @@ class Votes:
             case _:
                 pass  # the answer to a question of an earlier role
 
-    def move(self, now: Now) -> bool:
-        """Take the transition that is due in an election, if any."""
+    def move(self, now: Now, elapsed_ns: int) -> bool:
+        """Take the transition that is due in an election, if any; time-outs by `elapsed_ns`."""
         quorum, mono_ns = self._quorum, now.mono_ns
         match quorum.role:
             case Unattached() as role:
-                if mono_ns < role.election_deadline_ns:
+                if elapsed_ns < role.election_deadline_ns:
                     return False
                 quorum.to_prospective(mono_ns)
             case Prospective() as role:
-                if is_won(role.ballot, quorum.voters):
+                if self.may_stand(role):
                     quorum.to_candidate(mono_ns)
-                elif is_lost(role.ballot, quorum.voters) or mono_ns >= role.election_deadline_ns:
+                elif is_lost(role.ballot, quorum.voters) or elapsed_ns >= role.election_deadline_ns:
                     quorum.after_prospective(mono_ns)
                 else:
                     return False
             case Candidate() as role:
                 if is_won(role.ballot, quorum.voters):
                     self._on_elected(now)
-                elif mono_ns >= role.election_deadline_ns:
+                elif elapsed_ns >= role.election_deadline_ns:
                     quorum.to_prospective(mono_ns)
                 else:
                     return False
             case _:
                 return False
         return True
+
+    def may_stand(self, role: Prospective) -> bool:
+        """Only one whom a majority would elect raises the epoch: others would depose a leader that
+        everybody else hears (KIP-996)."""
+        return is_won(role.ballot, self._quorum.voters)
 
     def send(self, mono_ns: int) -> None:
         """Ask every voter that has not answered yet."""

@@ -41,7 +41,8 @@ class VoterSet:
         return len(self.endpoints)
 
     def others(self, me: ReplicaKey) -> list[ReplicaKey]:
-        return [key for key in self.endpoints if key != me]
+        """The voters on other nodes: what had our id on an earlier disk cannot be reached."""
+        return [key for key in self.endpoints if key.id != me.id]
 
     def endpoint(self, node: NodeId, listener: str | None = None) -> Endpoint | None:
         """Where `node` listens: by `listener` if the set knows it, else by its first one."""

@@ -64,6 +64,8 @@ def _check_arrays(kind: Any, data: bytes, position: int) -> int:
         element = _element(field)
         if element is not None:
             count, position = read_unsigned(data, position)
+            if count == 0:
+                raise ValueError(f"{field.name} is null, and may not be")
             if count - 1 > len(data) - position:
                 raise ValueError(f"{field.name} announces {count - 1} elements")
             for _ in range(count - 1):

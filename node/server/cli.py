@@ -57,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 0  # whoever read our output has seen enough
     except Refusal as refusal:
         code = _say(str(refusal), refusal.code)
     except ConfigError as error:
@@ -66,7 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except OSError as error:
         what = f"error: {error.strerror or error}\n  {error.filename or ''}\n  try: mend that"
         code = _say(what, FAILED)
-    sys.stdout.flush()
     sys.stderr.flush()
     # Threads that still resolve a name must not hold the process up.
     os._exit(code)

@@ -22,13 +22,14 @@ from node.events import ShutdownRequested
 from node.ids import NodeId, ReplicaKey
 from node.messages import Endpoint
 from node.node import Node
+from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal, die
 from node.server.peers import Peers
 from node.server.real_disk import RealDisk
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
-from node.storage.bootstrap import VoterSet, read_voters
+from node.storage.bootstrap import VoterSet, read_bootstrap, read_voters
 from node.storage.election_store import ElectionStore
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
@@ -50,6 +51,7 @@ class Recovered:
     voters: VoterSet
     election: ElectionState
     elections: ElectionStore
+    bootstrap: tuple[MetadataRecord, ...]
     log: Log
 
     @property
@@ -105,6 +107,7 @@ def recover(config: NodeConfig, directory: Path) -> Recovered:
         voters=read_voters(disk),
         election=elections.load(),
         elections=elections,
+        bootstrap=read_bootstrap(disk),
         log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
     )
 
@@ -150,6 +153,7 @@ def _node(config: NodeConfig, found: Recovered) -> Node:
         election=found.election,
         log=found.log,
         rng=random.Random(),
+        bootstrap=found.bootstrap,
     )
 
 

@@ -84,7 +84,7 @@ class Shell:
         self._stop = stop
         self._ready: list[Event] = []
         self._outgoing: list[Outgoing] = []
-        self._scheduled = False
+        self._scheduled = True  # `start` takes what sockets bring before it
         self._flush_wanted = False
         self._stopped = False
         self._timer: asyncio.TimerHandle | None = None
@@ -99,7 +99,7 @@ class Shell:
         self._process()
 
     def feed(self, event: Event) -> None:
-        """Handled in this turn of the loop, with all else that is ready."""
+        """Handled in this turn of the loop, with all else that is ready; not before `start`."""
         self._ready.append(event)
         if not self._scheduled:
             self._scheduled = True
@@ -129,9 +129,9 @@ class Shell:
                     return
                 self._step(event)
 
-    def _step(self, event: Event) -> None:
-        now = read_clocks()
-        self._perform(self._node.step(event, now), now)
+    def _step(self, event: Event, now: Now | None = None) -> None:
+        clocks = read_clocks()
+        self._perform(self._node.step(event, now or clocks), clocks)
 
     def _perform(self, effects: list[Effect], now: Now) -> None:
         for effect in effects:
@@ -187,12 +187,17 @@ class Shell:
         self._timer = self._loop.call_at(deadline_ns / 1e9, self._timer_fired)
 
     def _timer_fired(self) -> None:
-        # The sockets' callbacks of the next turn are queued behind this call: go behind them.
-        self._loop.call_soon(self._loop.call_soon, self._time_out)
+        """Look at the sockets once more, and come back when what they had is in `_ready`.
 
-    def _time_out(self) -> None:
+        The next turn of the loop polls them, but queues their callbacks behind this call; so it
+        takes two calls to go behind them. However long the turns take (an fsync may be in them),
+        all input from before this moment is then heard: that is the time that has elapsed.
+        """
+        self._loop.call_soon(self._loop.call_soon, self._time_out, read_clocks())
+
+    def _time_out(self, heard: Now) -> None:
         self._timer = None
         self._drain()
-        if not self._stopped and time.monotonic_ns() >= self._node.next_deadline_ns():
-            self._step(TimeoutElapsed())
+        if not self._stopped and heard.mono_ns >= self._node.next_deadline_ns():
+            self._step(TimeoutElapsed(), heard)
         self._process()

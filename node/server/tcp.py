@@ -25,6 +25,10 @@ class Connections:
         self._open: dict[ConnectionId, Connection] = {}
         self._next = 1
 
+    def __len__(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
     def accept(self, listener: str) -> "Connection":
         connection = Connection(ConnectionId(self._next), listener, self)
         self._open[connection.id] = connection

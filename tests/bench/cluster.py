@@ -63,16 +63,18 @@ async def _operations_per_s(entries: Mapping[NodeId, Address]) -> float:
     driver = TcpDriver(
         {int(node): Entry(host=at.host, port=at.port) for node, at in entries.items()}
     )
-    with tempfile.TemporaryDirectory() as directory:
-        with Recorder(Path(directory), MachineClock()) as recorder:
-            workload = RegisterWorkload(driver, recorder, seed=1, options=RegisterOptions())
-            load = asyncio.create_task(workload.run())
-            while not workload.acknowledged_writes:
-                await asyncio.sleep(0.02)
-            before, began = recorder.counts[EventType.OK], time.monotonic()
-            await asyncio.sleep(LOAD_S)
-            rate = (recorder.counts[EventType.OK] - before) / (time.monotonic() - began)
-            workload.stop()
-            await load
-            await workload.close()
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Recorder(Path(directory), MachineClock()) as recorder,
+    ):
+        workload = RegisterWorkload(driver, recorder, seed=1, options=RegisterOptions())
+        load = asyncio.create_task(workload.run())
+        while not workload.acknowledged_writes:
+            await asyncio.sleep(0.02)
+        before, began = recorder.counts[EventType.OK], time.monotonic()
+        await asyncio.sleep(LOAD_S)
+        rate = (recorder.counts[EventType.OK] - before) / (time.monotonic() - began)
+        workload.stop()
+        await load
+        await workload.close()
     return rate

@@ -67,12 +67,12 @@ def _run(out: Path, scenario: str, *flags: str) -> Told:
     began = time.monotonic()
     subprocess.run([*command, *flags, "--json"], capture_output=True, check=False)
     wall_s = time.monotonic() - began
-    (run,) = directory.glob("*/run.json")
-    verdict = json.loads((run.parent / "verdict.json").read_text())
+    run = directory / "latest"
+    verdict = json.loads((run / "verdict.json").read_text())
     return Told(
         wall_s=wall_s,
         verdict=verdict["verdict"],
-        info=json.loads(run.read_text()),
+        info=json.loads((run / "run.json").read_text()),
         statistics=verdict["statistics"],
     )
 

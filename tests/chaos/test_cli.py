@@ -1,5 +1,6 @@
 """The commands as a user meets them: output, exit codes, errors, signals."""
 
+import errno
 import json
 import os
 import signal
@@ -13,8 +14,10 @@ import pytest
 from chaos.cli import main
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CATALOGUE
+from checkers.history.run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
 
+COMMANDS = ["doctor", "setup", "list", "run", "up", "down", "inject", "heal", "check", "report"]
 FAST = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
 
 
@@ -48,6 +51,29 @@ def wait_for_events(tmp_path: Path) -> Path:
                 return path.parent
         time.sleep(0.05)
     raise AssertionError("no run began")
+
+
+def test_a_full_disk_is_said_and_nothing_stays_behind(
+    fake: FakeRuntime,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The disk fills up between the two times at which run.json is written."""
+    written: list[Path] = []
+
+    def write_until_full(directory: Path, info: RunInfo) -> None:
+        if written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(directory)
+        write_run_info(directory, info)
+
+    monkeypatch.setattr("chaos.runner.write_run_info", write_until_full)
+    assert main(["run", "baseline", *FAST, "--out", str(tmp_path)]) == 255
+    said = capsys.readouterr().err
+    assert "error: No space left on device\n" in said
+    assert "--out DIR" in said
+    assert fake.made[0].destroyed
 
 
 def test_a_run_prints_its_verdict_and_exits_with_it(
@@ -95,10 +121,10 @@ def test_check_judges_again_and_exits_with_the_worst(
 
 
 def test_check_of_no_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(tmp_path / "nowhere")]) == 255
-    error = capsys.readouterr().err
-    assert "no run.json" in error
-    assert "try: kraft-chaos run" in error
+    assert main(["check", str(tmp_path / "nowhere"), str(tmp_path)]) == 254
+    nowhere, no_run = capsys.readouterr().err.splitlines()
+    assert "nowhere: expected a run or a file, found nothing of that name" in nowhere
+    assert "expected a run (with run.json) or a file, found another directory" in no_run
 
 
 def test_a_broken_cluster_is_255(
@@ -120,7 +146,10 @@ def test_a_broken_cluster_is_255(
         ["run", "baseline", "--seed", "minus one"],
         ["run", "baseline", "--seed", "-1"],
         ["run", "baseline", "--duration", "0"],
-        ["run", "baseline", "--concurrency", "0"],
+        ["run", "baseline", "--seed", str(2**63)],
+        ["run", "baseline", "--duration", "nan"],
+        ["run", "baseline", "--concurrency", "1"],
+        ["run", "baseline", "--rate", "inf"],
         ["run", "baseline", "--runtime", "sim"],
         ["run", "baseline", "--target", "kafka"],
         ["inject", "meteor"],
@@ -134,7 +163,9 @@ def test_wrong_usage_is_254(words: list[str], capsys: pytest.CaptureFixture[str]
     except SystemExit as leaving:
         code = int(leaving.code or 0)
     assert code == 254
-    assert "try: " in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "try: " in error
+    assert "value: " not in error, "the name of a function of ours is no help"
 
 
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,9 +179,36 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_list_knows_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(CATALOGUE)
+    short = capsys.readouterr().out
+    names = [line.split()[0] for line in short.splitlines() if line and line[0] != " "]
+    assert names[: len(CATALOGUE)] == list(CATALOGUE)
+    assert "30 s by default; needs to cut links between nodes" in short
+    main(["list", "-v"])
+    assert "lose power at one moment" not in short
+    assert "canary on the disk" in " ".join(capsys.readouterr().out.split())
     main(["list", "--json"])
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_teaches_itself(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as leaving:
+        main([command, "--help"])
+    assert leaving.value.code == 0
+    out = capsys.readouterr().out
+    story, _, examples = out.partition("examples:")
+    assert f"kraft-chaos {command}" in examples
+    assert len(story.split("\n\n")[1]) > 100, "what it does, in whole sentences"
+    assert not [line for line in out.splitlines() if line.endswith("-")], "split at a hyphen"
+
+
+def test_help_of_a_run_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "power-off", "--help"])
+    assert "fsync before visible" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

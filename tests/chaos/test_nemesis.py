@@ -3,11 +3,12 @@
 import asyncio
 import json
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import Evidence, Link, NodeId, PowerCutMode
 from chaos.nemesis.evidence import of_links, of_nodes
 from chaos.nemesis.faults import (
     AllVoters,
@@ -21,6 +22,7 @@ from chaos.nemesis.faults import (
     Pause,
     PowerOff,
     RandomNode,
+    Stop,
     Target,
     Ways,
     lacking,
@@ -140,6 +142,7 @@ def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str
     [
         (Kill(target=ControllerLeader()), ["kill 1", "start 1"]),
         (Kill(target=OneNode(THREE)), ["kill 3", "start 3"]),
+        (Stop(target=ControllerLeader()), ["stop 1", "start 1"]),
         (Pause(target=ControllerLeader()), ["pause 1", "resume 1"]),
         (Partition(target=ControllerLeader(), ways=Ways.OUT), ["cut 1->2 1->3", "heal 1->2 1->3"]),
         (
@@ -207,3 +210,35 @@ def test_the_schedule_file_says_what_was_planned_and_what_was_done(tmp_path: Pat
         ("pause", True),
     ]
     assert written["done"][0]["nodes"] == [1]
+
+
+class Restless(FakeCluster):
+    """Whatever stands still or is off is up again at once, by somebody else's hand."""
+
+    async def kill(self, node: NodeId) -> Evidence:
+        evidence = await super().kill(node)
+        await self.fakes[node].start()
+        return evidence
+
+    async def pause(self, node: NodeId) -> Evidence:
+        evidence = await super().pause(node)
+        self.fakes[node].resume()
+        return evidence
+
+    async def power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    ) -> Mapping[NodeId, Evidence]:
+        evidence = await super().power_off(nodes, mode)
+        for node in nodes:
+            await self.fakes[node].start()
+        return evidence
+
+
+@pytest.mark.parametrize("fault", [Kill, Pause, PowerOff])
+def test_a_fault_that_somebody_undid_before_its_cure_did_not_bite(
+    tmp_path: Path, fault: type[Kill] | type[Pause] | type[PowerOff]
+) -> None:
+    hurt(tmp_path, Restless(), fault(target=Follower()))
+    (row,) = faults_table(lines_of(tmp_path / "events-nemesis.jsonl.zst")).to_pylist()
+    assert row["bit"] is False
+    assert "but it was running again before the cure" in row["evidence"]

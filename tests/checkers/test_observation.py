@@ -23,12 +23,51 @@ def test_final_reads_of_every_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ok", "info", "expected"), [(50, 0, VALID), (49, 0, VOID), (50, 950, VALID), (50, 951, VOID)]
+    ("ok", "info", "expected"), [(50, 0, VALID), (49, 0, VOID), (50, 450, VALID), (50, 451, VOID)]
 )
 def test_enough_operations_succeeded(ok: int, info: int, expected: Verdict) -> None:
     ops = [write(i, 2 * i, 2 * i + 1) for i in range(ok)]
     ops += [write(i, 2 * i, None) for i in range(ok, ok + info)]
     assert workload_succeeded(make_run(ops=ops)).verdict is expected
+
+
+def test_final_reads_do_not_make_up_for_a_run_without_success() -> None:
+    ops = [write(i, 2 * i, None) for i in range(50)]
+    finals = [read(None, 100 + 2 * i, 101 + 2 * i, phase="final") for i in range(500)]
+    assert workload_succeeded(make_run(ops=[*ops, *finals])).verdict is VOID
+    assert workload_succeeded(make_run()).verdict is VOID
+
+
+@pytest.mark.parametrize(("writes", "expected"), [(10, VALID), (9, VOID), (0, VOID)])
+def test_each_kind_of_operation_succeeded(writes: int, expected: Verdict) -> None:
+    ops = [read(None, 2 * i, 2 * i + 1) for i in range(100)]
+    ops += [write(i, 200 + 2 * i, 201 + 2 * i) for i in range(writes)]
+    ops += [write(90, 300, 301, outcome="fail")]
+    result = workload_succeeded(make_run(ops=ops))
+    assert result.verdict is expected
+    assert expected is VALID or f"only {writes} writes" in result.message
+
+
+@pytest.mark.parametrize(
+    ("fault_at", "expected"),
+    [((50, 60), VALID), ((198, 300), VALID), ((199, 300), VOID), ((300, 400), VOID)],
+)
+def test_something_was_tried_during_each_fault(
+    fault_at: tuple[int, int], expected: Verdict
+) -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
+    faults = [fault(0, "kill", 20, 30), fault(1, "pause", *fault_at)]
+    result = workload_succeeded(make_run(ops=ops, faults=faults))
+    assert result.verdict is expected
+    assert expected is VALID or "none was tried during fault 1, pause" in result.message
+
+
+def test_an_operation_without_an_end_is_under_way_in_every_later_fault() -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
+    late = [fault(0, "kill", 500, 600)]
+    assert workload_succeeded(make_run(ops=[*ops, write(100, 200, None)], faults=late)).verdict is (
+        VALID
+    )
 
 
 def test_faults_need_evidence() -> None:

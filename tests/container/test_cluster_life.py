@@ -12,8 +12,9 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
-from chaos.cluster.interface import Link, NodeStatus
+from chaos.cluster.interface import Cuttable, Link, NodeStatus, PowerCuttable
 from chaos.cluster.probe import answers
 from chaos.setup import docker_engine, images
 from tests.container.clusters import ONE, TWO, cluster_of_stand_ins, run, run_id
@@ -142,3 +143,21 @@ def test_an_agent_says_what_it_could_not_do() -> None:
             agent.call("shutdown", pid=1 << 22, path="/data", flag=2)
         with pytest.raises(ClusterError, match="could not no_such_thing"):
             agent.call("no_such_thing")
+
+
+def test_without_loop_disks_links_are_cut_and_power_is_not() -> None:
+    client = docker_engine.connect()
+    labels = RunLabels(run_id=run_id("plain"), owner=Owner.RUN)
+    cluster = DockerCluster(client, labels, 3, StandIn(), no_power="this test says so")
+    try:
+        run(cluster.create())
+        assert not loop_devices(label.prefix(run_id("plain")))
+        assert isinstance(cluster, Cuttable)
+        assert not isinstance(cluster, PowerCuttable)
+        run(cluster.cut([Link(ONE, TWO)]))
+        evidence = run(cluster.heal([Link(ONE, TWO)]))[Link(ONE, TWO)]
+        assert evidence.bit, evidence
+        assert run(cluster.kill(ONE)).bit
+        run(cluster.start(ONE))
+    finally:
+        run(cluster.destroy())

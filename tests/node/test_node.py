@@ -41,7 +41,7 @@ from node.messages import (
 )
 from node.node import Node
 from node.wire import decode_response, encode_request
-from tests.support.memory_log import MemoryLog
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import read_request, write_request
 
 CLIENT = ConnectionId(77)
@@ -73,6 +73,7 @@ class Trio:
                 election=ElectionState(),
                 log=self.logs[key.id],
                 rng=random.Random(key.id),
+                bootstrap=BOOTSTRAP,
             )
             for key, endpoints in voters
         }

@@ -89,23 +89,23 @@ def elections(run: Run) -> dict[int, tuple[int | None, int | None]]:
     found = {}
     for fault in run.tables["faults"].to_pylist():
         began = fault["t_start"] if fault["t_bit"] is None else fault["t_bit"]
-        earlier = [e for e in leaders if e["t"] <= began]
+        earlier = [e for e in leaders if e["t"] <= fault["t_start"]]
         if not earlier:
             continue
         ruler = max(earlier, key=lambda e: e["epoch"])
         if ruler["node"] in fault["targets"]:
             found[fault["fault_id"]] = (
-                _first(leaders, began, ruler["epoch"]),
-                _first(active, began, ruler["epoch"]),
+                _first(leaders, fault["t_start"], began, ruler["epoch"]),
+                _first(active, fault["t_start"], began, ruler["epoch"]),
             )
     return found
 
 
-def _first(claims: Iterable[Row], began: int, epoch: int) -> int | None:
+def _first(claims: Iterable[Row], injected: int, began: int, epoch: int) -> int | None:
     waits = [
-        number(claim["t"]) - began
+        max(number(claim["t"]) - began, 0)
         for claim in claims
-        if number(claim["t"]) > began and number(claim["epoch"]) > epoch
+        if number(claim["t"]) > injected and number(claim["epoch"]) > epoch
     ]
     return min(waits, default=None)
 

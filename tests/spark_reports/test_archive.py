@@ -72,6 +72,23 @@ def test_another_schema_is_named(sealed: Path) -> None:
     assert "not sealed by this version" in reason_for(sealed)
 
 
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [({}, "knows no table ops"), (None, "knows no table ops"), ([], "knows no table ops")],
+)
+def test_a_manifest_without_tables_is_named(sealed: Path, files: object, reason: str) -> None:
+    manifest = json.loads((sealed / MANIFEST).read_text())
+    (sealed / MANIFEST).write_text(json.dumps({**manifest, "files": files}))
+    assert reason in reason_for(sealed)
+
+
+def test_a_manifest_without_a_count_is_named(sealed: Path) -> None:
+    manifest = json.loads((sealed / MANIFEST).read_text())
+    del manifest["files"]["ops"]["rows"]
+    (sealed / MANIFEST).write_text(json.dumps(manifest))
+    assert "how many operations" in reason_for(sealed)
+
+
 def test_a_file_that_was_cut_is_named(sealed: Path) -> None:
     data = (sealed / "ops.parquet").read_bytes()
     (sealed / "ops.parquet").write_bytes(data[:-7])

@@ -26,7 +26,16 @@ from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
-from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import (
+    Address,
+    DiskTrouble,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+    Reaped,
+)
 
 
 class Misbehaviour(Enum):
@@ -241,6 +250,8 @@ class FakeCluster:
         self.calls: list[str] = []
         self.cut_links: set[Link] = set()
         self.destroyed = False
+        self.reaped: Sequence[Reaped] = ()
+        self.no_power = ""
         self._election_s = election_s
         self._elections: set[asyncio.Task[None]] = set()
 
@@ -268,14 +279,18 @@ class FakeCluster:
 
     async def stop(self, node: NodeId) -> None:
         self._called(f"stop {node}")
-        await self.fakes[node].stop()
-        self._lead_anew(node)
+        if self.bites:
+            await self.fakes[node].stop()
+            self._lead_anew(node)
 
     async def collect(self, into: Path) -> None:
         self._called("collect")
         (into / "logs").mkdir(exist_ok=True)
         for node in self.nodes:
             (into / "logs" / f"node-{node}.log").write_text("a fake has nothing to say\n")
+
+    def let_go(self) -> None:
+        """It holds nothing."""
 
     async def destroy(self) -> None:
         self.destroyed = True
@@ -328,6 +343,16 @@ class FakeCluster:
         for node in nodes if self.bites else ():
             self._lead_anew(node)
         return {node: Evidence(bit=False, what="not on again yet") for node in nodes}
+
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")
+
+    async def slow_links(self, latency_ms: int) -> None:
+        self._called(f"slow_links {latency_ms}")
+
+    async def quicken_links(self) -> Evidence:
+        self._called("quicken_links")
+        return Evidence(bit=self.bites, what="an answer took its time")
 
     async def power_evidence(self, node: NodeId) -> Evidence:
         self._called(f"power_evidence {node}")

@@ -21,18 +21,23 @@ class FakeRuntime:
     break_at: str = ""
     made: list[FakeCluster] = field(default_factory=list)
 
-    def new(self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path) -> Cluster:
-        del target, keep, directory
+    def new(
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+        mutation: str = "",
+    ) -> Cluster:
+        del target, keep, directory, mutation
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster
 
     def attach(self, run_id: str) -> Cluster:
         return next(cluster for cluster in self.made if cluster.run_id == run_id)
-
-    def why_lacking(self, cluster: Cluster) -> str:
-        del cluster
-        return "it is a fake"
 
 
 if __name__ == "__main__":

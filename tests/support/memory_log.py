@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from node.ids import Epoch, LogPosition, Offset
 from node.records.batch import Batch, split_batches
+from node.records.metadata import FeatureLevelRecord
+
+BOOTSTRAP = (FeatureLevelRecord(name="metadata.version", feature_level=30),)
 
 
 @dataclass

@@ -32,7 +32,7 @@ from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import Endpoint, Request, Response
 from node.raft.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
-from tests.support.memory_log import MemoryLog
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -222,6 +222,7 @@ class Quorum:
             election=member.election,
             log=member.log,
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
+            bootstrap=BOOTSTRAP,
             apis=(),
         )
         self._perform(member, member.core.start(self._now()))

@@ -133,8 +133,12 @@ class NodeProcess:
         assert self.process.poll() is None, self.errors
         try:
             client = Client("127.0.0.1", self.outer)
+        except OSError:
+            return None
+        try:
             client.ask(ApiVersionsRequest())
         except OSError:
+            client.close()
             return None
         return client
 

@@ -57,9 +57,12 @@ class Registers:
     """`processes` clients, each with one operation at a time, at nodes chosen at random or, mostly,
     at whoever answered last."""
 
-    def __init__(self, quorum: Quorum, *, processes: int, keys: int, seed: int) -> None:
+    def __init__(
+        self, quorum: Quorum, *, processes: int, keys: int, seed: int, pause_ms: int
+    ) -> None:
         self.operations: list[Operation] = []
         self._quorum = quorum
+        self._pause_ms = pause_ms
         self._rng = random.Random(f"{seed}:registers")
         self._keys = [f"r{i}" for i in range(keys)]
         self._values = itertools.count(1000)
@@ -90,7 +93,7 @@ class Registers:
     def again(self, node: NodeId, *, satisfied: bool) -> None:
         if not satisfied or self._rng.random() < 0.05:
             node = self._rng.choice(self._nodes)
-        pause = self._rng.randrange(MS, 60 * MS)
+        pause = self._rng.randrange(MS, self._pause_ms * MS)
         self._quorum.at(self._quorum.now_ns + pause, lambda: self._next(node))
 
 

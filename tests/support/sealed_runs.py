@@ -209,6 +209,8 @@ def _cluster(model: _Model) -> tuple[list[NodeTrace], dict[str, list[Row]]]:
         if key is None:
             _elect(leader, followers, epoch, offset, at * MS)
         _replicate(leader, followers, epoch, offset, at * MS)
+        if key is None:
+            leader.emit("c.active", epoch=epoch, offset=offset + 1)
         for node in NODES:
             rows["batches"].append(batch(node, offset, offset, epoch))
             if key is None:
@@ -229,7 +231,6 @@ def _elect(leader: NodeTrace, followers: list[NodeTrace], epoch: int, end: int, 
         follower.state("unattached", epoch, at=at, voted=voted, **log)
         follower.vote(leader.node, epoch)
     leader.state("leader", epoch, leader=leader.node, **log)
-    leader.emit("c.active", epoch=epoch, offset=end)
     for follower in followers:
         follower.state("follower", epoch, leader=leader.node, voted=voted, **log)
 

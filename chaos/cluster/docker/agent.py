@@ -16,7 +16,7 @@ from chaos.cluster.docker.labels import Role, RunLabels
 
 CAPABILITIES = ["SYS_ADMIN", "SYS_PTRACE", "MKNOD", "NET_ADMIN"]
 DEVICES = ["b 7:* rwm", "c 10:237 rwm"]  # loop devices and /dev/loop-control
-PROGRAM = ["python3", "-u", "/agent_program.py"]
+PROGRAM = ["python3", "-u", "-m", "chaos.cluster.docker.agent_program"]
 ANSWER_WITHIN_S = 30.0
 FRAME = struct.Struct(">BxxxL")  # the engine's header before each piece of output
 

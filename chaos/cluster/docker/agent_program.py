@@ -1,8 +1,9 @@
 """The disk agent: what needs privilege on the engine's machine, done from one container.
 
-Copied alone into its image, so it imports the standard library only. It reads one JSON request a
-line from stdin and answers one JSON line each on stdout: `{"id", "op", ...}` gives
-`{"id", "result"}` or `{"id", "error"}`. Recipes and traps: `fault-injection` 1, 2 and 8.
+Its modules (`agent_*.py` without `agent.py`) are all of the harness in its image, so they import
+each other and the standard library only. It reads one JSON request a line from stdin and answers
+one JSON line each on stdout: `{"id", "op", ...}` gives `{"id", "result"}` or `{"id", "error"}`.
+Recipes and traps: `fault-injection` 1, 2 and 8.
 
 It reaches a node's file system through /proc/PID/root, so it holds no mount of its own: a second
 live mount of the same device would hand a restarted node the dead super block.
@@ -15,17 +16,25 @@ import json
 import os
 import random
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
+
+from chaos.cluster.docker.agent_processes import RefusedError, quiesce, resume, states, until
+from chaos.cluster.docker.agent_tracers import (
+    TRACERS,
+    end_trouble,
+    hold_trouble,
+    trouble,
+    troubled,
+)
 
 DISKS = Path("/disks")
 CANARY = ".kraft-chaos-canary"
@@ -38,15 +47,10 @@ RTF_UP, RTF_HOST, RTF_REJECT = 0x1, 0x4, 0x200
 SYNC_FILE_RANGE_ALL = 7  # wait before, write, wait after
 TORN_SHARE = 0.7  # of the pages, which survive
 TORN_TAIL = 1 << 20  # bytes at the end of a file that a torn cut looks at
-QUIET_WITHIN_S = 5.0
 GONE_WITHIN_S = 10.0
 
 T = TypeVar("T")
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-class RefusedError(Exception):
-    """An operation that did not do what it is for; its text goes to the harness."""
 
 
 def command(*argv: str) -> str:
@@ -113,76 +117,6 @@ def wait_gone(device: str) -> None:
     until(lambda: not Path(f"/sys/fs/ext4/{name}").exists(), GONE_WITHIN_S, f"{name} is in use")
 
 
-# Processes
-
-
-def quiesce(pids: Sequence[int]) -> int:
-    """Stop every process of these containers; returns how many threads now stand still.
-
-    An fsync in flight during the shutdown may return 0 although nothing reached the disk, so no
-    thread may be able to acknowledge it: none is left running (R) or sleeping (S). One in D stops
-    before it can.
-    """
-    spaces = {_pid_space(pid) for pid in pids}
-    deadline = time.monotonic() + QUIET_WITHIN_S
-    while True:
-        members = _members(spaces)
-        for pid in members:
-            _signal(pid, signal.SIGSTOP)
-        states = [state for pid in members for state in _thread_states(pid)]
-        if states and not any(state in "RS" for state in states):
-            if _members(spaces) == members:
-                return len(states)
-        elif time.monotonic() > deadline:
-            raise RefusedError(f"processes do not stop: thread states {''.join(states)}")
-        time.sleep(0.0005)  # between two looks at /proc
-
-
-def resume(pid: int) -> None:
-    for member in _members({_pid_space(pid)}):
-        _signal(member, signal.SIGCONT)
-
-
-def states(pid: int) -> str:
-    """The state letters of all threads of a container; empty when it is gone."""
-    try:
-        space = _pid_space(pid)
-    except FileNotFoundError:
-        return ""
-    return "".join(state for member in _members({space}) for state in _thread_states(member))
-
-
-def _pid_space(pid: int) -> str:
-    return str(Path(f"/proc/{pid}/ns/pid").readlink())
-
-
-def _members(spaces: set[str]) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if _pid_space(int(entry.name)) in spaces:
-                    found.append(int(entry.name))
-            except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue  # gone meanwhile, or a kernel thread
-    return sorted(found)
-
-
-def _thread_states(pid: int) -> Iterator[str]:
-    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
-        try:
-            state = stat.read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state not in "ZX":
-            yield state
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
-        os.kill(pid, number)
-
-
 # Power
 
 
@@ -195,10 +129,13 @@ def canary_overwrite(pid: int, path: str, token: str) -> bool:
 
 
 def canary_read(pid: int, path: str) -> str:
-    """What the block holds: "old", the token of an overwriting, or "other"."""
-    content = _canary(pid, path).read_bytes()
-    if content == SYNCED:
-        return "old"
+    """What the block held: "old" or the token of an overwriting. It is put back as it was."""
+    with _canary(pid, path).open("r+b", buffering=0) as file:
+        content = file.read()
+        if content == SYNCED:
+            return "old"
+        os.pwrite(file.fileno(), SYNCED, 0)
+        os.fsync(file.fileno())
     return content.rstrip(b"!").decode(errors="replace")[:80]
 
 
@@ -218,12 +155,9 @@ def shutdown(pid: int, path: str, flag: int) -> None:
 def tear(pid: int, path: str, seed: str) -> int:
     """Write random pages of the files' tails to the disk, ahead of a cut with flag 1."""
     rng = random.Random(seed)
-    written = 0
-    root = Path(f"/proc/{pid}/root{path}")
-    for file in sorted(root.rglob("*")):
-        if file.is_file() and not file.is_symlink() and file.name != CANARY:
-            written += _write_pages(file, rng)
-    return written
+    found = sorted(Path(f"/proc/{pid}/root{path}").rglob("*"))
+    files = [file for file in found if file.is_file() and not file.is_symlink()]
+    return sum(_write_pages(file, rng) for file in files if file.name != CANARY)
 
 
 def _write_pages(file: Path, rng: random.Random) -> int:
@@ -279,24 +213,31 @@ def _reject_route(address: str) -> bytes:
 
     flags = RTF_UP | RTF_HOST | RTF_REJECT
     places = (inet(address), inet("0.0.0.0"), inet("255.255.255.255"))
-    return struct.pack("@L16s16s16sHhLPhPLLH", 0, *places, flags, 0, 0, 0, 0, 0, 0, 0, 0)
+    return struct.pack("@L16s16s16sHhLPhPLLH0L", 0, *places, flags, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
-    """Send marked bytes from inside a namespace; returns how many bytes came back, -1: refused."""
+    """Send marked bytes from inside a namespace; returns how many came back, -1: it was closed."""
 
     def talk() -> int:
         try:
             with socket.create_connection((host, port), timeout=wait_s) as connection:
                 connection.sendall(bytes.fromhex(data))
                 connection.settimeout(wait_s)
-                return len(connection.recv(4096))
+                return len(connection.recv(4096)) or -1
         except TimeoutError:
             return 0
         except OSError:
             return -1
 
     return in_network_of(pid, talk)
+
+
+def knock_ms(pid: int, host: str, port: int, data: str, wait_s: float) -> float:
+    """How long an answer to marked bytes takes, in milliseconds; `wait_s` where none comes."""
+    began = time.monotonic()
+    answered = knock(pid, host, port, data, wait_s)
+    return (time.monotonic() - began) * 1000 if answered > 0 else wait_s * 1000
 
 
 # What a cluster must know of itself when another process attaches to it
@@ -366,18 +307,10 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
-        canary_read, shutdown, tear, unreachable, knock, remember, recall,
-        self_test,
+        canary_read, shutdown, tear, unreachable, knock, knock_ms, remember, recall,
+        self_test, trouble, troubled, hold_trouble, end_trouble,
     )
 }  # fmt: skip
-
-
-def until(done: Callable[[], bool], within_s: float, otherwise: str) -> None:
-    deadline = time.monotonic() + within_s
-    while not done():
-        if time.monotonic() > deadline:
-            raise RefusedError(otherwise)
-        time.sleep(0.001)
 
 
 def answer(line: str) -> dict[str, object]:
@@ -390,10 +323,13 @@ def answer(line: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Serve until stdin ends."""
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(line)) + "\n")
-        sys.stdout.flush()
+    """Serve until stdin ends. A tracer that outlived us, stopped, would keep its node alive."""
+    try:
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(answer(line)) + "\n")
+            sys.stdout.flush()
+    finally:
+        end_trouble(list(TRACERS))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """How a cluster comes into being, or is found again: everything that can go side by side does."""
 
 import base64
-import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import docker
+from docker.errors import APIError
 from docker.models.containers import Container
+from tenacity import RetryError, Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
@@ -37,8 +38,10 @@ from chaos.cluster.topology import (
     host_name,
     inner_port,
 )
+from chaos.setup import images, node_image
+from chaos.setup.needs import SetupError
 
-PROXY_ANSWERS_TRIES = 500
+PROXY_ANSWERS_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,20 @@ class Images:
     node: str
     agent: str
     proxy: str
+
+
+def images_of(client: docker.DockerClient) -> Images:
+    """The images that a cluster is made of now; SetupError where one was never made."""
+    found = Images(
+        node=node_image.recipe(client).name,
+        agent=images.agent_recipe(images.base_id(client)).name,
+        proxy=images.TOXIPROXY,
+    )
+    for name in (found.node, found.agent, found.proxy):
+        if images.image_id(client, name) is None:
+            why = "it was never built, or its sources have changed"
+            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +87,12 @@ class Assembly:
         self._images = images
         self._labels = labels
         self._target = target
+        self._started_agent: Agent | None = None
+
+    def close(self) -> None:
+        """End the conversation with the agent, also when the making was broken off. Idempotent."""
+        if self._started_agent is not None:
+            self._started_agent.close()
 
     def create(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
         """Networks and proxy on one side, disks and their formatting on the other; then nodes."""
@@ -112,12 +135,6 @@ class Assembly:
             containers=containers,
         )
 
-    def reformat(self, node: NodeId, seats: tuple[Seat, ...]) -> None:
-        """Format one disk anew, for the voters who sit at `seats`."""
-        format_disks(
-            self._client, self._images.node, self._labels, [self._job(_uuid(), seats, node)]
-        )
-
     def _wire(self, nodes: tuple[NodeId, ...]) -> tuple[Topology, Container, ToxiproxyApi]:
         networks = create_networks(self._client, self._labels, nodes)
         proxy, ports = start_proxy_on_free_ports(
@@ -134,9 +151,8 @@ class Assembly:
     def _make_disks(
         self, nodes: tuple[NodeId, ...], loop_disks: bool
     ) -> tuple[Agent | None, Mapping[NodeId, str]]:
-        agent, devices = None, {}
-        if loop_disks:
-            agent = Agent.start(self._client, self._images.agent, self._labels)
+        agent, devices = self._agent(loop_disks), {}
+        if agent is not None and loop_disks:
             devices = create_loop_disks(self._client, agent, self._labels, nodes)
         else:
             create_plain_volumes(self._client, self._labels, nodes)
@@ -145,6 +161,15 @@ class Assembly:
         jobs = [self._job(cluster_id, seats, node) for node in nodes]
         format_disks(self._client, self._images.node, self._labels, jobs)
         return agent, devices
+
+    def _agent(self, loop_disks: bool) -> Agent | None:
+        """Without loop disks it still probes links and pauses nodes, where it can be had."""
+        try:
+            self._started_agent = Agent.start(self._client, self._images.agent, self._labels)
+        except (APIError, ClusterError):
+            if loop_disks:
+                raise
+        return self._started_agent
 
     def _job(self, cluster_id: str, seats: tuple[Seat, ...], node: NodeId) -> Formatting:
         seat = next(seat for seat in seats if seat.node == node)
@@ -197,8 +222,12 @@ def _uuid() -> str:
 
 
 def _until_it_answers(api: ToxiproxyApi) -> None:
-    for _ in range(PROXY_ANSWERS_TRIES):
-        if api.answers():
-            return
-        time.sleep(0.01)  # between two questions
-    raise ClusterError("toxiproxy was started and does not answer")
+    asking = Retrying(
+        retry=retry_if_not_result(bool),
+        stop=stop_after_delay(PROXY_ANSWERS_WITHIN_S),
+        wait=wait_fixed(0.01),
+    )
+    try:
+        asking(api.answers)
+    except RetryError as error:
+        raise ClusterError("toxiproxy was started and does not answer") from error

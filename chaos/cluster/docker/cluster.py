@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import docker
@@ -11,38 +10,33 @@ from docker.models.containers import Container
 
 from chaos.cluster.docker import evidence
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.assembly import Assembly, Images, Parts
+from chaos.cluster.docker.assembly import Assembly, Parts, images_of
 from chaos.cluster.docker.disks import why_no_loop_disks
 from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
-from chaos.cluster.docker.power import Power
-from chaos.cluster.docker.registry import Reaped, RunLock, demolish, kept, left_of, reap
-from chaos.cluster.docker.salvage import save_node
-from chaos.cluster.interface import Address, Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.docker.power import Power, kill
+from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
+from chaos.cluster.docker.salvage import save_nodes
+from chaos.cluster.interface import (
+    Address,
+    DiskTrouble,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+    Reaped,
+)
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
-from chaos.setup import docker_engine, images, node_image
-from chaos.setup.needs import SetupError
+from chaos.cluster.topology import Topology
+from chaos.setup import docker_engine
 
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10
-
-
-def images_of(client: docker.DockerClient) -> Images:
-    """The images that a cluster is made of now; SetupError where one was never made."""
-    found = Images(
-        node=node_image.recipe(client).name,
-        agent=images.agent_recipe(images.base_id(client)).name,
-        proxy=images.TOXIPROXY,
-    )
-    for name in (found.node, found.agent, found.proxy):
-        if images.image_id(client, name) is None:
-            why = "it was never built, or its sources have changed"
-            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
-    return found
 
 
 class DockerCluster:
@@ -70,6 +64,7 @@ class DockerCluster:
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
+        self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
 
@@ -126,7 +121,12 @@ class DockerCluster:
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
-        return self._parts.topology.bootstrap()
+        return self.topology.bootstrap()
+
+    @property
+    def topology(self) -> Topology:
+        """Who is joined to whom, and where."""
+        return self._parts.topology
 
     @property
     def version(self) -> str:
@@ -154,10 +154,12 @@ class DockerCluster:
         await asyncio.to_thread(self._destroy)
 
     def let_go(self) -> None:
-        """Close what this process holds of a cluster that stays up."""
+        """Close what this process holds of a cluster that stays up, its lock included."""
         self._gate.close()
+        self._lock.release()
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
+        self._assembly.close()
         self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:
@@ -174,6 +176,12 @@ class DockerCluster:
 
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         return await self._gate.run(self._heal, links)
+
+    async def slow_links(self, latency_ms: int) -> None:
+        await self._gate.run(self._links.slow, latency_ms)
+
+    async def quicken_links(self) -> Evidence:
+        return await self._gate.run(self._quicken_links)
 
     @property
     def _parts(self) -> Parts:
@@ -192,6 +200,7 @@ class DockerCluster:
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
 
     def _create(self) -> Parts:
+        self._name_is_anothers = True  # until it is known to be free
         if not self._lock.acquire():
             raise ClusterError(f"the run {self._labels.run_id} is already alive")
         self.reaped = reap(self._client, self._images.agent, self._labels.run_id)
@@ -200,13 +209,14 @@ class DockerCluster:
                 f"a cluster {self._labels.run_id!r} is up already\n"
                 f"  try: kraft-chaos down {self._labels.run_id}"
             )
+        self._name_is_anothers = False
         return self._assembly.create(self._nodes, loop_disks=not self.no_power)
 
     def _destroy(self) -> None:
         self._gate.close()
-        demolish(self._client, self._labels.run_id, self._images.agent)
-        self._lock.acquire()  # that of a kept cluster is held by nobody
-        self._lock.release()
+        if not self._name_is_anothers:
+            demolish(self._client, self._labels.run_id, self._images.agent)
+            self._lock.acquire()  # that of a kept cluster is held by nobody
         self.let_go()
 
     def _container(self, node: NodeId) -> Container:
@@ -242,12 +252,12 @@ class DockerCluster:
         container = self._container(node)
         ran = bool(container.attrs["State"]["Running"])
         if ran:
-            container.kill()
-            container.wait()
+            kill(container)
         container.reload()
         state = container.attrs["State"]
-        self._reachable(node, on=False)
-        return evidence.of_kill(ran, bool(state["Running"]), int(state["ExitCode"]))
+        runs = bool(state["Running"])
+        self._reachable(node, on=runs)
+        return evidence.of_kill(ran, runs, int(state["ExitCode"]))
 
     def _pause(self, node: NodeId) -> Evidence:
         """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
@@ -280,6 +290,10 @@ class DockerCluster:
             pids[node] = int(self._container(node).attrs["State"]["Pid"]) or proxy_pid
         return self._links.heal(links, pids)
 
+    def _quicken_links(self) -> Evidence:
+        pids = {node: int(self._container(node).attrs["State"]["Pid"]) for node in self._nodes}
+        return self._links.quicken({node: pid for node, pid in pids.items() if pid})
+
     def _proxy_pid(self) -> int:
         self._parts.proxy.reload()
         return int(self._parts.proxy.attrs["State"]["Pid"])
@@ -292,18 +306,8 @@ class DockerCluster:
             self._parts.agent.call("unreachable", **where, on=not on)
 
     def _collect(self, into: Path) -> None:
-        """Running nodes stand still meanwhile, so that their files are of one moment."""
-        nodes = {node: self._container(node) for node in self._nodes}
-        agent = self._parts.agent
-        pids = [int(c.attrs["State"]["Pid"]) for c in nodes.values() if c.attrs["State"]["Running"]]
-        if agent is not None and pids:
-            agent.call("quiesce", pids=pids)
-        try:
-            with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
-                list(pool.map(lambda container: save_node(container, into), nodes.values()))
-        finally:
-            if agent is not None:
-                agent.each("resume", [{"pid": pid} for pid in pids])
+        nodes = [self._container(node) for node in self._nodes]
+        save_nodes(nodes, self._parts.agent, into)
 
     async def _until_it_answers(self, node: NodeId) -> None:
         address = self._parts.topology.bootstrap()[node]
@@ -347,6 +351,9 @@ class PoweredDockerCluster(DockerCluster):
     ) -> Mapping[NodeId, Evidence]:
         return await self._gate.run(self._power_off, nodes, mode)
 
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        await self._gate.run(self._trouble_disks, nodes, trouble)
+
     async def power_evidence(self, node: NodeId) -> Evidence:
         return await self._gate.run(self._power_evidence, node)
 
@@ -367,6 +374,9 @@ class PoweredDockerCluster(DockerCluster):
         if self._power_or_none is None:
             raise ClusterError("the cluster has not been created")
         return self._power_or_none
+
+    def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        self._power.trouble({node: self._container(node) for node in nodes}, trouble)
 
     def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
         victims = {node: self._container(node) for node in nodes}

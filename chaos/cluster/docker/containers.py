@@ -10,6 +10,7 @@ import docker
 from docker.errors import APIError
 from docker.models.containers import Container
 from docker.types import LogConfig
+from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attempt
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
@@ -25,7 +26,8 @@ from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port,
 testcontainers_config.ryuk_disabled = True
 
 PROPERTIES_FILE = "/tmp/server.properties"  # in the container, written by its entry
-PUBLISHED_PORTS = range(20000, 30000)  # below the range from which the kernel gives out ports
+# Below the range from which the kernel gives out ports, above those of the compose file.
+PUBLISHED_PORTS = range(20100, 30000)
 PORT_TRIES = 20
 FORMAT_WITHIN_S = 60
 
@@ -66,7 +68,9 @@ def start_node(
         )
         .start()
     )
-    return started.get_wrapped_container()
+    found = client.containers.get(started.get_container_id())
+    started.get_docker_client().client.close()  # it made one of its own
+    return found
 
 
 def start_proxy(
@@ -109,14 +113,25 @@ def start_proxy_on_free_ports(
 ) -> tuple[Container, dict[int, int]]:
     """Start the proxy on ports that are free; taken by trying, pinned for the cluster's life."""
     inner = [API_PORT, *(client_port(node) for node in sorted(networks))]
-    for _ in range(PORT_TRIES):
+
+    def start() -> tuple[Container, dict[int, int]]:
         ports = dict(zip(inner, free_ports(len(inner)), strict=True))
-        try:
-            return start_proxy(client, image, labels, networks, ports), ports
-        except APIError as error:
-            if "port is already allocated" not in str(error) and "in use" not in str(error):
-                raise
-    raise ClusterError(f"no free ports of 127.0.0.1 in {PUBLISHED_PORTS} after {PORT_TRIES} tries")
+        return start_proxy(client, image, labels, networks, ports), ports
+
+    trying = Retrying(retry=retry_if_exception(_is_port_taken), stop=stop_after_attempt(PORT_TRIES))
+    try:
+        return trying(start)
+    except RetryError as error:
+        raise ClusterError(
+            f"no free ports of 127.0.0.1 in {PUBLISHED_PORTS} after {PORT_TRIES} tries"
+        ) from error
+
+
+def _is_port_taken(error: BaseException) -> bool:
+    """Somebody took it between our look and the engine's."""
+    told = str(error)
+    taken = "port is already allocated" in told or "in use" in told
+    return isinstance(error, APIError) and taken
 
 
 def free_ports(count: int) -> list[int]:

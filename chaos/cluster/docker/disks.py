@@ -14,6 +14,7 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Owner, RunLabels
+from chaos.cluster.docker.registry import RunLock, demolish
 from chaos.cluster.interface import NodeId
 from chaos.cluster.topology import host_name
 from chaos.setup.places import cache_dir
@@ -36,25 +37,28 @@ def why_no_loop_disks(client: docker.DockerClient, agent_image: str, *, again: b
     if not again and known.exists() and json.loads(known.read_text()) == here:
         return ""
     why = _try_out(client, agent_image)
-    if not why:
+    if why:
+        known.unlink(missing_ok=True)
+    else:
         known.write_text(json.dumps(here))  # success only: what is missing may be mended
     return why
 
 
 def _try_out(client: docker.DockerClient, agent_image: str) -> str:
     labels = RunLabels(run_id=f"self-test-{os.getpid()}", owner=Owner.RUN)
+    lock = RunLock(labels.run_id)
+    lock.acquire()  # else another run might reap it
     try:
         agent = Agent.start(client, agent_image, labels)
+        try:
+            return str(agent.call("self_test"))
+        finally:
+            agent.close()
     except (APIError, ClusterError) as error:
-        return f"the disk agent does not start: {error}"
-    try:
-        return str(agent.call("self_test"))
-    except ClusterError as error:
-        return str(error)
+        return f"the disk agent does not work here: {error}"
     finally:
-        agent.close()
-        agent.container.remove(force=True, v=True)
-        client.volumes.get(labels.name("disks")).remove()
+        demolish(client, labels.run_id, agent_image)
+        lock.release()
 
 
 def create_loop_disks(

@@ -1,64 +1,157 @@
 """Whether a fault bit, decided from what was measured. Pure: a fault without effect is False."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from chaos.cluster.docker.metrics import Passage
 from chaos.cluster.interface import Evidence, Link, PowerCutMode
 
+FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
 SIGKILLED = 137  # 128 + SIGKILL, as the engine reports it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutMeasured:
-    """Byte counts of one directed cut, from the cut on.
+class Probe:
+    """A marked request that was sent along a link, and what the proxy did with it.
 
-    `swallowed` is complete (read after the heal). `opposite` was read just before the heal, which
-    itself closes connections and may lose what they had in flight.
+    `passage` is what the link's proxy counted upstream while probes were sent: at least this one,
+    and whatever connections happened to close then.
+    """
+
+    size: int  # bytes; 0: the link could not be opened, nothing was sent
+    passage: Passage = field(default_factory=Passage)
+    answered: int = 0  # bytes that came back
+
+    @property
+    def swallowed(self) -> bool:
+        return self.passage.swallowed >= self.size
+
+    @property
+    def passed(self) -> bool:
+        """Sent alone says little: a connection that closes adds all that it ever passed on."""
+        return self.passage.sent >= self.size and not self.swallowed
+
+
+NO_PROBE = Probe(size=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutMeasured:
+    """What was found out about one directed cut just before it was healed; `opposite` is its way
+    back, which is `opposite_cut` or open.
+
+    `gaps` and `opposite_stops` are what the proxy itself says: where bytes of this direction were
+    not stopped, and where those of the opposite one were. `swallowed` is read after the heal.
     """
 
     link: Link
-    swallowed: int  # of source's bytes on their way to target
-    probe: Passage  # the part that was counted while marked probes were sent
-    probe_answered: int  # bytes that came back to the probe: none may
+    swallowed: int  # of source's bytes on their way to target, since the cut
+    while_probing: int  # of those: probes, answers to probes, and what else was sent meanwhile
+    gaps: tuple[str, ...]
+    probe: Probe
     opposite_cut: bool
-    opposite: Passage  # of target's bytes on their way to source, its marked probe included
+    opposite: Passage  # of target's bytes on their way to source, since the cut
+    opposite_stops: tuple[str, ...]
+    opposite_probe: Probe
 
 
 def of_cut(seen: CutMeasured) -> Evidence:
-    """A cut bit when it swallowed bytes in its own direction and in no other."""
+    """A cut bit when it was seen to stop bytes of its direction, on both paths, and no others.
+
+    Proved for the moment of the heal, by effect: a marked request was taken in and not passed on;
+    where the opposite is open, one against it arrived, and its answer was stopped. That nothing
+    undid the cut before is not proved, nor that the nodes had anything to say meanwhile. What the
+    answers' path does in a clean cut no probe can tell, since no request gets that far: there the
+    proxy's own word must do, and it is asked in every case.
+
+    What was swallowed before the probe is told and not relied on. A connection is counted when it
+    closes; toxiproxy leaves out all that it passed on if the last write failed, and all that it
+    took in if the heal closed it at a bad moment. So the sum may be too large or too small.
+    """
     facts: dict[str, int | str | bool] = {
-        "swallowed_bytes": seen.swallowed,
-        "probe_swallowed_bytes": seen.probe.swallowed,
-        "idle_but_for_the_probe": seen.swallowed <= seen.probe.swallowed,
+        "swallowed_bytes": max(seen.swallowed, seen.while_probing),
+        "probe_swallowed_bytes": seen.while_probing,
+        "idle_but_for_the_probe": seen.swallowed <= seen.while_probing,
         "opposite_cut": seen.opposite_cut,
         "opposite_passed_bytes": seen.opposite.sent,
         "opposite_swallowed_bytes": seen.opposite.swallowed,
     }
-    if seen.swallowed <= 0:
-        what = f"nothing was swallowed on {seen.link}"
-    elif seen.probe_answered > 0:
-        what = f"a marked probe along {seen.link} was answered"
-    elif not seen.opposite_cut and seen.opposite.swallowed != 0:
-        what = f"{seen.opposite.swallowed} bytes against {seen.link} were swallowed as well"
-    elif not seen.opposite_cut and seen.opposite.sent == 0:
-        what = f"nothing passed against {seen.link}: it cannot be told from a clean cut"
-    else:
-        return Evidence(
-            bit=True, what=f"{seen.swallowed} bytes swallowed on {seen.link}", facts=facts
+    lacking = _lacking(seen) or ("" if seen.opposite_cut else _not_one_way(seen))
+    if lacking:
+        return Evidence(bit=False, what=lacking, facts=facts)
+    what = f"{facts['swallowed_bytes']} bytes swallowed on {seen.link}"
+    return Evidence(bit=True, what=what, facts=facts)
+
+
+def _lacking(seen: CutMeasured) -> str:
+    """Why bytes from source to target may have arrived; "" if none could."""
+    if seen.probe.size and not seen.probe.swallowed:
+        return f"a marked probe along {seen.link} was not swallowed"
+    if seen.probe.answered > 0:
+        return f"a marked probe along {seen.link} was answered"
+    if not seen.probe.size and seen.swallowed <= 0:
+        return f"nothing was swallowed on {seen.link}"
+    if not seen.opposite_cut and seen.opposite_probe.answered > 0:
+        return f"an answer passed along {seen.link}"
+    if seen.gaps:
+        return f"the proxy did not stop {' and '.join(seen.gaps)} along {seen.link}"
+    return ""
+
+
+def _not_one_way(seen: CutMeasured) -> str:
+    """Why bytes from target to source may have been stopped; "" if they passed."""
+    if seen.opposite_probe.size and not seen.opposite_probe.passed:
+        return (
+            f"a marked probe against {seen.link} did not pass: it cannot be told from a clean cut"
         )
-    return Evidence(bit=False, what=what, facts=facts)
+    if seen.opposite_stops:
+        return f"the proxy stopped {' and '.join(seen.opposite_stops)} against {seen.link} as well"
+    if not seen.opposite_probe.size and seen.opposite.sent <= 0:
+        return f"nothing passed against {seen.link}: it cannot be told from a clean cut"
+    return ""
+
+
+def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> Evidence:
+    """Links were slow when every probe waited for its way there and its answer's way back."""
+    facts: dict[str, int | str | bool] = {
+        f"{link} answer_ms": round(answer) for link, answer in answers_ms.items()
+    }
+    if not answers_ms:
+        return Evidence(bit=False, what="no two nodes run whose link could be probed", facts=facts)
+    quickest = min(answers_ms.values())
+    return Evidence(
+        bit=0 < 2 * latency_ms <= quickest,
+        what=f"an answer between nodes took {quickest:.0f} ms at least",
+        facts=facts,
+    )
 
 
 def of_kill(running_before: bool, running_after: bool, exit_code: int) -> Evidence:
-    """A kill bit when a process that ran is gone by that signal."""
+    """A kill bit when a process that ran is gone by that signal.
+
+    A node that was dead already, or ended by itself, was not killed. Not proved: that the signal
+    was ours (the kernel, out of memory, sends the same), or that the node was busy.
+    """
     bit = running_before and not running_after and exit_code == SIGKILLED
-    what = "the process is gone by SIGKILL" if bit else "no running process was killed"
+    if bit:
+        what = "the process is gone by SIGKILL"
+    elif not running_before:
+        what = "no process ran that could be killed"
+    elif running_after:
+        what = "the process runs on"
+    else:
+        what = f"the process ended by itself, with exit code {exit_code}"
     facts = {"ran": running_before, "runs": running_after, "exit_code": exit_code}
     return Evidence(bit=bit, what=what, facts=facts)
 
 
 def of_pause(states: str) -> Evidence:
-    """A pause bit when the node has threads and every one of them stands still."""
+    """A pause bit when the node has threads and every one of them stands still.
+
+    A thread in uninterruptible sleep (D) counts: it stops before it returns from the kernel, so it
+    can do nothing that others see. True of the moment of looking; the nemesis looks again, through
+    the node's status, before it resumes.
+    """
     moving = sum(state in "RS" for state in states)
     bit = bool(states) and moving == 0
     what = f"{len(states)} threads stopped" if bit else f"{moving} of {len(states)} threads go on"
@@ -71,29 +164,48 @@ class PowerCutMeasured:
 
     mode: PowerCutMode
     threads_stopped: int
+    threads_moving: int  # may acknowledge an fsync that the cut undoes: an unsound cut
     overwritten: bool  # the new bytes of the canary could be read before the cut
     exit_code: int
     canary: str = ""
+    trouble: str = ""  # what syncs were made to be before the cut
+    troubled: int = 0  # how many were
 
 
 def of_power_cut(seen: PowerCutMeasured) -> Evidence:
-    """A power cut bit when an unsynced overwriting was visible before it, and is forgotten."""
+    """A power cut bit when an unsynced overwriting was visible before it, and is forgotten.
+
+    Proves that what this file system had not written at the cut is gone, and that no process could
+    acknowledge anything during it. Neither an fsync nor a journal commit of other files saves the
+    canary: it is overwritten in place, in blocks that data=ordered does not wait for. A `sync` of
+    the whole machine between the overwriting and the cut does, and the run is void: its disk had
+    nothing to forget. Not proved: that the node had written anything unsynced.
+    """
     facts: dict[str, int | str | bool] = {
         "mode": str(seen.mode),
         "threads_stopped": seen.threads_stopped,
+        "threads_moving": seen.threads_moving,
         "canary_overwritten": seen.overwritten,
         "canary": seen.canary or "not looked at yet",
         "exit_code": seen.exit_code,
     }
+    if seen.trouble:
+        facts[f"{seen.trouble}_syncs"] = seen.troubled
     if not seen.canary:
         what = "the canary has not been looked at: start the node first"
+    elif seen.threads_moving or not seen.threads_stopped:
+        what = f"{seen.threads_moving} threads ran on during the cut"
     elif not seen.overwritten:
         what = "the canary was not overwritten before the cut"
-    elif seen.canary != "old":
+    elif seen.canary != FORGOTTEN:
         what = "the unsynced overwriting of the canary survived: the disk forgot nothing"
     elif seen.exit_code != SIGKILLED:
         what = f"the process ended with exit code {seen.exit_code}, not by the cut"
+    elif seen.trouble and not seen.troubled:
+        what = f"no sync was {seen.trouble} before the cut"
     else:
         what = "the disk forgot an unsynced overwriting of the canary"
+        if seen.trouble:
+            what += f", after {seen.troubled} {seen.trouble} syncs"
         return Evidence(bit=True, what=what, facts=facts)
     return Evidence(bit=False, what=what, facts=facts)

@@ -5,11 +5,11 @@ link i->j (connections that i opened), and downstream on j->i (answers to connec
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.evidence import CutMeasured, of_cut
+from chaos.cluster.docker.evidence import NO_PROBE, CutMeasured, Probe, of_cut, of_slow_links
 from chaos.cluster.docker.metrics import Counters, Passage, Stream
 from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
 from chaos.cluster.interface import Evidence, Link, NodeId
@@ -18,14 +18,27 @@ from chaos.cluster.topology import Topology, inner_port, link_name
 
 KNOCK_WAIT_S = 0.1  # a node answers ApiVersions within a few ms
 SETTLE_WITHIN_S = 1.0
+SETTLED_AFTER_S = 0.02  # without a change
+FURTHER_LOOKS = 2  # a connection that breaks beside a probe can hide what became of it
 MEMORY = "cut "
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
 
 
-@dataclass(frozen=True, slots=True)
-class _Knock:
-    link: Link
-    answered: int  # bytes that came back; -1 when the connection was refused
+Where = tuple[Link, Stream]  # a direction of the proxy of a link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What was looked at before a heal, and in what order: `bare`, probes, `probed`.
+
+    `first` is the `bare` of the first look, where more than one was needed.
+    """
+
+    first: Counters
+    bare: Counters
+    answered: Mapping[Link, int]  # bytes that came back to the probes that could be sent
+    probed: Counters
+    stopped: frozenset[tuple[str, Stream]]  # by the proxy's own word
 
 
 class Links:
@@ -36,6 +49,8 @@ class Links:
         self._topology = topology
         self._agent = agent
         self._cut = _recall(agent) if agent else {}
+        self._stopped = {where for link in self._cut for where in _paths(link)}
+        self._latency_ms = 0
 
     def cut(self, links: Sequence[Link]) -> None:
         new = [link for link in links if link not in self._cut]
@@ -53,19 +68,70 @@ class Links:
         if not cut:
             return {}
         bare = self._api.counters()
-        knocks = self._knock(cut, pids)
-        probed = self._until_counted(bare, knocks)
+        seen = self._look(cut, pids, bare)
+        for _ in range(FURTHER_LOOKS):
+            found = [of_cut(_measure(link, self._cut, seen, seen.probed)) for link in cut]
+            if all(evidence.bit for evidence in found):
+                break
+            seen = replace(self._look(cut, pids, seen.probed), first=bare)
         for link in cut:
             for proxied, stream in _paths(link):
                 self._guarded(proxied, stream, cut=False)
-        after = self._until_settled()
-        evidence = {}
-        for link in cut:
-            seen = _measure(link, (self._cut[link], bare, probed, after), knocks, self._cut)
-            evidence[link] = of_cut(seen)
+        after = self._until_settled(cut)
+        evidence = {link: of_cut(_measure(link, self._cut, seen, after)) for link in cut}
         for link in cut:
             self._remember(link, None)
         return evidence
+
+    def _look(self, cut: Sequence[Link], pids: Mapping[NodeId, int], bare: Counters) -> _Seen:
+        """Send probes while all is still cut, and see what the proxy makes of them."""
+        answered = self._knock(cut, pids)
+        self._until(lambda now: self._counted(bare, now, answered))
+        probed = self._until_settled(answered)
+        stopped = self._api.swallowed()
+        return _Seen(first=bare, bare=bare, answered=answered, probed=probed, stopped=stopped)
+
+    def slow(self, latency_ms: int) -> None:
+        """Delay every link in both directions."""
+        self._latency_ms = latency_ms
+        for link in self._all():
+            self._slow(link)
+
+    def _slow(self, link: Link) -> None:
+        for stream in Stream:
+            self._api.delay(link_name(link), stream, self._latency_ms)
+
+    def quicken(self, pids: Mapping[NodeId, int]) -> Evidence:
+        """Probe, then take the delays away. `pids`: of the nodes that run."""
+        probed = [link for link in self._all() if link.source in pids and link.target in pids]
+        wait_s = 2 * self._latency_ms / 1000 + KNOCK_WAIT_S
+        answers = (
+            self._agent.each("knock_ms", self._probes(probed, pids, wait_s)) if self._agent else []
+        )
+        for link in self._all():
+            for stream in Stream:
+                self._api.hurry(link_name(link), stream)
+        latency_ms, self._latency_ms = self._latency_ms, 0
+        return of_slow_links(latency_ms, dict(zip(probed, answers, strict=False)))
+
+    def _all(self) -> list[Link]:
+        nodes = sorted(self._topology.networks)
+        return [Link(one, other) for one in nodes for other in nodes if one != other]
+
+    def _probes(
+        self, links: Sequence[Link], pids: Mapping[NodeId, int], wait_s: float
+    ) -> list[dict[str, object]]:
+        """A marked probe along each link, as the agent sends it."""
+        return [
+            {
+                "pid": pids[link.source],
+                "host": self._topology.networks[link.source].proxy,
+                "port": inner_port(link.target),
+                "data": MARK.hex(),
+                "wait_s": wait_s,
+            }
+            for link in links
+        ]
 
     def _remember(self, link: Link, counters: Counters | None) -> None:
         """The counters as they were when a link was cut; None when it is healed."""
@@ -78,65 +144,61 @@ class Links:
             self._agent.call("remember", key=f"{MEMORY}{link}", value=value)
 
     def _guarded(self, proxied: Link, stream: Stream, *, cut: bool) -> None:
-        """Change a toxic; a proxy whose API hangs is made anew, with the toxics that it had."""
+        """Change a toxic; a proxy whose API hangs is made anew, with the toxics due to it."""
         change = self._api.swallow if cut else self._api.pass_again
+        alter = self._stopped.add if cut else self._stopped.discard
+        alter((proxied, stream))
         try:
             change(link_name(proxied), stream)
         except HungError:
             self._api.recreate(self._topology.link_proxy(proxied))
-            for link in self._cut:
-                for other, kept in _paths(link):
-                    if other == proxied and (cut or kept != stream):
-                        self._api.swallow(link_name(other), kept)
-            if cut:
-                self._api.swallow(link_name(proxied), stream)
+            for where, kept in sorted(self._stopped):
+                if where == proxied:
+                    self._api.swallow(link_name(proxied), kept)
+            if self._latency_ms:
+                self._slow(proxied)
 
-    def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> list[_Knock]:
-        """A marked probe along every cut link, and along its opposite where that is open."""
+    def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Link, int]:
+        """A marked probe along every cut link, and along its opposite where that is open.
+
+        How many bytes came back, for each that could be sent.
+        """
         if self._agent is None:
-            return []
+            return {}
         opposites = [Link(link.target, link.source) for link in cut]
         wanted = sorted({*cut, *(link for link in opposites if link not in self._cut)})
         reachable = [link for link in wanted if link.source in pids]
-        arguments: list[dict[str, object]] = [
-            {
-                "pid": pids[link.source],
-                "host": self._topology.networks[link.source].proxy,
-                "port": inner_port(link.target),
-                "data": MARK.hex(),
-                "wait_s": KNOCK_WAIT_S,
-            }
-            for link in reachable
-        ]
-        answered = self._agent.each("knock", arguments)
-        return [_Knock(link, count) for link, count in zip(reachable, answered, strict=True)]
+        answered = self._agent.each("knock", self._probes(reachable, pids, KNOCK_WAIT_S))
+        return {link: count for link, count in zip(reachable, answered, strict=True) if count >= 0}
 
-    def _until_counted(self, bare: Counters, knocks: Sequence[_Knock]) -> Counters:
-        """The counters with every probe in them: they grow as its connection closes."""
+    def _counted(self, bare: Counters, now: Counters, probes: Iterable[Link]) -> bool:
+        """Whether the probes are in the counters: they grow as a connection closes."""
+        seen = {link: _probe_passage(link, bare, now) for link in probes}
+        return all(
+            (passage.received if link in self._cut else passage.sent) >= len(MARK)
+            for link, passage in seen.items()
+        )
+
+    def _until_settled(self, links: Iterable[Link]) -> Counters:
+        """The counters once connections of these links that are being closed are in them."""
+        names = {link_name(proxied) for link in links for proxied, _ in _paths(link)}
+        last, since = Counters(), time.monotonic()
+
+        def settled(now: Counters) -> bool:
+            nonlocal last, since
+            found = Counters({key: both for key, both in now.passages.items() if key[0] in names})
+            if found != last:
+                last, since = found, time.monotonic()
+            return time.monotonic() - since > SETTLED_AFTER_S
+
+        return self._until(settled)
+
+    def _until(self, done: Callable[[Counters], bool]) -> Counters:
+        """The counters once they are so, or as they are when waiting becomes pointless."""
         deadline = time.monotonic() + SETTLE_WITHIN_S
-        while True:
-            now = self._api.counters()
-            counted = all(
-                (now.of(link_name(knock.link), Stream.UPSTREAM)
-                 - bare.of(link_name(knock.link), Stream.UPSTREAM)).received >= len(MARK)
-                for knock in knocks
-                if knock.answered >= 0
-            )  # fmt: skip
-            if counted or time.monotonic() > deadline:
-                return now
+        while not done(now := self._api.counters()) and time.monotonic() < deadline:
             time.sleep(0.005)  # between two looks at the counters
-
-    def _until_settled(self) -> Counters:
-        """The counters once the connections that the heal closed are in them."""
-        deadline = time.monotonic() + SETTLE_WITHIN_S
-        last = self._api.counters()
-        while time.monotonic() < deadline:
-            time.sleep(0.02)  # between two looks at the counters
-            now = self._api.counters()
-            if now == last:
-                break
-            last = now
-        return last
+        return now
 
 
 def _recall(agent: Agent) -> dict[Link, Counters]:
@@ -147,8 +209,8 @@ def _recall(agent: Agent) -> dict[Link, Counters]:
     return found
 
 
-def _paths(link: Link) -> tuple[tuple[Link, Stream], tuple[Link, Stream]]:
-    """The two places where bytes from source to target pass."""
+def _paths(link: Link) -> tuple[Where, Where]:
+    """The two places where bytes from source to target pass: as requests, and as answers."""
     back = Link(link.target, link.source)
     return ((link, Stream.UPSTREAM), (back, Stream.DOWNSTREAM))
 
@@ -162,19 +224,38 @@ def _passed(link: Link, since: Counters, until: Counters) -> Passage:
     return Passage(sum(p.received for p in parts), sum(p.sent for p in parts))
 
 
-def _measure(
-    link: Link,
-    looks: tuple[Counters, Counters, Counters, Counters],
-    knocks: Sequence[_Knock],
-    cut: Mapping[Link, Counters],
-) -> CutMeasured:
-    began, bare, probed, after = looks
-    back = Link(link.target, link.source)
+def _probe_passage(link: Link, since: Counters, until: Counters) -> Passage:
+    """Requests from source to target between two looks: the path that a probe takes."""
+    name = link_name(link)
+    return until.of(name, Stream.UPSTREAM) - since.of(name, Stream.UPSTREAM)
+
+
+def _probe(link: Link, seen: _Seen) -> Probe:
+    if link not in seen.answered:
+        return NO_PROBE
+    passage = _probe_passage(link, seen.bare, seen.probed)
+    return Probe(size=len(MARK), passage=passage, answered=seen.answered[link])
+
+
+def _stops(link: Link, seen: _Seen, *, wanted: bool) -> tuple[str, ...]:
+    """The paths from source to target that the proxy says it stops (`wanted`), or does not."""
+    return tuple(
+        "requests" if stream is Stream.UPSTREAM else "answers"
+        for proxied, stream in _paths(link)
+        if ((link_name(proxied), stream) in seen.stopped) is wanted
+    )
+
+
+def _measure(link: Link, cut: Mapping[Link, Counters], seen: _Seen, after: Counters) -> CutMeasured:
+    began, back = cut[link], Link(link.target, link.source)
     return CutMeasured(
         link=link,
         swallowed=_passed(link, began, after).swallowed,
-        probe=_passed(link, bare, probed),
-        probe_answered=max([0, *(k.answered for k in knocks if k.link == link)]),
+        while_probing=_passed(link, seen.first, seen.probed).swallowed,
+        gaps=_stops(link, seen, wanted=False),
+        probe=_probe(link, seen),
         opposite_cut=back in cut,
-        opposite=_passed(back, began, probed),
+        opposite=_passed(back, began, seen.probed),
+        opposite_stops=_stops(back, seen, wanted=True),
+        opposite_probe=NO_PROBE if back in cut else _probe(back, seen),
     )

@@ -1,5 +1,6 @@
 """Power cuts, in the order that was measured to be sound (`fault-injection` 1, 2.2 and 8).
 
+0. Where syncs were made slow, those that wait are held back: they must not end in the meantime.
 1. Every process of all victims is stopped, and no thread of them can run: an fsync that is in
    flight during the shutdown may return 0 although nothing reached the disk.
 2. The canary, a block synced long ago, is overwritten and not synced.
@@ -17,17 +18,22 @@ from dataclasses import asdict, replace
 from typing import TypeVar
 
 import docker
+import requests
 from docker.models.containers import Container
 
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.evidence import PowerCutMeasured
 from chaos.cluster.docker.labels import RunLabels
-from chaos.cluster.interface import NodeId, PowerCutMode
+from chaos.cluster.interface import DiskTrouble, NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import Topology, host_name
 
 FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
 MEMORY = "power "
+# What strace does to a sync: hold it back for so many microseconds, or answer in its place.
+INJECTED = {DiskTrouble.SLOW: "delay_enter=40000", DiskTrouble.LYING: "retval=0"}
+KILLED_WITHIN_S = 5.0
+STILL_RUNS = -1  # instead of an exit code
 
 T = TypeVar("T")
 
@@ -49,10 +55,18 @@ class Power:
         self._topology = topology
         self._devices = devices
         self._draws = itertools.count()
+        self._troubles: dict[NodeId, DiskTrouble] = {}
         self.cuts = {
             NodeId(int(key.removeprefix(MEMORY))): _read(value)
             for key, value in agent.call("recall", prefix=MEMORY).items()
         }
+
+    def trouble(self, victims: Mapping[NodeId, Container], trouble: DiskTrouble) -> None:
+        """Let the syncs of running nodes go wrong, until their power is cut."""
+        expression = INJECTED[trouble]
+        pids = [_pid(victims[node]) for node in sorted(victims)]
+        self._agent.each("trouble", [{"pid": pid, "inject": expression} for pid in pids])
+        self._troubles.update(dict.fromkeys(victims, trouble))
 
     def off(
         self, victims: Mapping[NodeId, Container], proxy_pid: int, mode: PowerCutMode
@@ -60,20 +74,31 @@ class Power:
         """Cut the power of several running nodes at one moment."""
         nodes = sorted(victims)
         pids = {node: _pid(victims[node]) for node in nodes}
-        threads = self._quiesce(pids)
-        overwritten = self._canaries(pids)
-        self._silence(victims, proxy_pid)
-        self._forget(pids, mode)
-        exit_codes = _side_by_side(lambda node: _kill(victims[node]), nodes)
+        troubled = [pid for node, pid in pids.items() if node in self._troubles]
+        self._agent.call("hold_trouble", pids=troubled)
+        try:
+            threads = self._quiesce(pids)
+            overwritten = self._canaries(pids)
+            self._silence(victims, proxy_pid)
+            self._forget(pids, mode)
+        finally:
+            self._agent.call("end_trouble", pids=troubled)
+        exit_codes = _side_by_side(lambda node: kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
+        # Who sleeps while its tracer is held stays where it is, as the agent knows.
+        moving = {node: "R" if node in self._troubles else "RS" for node in nodes}
         for node in nodes:
             cut = PowerCutMeasured(
                 mode=mode,
-                threads_stopped=threads[node],
+                threads_stopped=sum(state not in moving[node] for state in threads[node]),
+                threads_moving=sum(state in moving[node] for state in threads[node]),
                 overwritten=overwritten[node],
                 exit_code=exit_codes[node],
+                trouble=str(self._troubles.get(node, "")),
+                troubled=self._troubled(node, pids[node]),
             )
             self._remember(node, cut)
+            self._troubles.pop(node, None)
         return {node: self.cuts[node] for node in nodes}
 
     def connect(self, node: NodeId, container: Container) -> None:
@@ -92,11 +117,11 @@ class Power:
             canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
             self._remember(node, replace(cut, canary=canary))
 
-    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, int]:
-        """All victims in one request: one moment for all of them."""
+    def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
+        """Stop all victims in one request, at one moment; the states of their threads then."""
         self._agent.call("quiesce", pids=list(pids.values()))
         states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
-        return {node: len(seen) for node, seen in zip(pids, states, strict=True)}
+        return {node: str(seen) for node, seen in zip(pids, states, strict=True)}
 
     def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
         seen = self._agent.each(
@@ -132,6 +157,12 @@ class Power:
         cut = [{"pid": pid, "path": DATA, "flag": FLAGS[mode]} for pid in pids.values()]
         self._agent.each("shutdown", cut)
 
+    def _troubled(self, node: NodeId, pid: int) -> int:
+        """How many syncs went wrong; a new process begins without trouble."""
+        if node not in self._troubles:
+            return 0
+        return int(self._agent.call("troubled", pid=pid))
+
     def _remember(self, node: NodeId, cut: PowerCutMeasured) -> None:
         self.cuts[node] = cut
         self._agent.call("remember", key=f"{MEMORY}{node}", value=json.dumps(asdict(cut)))
@@ -147,9 +178,13 @@ def _pid(container: Container) -> int:
     return int(container.attrs["State"]["Pid"])
 
 
-def _kill(container: Container) -> int:
+def kill(container: Container) -> int:
+    """SIGKILL, and wait until it is gone; its exit code, or -1 when it still runs."""
     container.kill()
-    return int(container.wait()["StatusCode"])
+    try:
+        return int(container.wait(timeout=KILLED_WITHIN_S)["StatusCode"])
+    except (requests.Timeout, requests.ConnectionError):  # how the library says that it did not end
+        return STILL_RUNS
 
 
 def _side_by_side(act: Callable[[NodeId], T], nodes: Sequence[NodeId]) -> dict[NodeId, T]:

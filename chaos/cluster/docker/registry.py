@@ -9,32 +9,33 @@ import fcntl
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
 import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_any,
+    retry_if_exception_type,
+    retry_if_not_result,
+    stop_after_attempt,
+)
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Owner, Role, RunLabels
 from chaos.cluster.docker.salvage import save_node
+from chaos.cluster.interface import Reaped
 from chaos.setup.places import cache_dir, runtime_dir
 
 T = TypeVar("T")
+REMOVAL_TRIES = 4
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaped:
-    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
-
-    run_id: str
-    saved: Path
 
 
 class RunLock:
@@ -72,6 +73,7 @@ class RunLock:
 def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[Reaped]:
     """Remove what this user's dead runs have left, their nodes' logs and disks saved first.
 
+    What cannot be removed is said in the result: it must not disturb the run that is about to be.
     `held` is the run whose lock the caller has: an earlier run of that name is dead.
     """
     reaped = []
@@ -81,12 +83,14 @@ def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[
         lock = RunLock(run_id)
         if run_id != held and not lock.acquire():
             continue
+        saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
         try:
-            saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
             for container in _containers(client, run_id, Role.NODE):
                 save_node(container, saved)
             demolish(client, run_id, agent_image)
             reaped.append(Reaped(run_id=run_id, saved=saved))
+        except (APIError, ClusterError) as error:
+            reaped.append(Reaped(run_id=run_id, saved=saved, trouble=str(error)))
         finally:
             lock.release()
     return reaped
@@ -98,7 +102,32 @@ def left_of(client: docker.DockerClient, run_id: str) -> bool:
 
 
 def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
-    """Remove every trace of a run: nodes first, so that their disks can be detached. Idempotent."""
+    """Remove every trace of a run. Idempotent; ClusterError when something stays."""
+
+    def remove() -> bool:
+        if left_of(client, run_id):
+            _remove_all(client, run_id, agent_image)
+        return not left_of(client, run_id)
+
+    # What was in use may be free at the next try.
+    trying = Retrying(
+        retry=retry_any(
+            retry_if_exception_type((APIError, ClusterError)), retry_if_not_result(bool)
+        ),
+        stop=stop_after_attempt(REMOVAL_TRIES),
+    )
+    try:
+        trying(remove)
+    except RetryError as error:
+        trouble = error.last_attempt.exception()
+        raise ClusterError(
+            f"something of the run {run_id} could not be removed{f': {trouble}' if trouble else ''}"
+            f"\n  try: kraft-chaos down {run_id}"
+        ) from error
+
+
+def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
+    """Nodes first, so that their disks can be detached."""
     containers = _containers(client, run_id)
     agents = [c for c in containers if c.labels.get(label.ROLE) == Role.AGENT]
     _all(_remove_container, [c for c in containers if c not in agents])

@@ -4,6 +4,7 @@ Its server is a class attribute, so it is set anew, under a lock, before every c
 """
 
 import contextlib
+import json
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -18,6 +19,7 @@ from chaos.cluster.topology import ProxyEntry
 
 TIMEOUT_S = 3.0
 DIRECT = {"http": None, "all": None}  # whatever HTTP_PROXY says: the server is on this machine
+SWALLOW = "timeout"  # the type of the toxic that lets nothing pass; others only slow down
 _SERVER = threading.Lock()
 
 
@@ -46,23 +48,28 @@ class ToxiproxyApi:
 
     def swallow(self, proxy: str, stream: Stream) -> None:
         """Let nothing pass in one direction: the connections are held, their bytes dropped."""
-        toxic = {
-            "name": f"cut-{stream}",
-            "type": "timeout",
-            "stream": stream,
-            "attributes": {"timeout": 0},
-        }
-        try:
-            self._ask("post", f"/proxies/{proxy}/toxics", toxic)
-        except ProxyExists:
-            return  # cut already
+        self._add(proxy, stream, "cut", {"type": SWALLOW, "attributes": {"timeout": 0}})
 
     def pass_again(self, proxy: str, stream: Stream) -> None:
         """Remove the toxic; the connections that it held are closed."""
-        try:
-            self._ask("delete", f"/proxies/{proxy}/toxics/cut-{stream}")
-        except NotFound:
-            return  # healed already
+        self._remove(proxy, stream, "cut")
+
+    def delay(self, proxy: str, stream: Stream, latency_ms: int) -> None:
+        """Let every byte of one direction take so long."""
+        self._add(proxy, stream, "slow", {"type": "latency", "attributes": {"latency": latency_ms}})
+
+    def hurry(self, proxy: str, stream: Stream) -> None:
+        self._remove(proxy, stream, "slow")
+
+    def swallowed(self) -> frozenset[tuple[str, Stream]]:
+        """Which directions of which proxies are stopped, by the server's own word."""
+        proxies = json.loads(self._ask("get", "/proxies"))
+        return frozenset(
+            (name, Stream(toxic["stream"]))
+            for name, proxy in proxies.items()
+            for toxic in proxy["toxics"]
+            if toxic["type"] == SWALLOW
+        )
 
     def counters(self) -> Counters:
         return parse(self._ask("get", "/metrics"))
@@ -73,6 +80,15 @@ class ToxiproxyApi:
         except (ClusterError, requests.ConnectionError):
             return False
         return True
+
+    def _add(self, proxy: str, stream: Stream, what: str, how: Mapping[str, object]) -> None:
+        toxic = {"name": f"{what}-{stream}", "stream": stream, **how}
+        with contextlib.suppress(ProxyExists):  # it is there already
+            self._ask("post", f"/proxies/{proxy}/toxics", toxic)
+
+    def _remove(self, proxy: str, stream: Stream, what: str) -> None:
+        with contextlib.suppress(NotFound):  # it is gone already
+            self._ask("delete", f"/proxies/{proxy}/toxics/{what}-{stream}")
 
     def _ask(self, method: str, path: str, body: object = None) -> str:
         keywords: Mapping[str, object] = {"timeout": TIMEOUT_S, "proxies": DIRECT}

@@ -1,17 +1,24 @@
 """Our own node as a target: Kafka's configuration names, and Kafka's default time-outs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import OUTER_PORT
 
 PROGRAM = ("python3", "-m", "node.server.cli")
+MUTATED = ("python3", "-m", "chaos.mutations")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnNode:
-    """Configured by a `server.properties` like Kafka's."""
+    """Configured by a `server.properties` like Kafka's; `mutation` names a bug to plant in it."""
 
-    name = "node"
+    mutation: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"node with {self.mutation}" if self.mutation else "node"
 
     def properties(self, seat: Seat, log_directory: str) -> str:
         settings = {
@@ -41,4 +48,5 @@ class OwnNode:
         return (*PROGRAM, "format", *arguments)
 
     def start_command(self, properties_file: str) -> Sequence[str]:
-        return (*PROGRAM, "start", "-c", properties_file)
+        words = ("start", "-c", properties_file)
+        return (*MUTATED, self.mutation, "--", *words) if self.mutation else (*PROGRAM, *words)

@@ -54,7 +54,7 @@ def test_a_reader_finds_who_what_and_where(run: Run) -> None:
     page = render_page(run, judgement(VALID))
     for name, value in (("scenario", INFO.scenario), ("seed", "7"), ("target", INFO.target)):
         assert f"<dt>{name}</dt><dd>{value}</dd>" in page
-    for words in ("27,310 bytes were taken in", "exit code 137", "longest without success"):
+    for words in ("27,310 bytes were taken in", "exit code", "longest without success"):
         assert words in page
     assert "No power was cut" in page
 
@@ -188,6 +188,7 @@ def test_a_restless_cluster_gives_a_small_page() -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.xdist_group("spark")
 def test_a_browser_draws_it_and_complains_of_nothing(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text(render_page(run, judgement(VALID, stale_read(run))), encoding="utf-8")
@@ -199,6 +200,7 @@ def test_a_browser_draws_it_and_complains_of_nothing(run: Run, tmp_path: Path) -
 
 
 @pytest.mark.browser
+@pytest.mark.xdist_group("spark")
 def test_the_browser_tells_of_a_page_that_loads_something(tmp_path: Path) -> None:
     """The test of the tests: a load against the page's policy is seen on the console."""
     page = tmp_path / "bad.html"

@@ -59,14 +59,14 @@ class Chaos:
             self.quorum.at(back, lambda: self.quorum.start(node))
 
 
-def run_seed(seed: int, mischief: Mischief | None = None) -> Registers:
+def run_seed(seed: int, mischief: Mischief | None = None, *, pause_ms: int = 120) -> Registers:
     """30 virtual seconds of faults with safety checked, then heal and demand progress."""
     rng = random.Random(f"{seed}:chaos")
     watch = Watch()
     size = 5 if seed % 6 == 5 else 3
     quorum = Quorum(size, seed=seed, mischief=mischief, watchers=(watch,))
     quorum.start()
-    clients = Registers(quorum, processes=3, keys=2, seed=seed)
+    clients = Registers(quorum, processes=3, keys=2, seed=seed, pause_ms=pause_ms)
     Chaos(quorum, rng).begin()
     quorum.run_for(CHAOS_NS + 4 * SECOND)
     quorum.heal()

@@ -90,6 +90,11 @@ def test_an_array_longer_than_its_record_is_refused(count: int) -> None:
             decode_control(b"\0\0\0" + bytes([kind]), before + lengths + b"\0\0")
 
 
+def test_a_null_array_is_refused_where_the_schema_knows_none() -> None:
+    with pytest.raises(MalformedRecord, match="null"):
+        decode_control(b"\x00\x00\x00\x06", bytes(4))
+
+
 @given(st.integers(2, 6), st.binary(max_size=100))
 def test_any_bytes_are_decoded_or_refused(kind: int, value: bytes) -> None:
     try:

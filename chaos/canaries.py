@@ -1,0 +1,79 @@
+"""Two runs that must be red whatever the node is like: a harness in which they are green is blind.
+
+`LYING_FSYNC` is a story for containers: an unmodified node, whose disk acknowledges every sync and
+does none, loses its power. `without_an_acknowledged_write` and `without_its_record` take a run that
+was judged valid, and drop an acknowledged write from what the clients recorded or from the disks.
+"""
+
+import random
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaos.cluster.interface import DiskTrouble
+from chaos.nemesis.faults import AllVoters, PowerOff
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+from checkers.history.run import Run
+
+_CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    return spread([_CUT], duration_s=duration_s, rng=rng, held_share=0.1)
+
+
+LYING_FSYNC = Scenario(
+    name="lying-fsync",
+    story="disks acknowledge syncs that they never do, and all power fails: must be red",
+    description=(
+        "No node can keep its promises on such disks, and the judge has to say so: acknowledged "
+        "writes are lost. It proves the harness, not the node."
+    ),
+    faults=(_CUT,),
+    draw=_draw,
+    default_duration_s=8.0,
+)
+
+
+class NoVictimError(Exception):
+    """The run holds no acknowledged write whose value was read."""
+
+
+def without_an_acknowledged_write(run: Run) -> Run:
+    """The same run, had the recorder forgotten an acknowledged write whose value was read."""
+    key, value = _victim(run)
+    ops = run.tables["ops"]
+    gone = pc.and_(
+        pc.equal(ops["f"], "write"),
+        pc.and_(pc.equal(ops["key"], key), pc.equal(ops["value"], value)),
+    )
+    return _with(run, "ops", ops.filter(pc.invert(gone)))
+
+
+def without_its_record(run: Run) -> Run:
+    """The same run, had every disk lost the record of an acknowledged write."""
+    key, value = _victim(run)
+    records = run.tables["log_records"]
+    gone = pc.fill_null(
+        pc.and_(pc.equal(records["resource"], key), pc.equal(records["value"], str(value))), False
+    )
+    return _with(run, "log_records", records.filter(pc.invert(gone)))
+
+
+def _victim(run: Run) -> tuple[str, int]:
+    ops = run.tables["ops"]
+    fine = ops.filter(pc.equal(ops["outcome"], "ok"))
+    reads = fine.filter(pc.and_(pc.equal(fine["f"], "read"), fine["value"].is_valid()))
+    seen = set(zip(reads["key"].to_pylist(), reads["value"].to_pylist(), strict=True))
+    writes = fine.filter(pc.equal(fine["f"], "write"))
+    for written in zip(writes["key"].to_pylist(), writes["value"].to_pylist(), strict=True):
+        if written in seen:
+            return written
+    raise NoVictimError(f"{run.info.run_id}: no acknowledged write was read")
+
+
+def _with(run: Run, name: str, table: pa.Table) -> Run:
+    return replace(run, tables={**run.tables, name: table})

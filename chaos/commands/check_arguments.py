@@ -1,0 +1,59 @@
+"""What `kraft-chaos check` is told. Words only, so that asking for help loads no checker."""
+
+import argparse
+from pathlib import Path
+
+MODELS = ("register", "cas-register", "multi-register", "kv", "log")
+CAS_FAILURES = ("observed", "dropped")
+NIL_READS = ("value", "any")
+
+HELP = "judge runs again, or histories that others recorded"
+
+STORY = (
+    "Judges runs again from what they recorded; needs no Docker. A run that broke off or whose "
+    "tables are damaged is sealed again from its events. Writes verdict.json and report.html anew; "
+    "exits with the worst verdict.\n"
+    "Files are histories: Jepsen's history.edn, JSON (an object a line, or an array), Jepsen's "
+    "text logs, Porcupine's logs of maps, our own events-*.jsonl.zst; .gz and .zst are unpacked. "
+    "Format and model are told by looking, and said. What a file leaves open is decided as the "
+    "tool that wrote it would, and said too. Exits 254 if one could not be read, after judging "
+    "the others.\n"
+    "a line of JSON:\n"
+    '  {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}'
+)
+
+EXAMPLES = """\
+    kraft-chaos check runs/latest
+    kraft-chaos check runs --json
+    kraft-chaos check history.edn
+    kraft-chaos check --json logs/*.log
+    kraft-chaos check --model kv store.jsonl.gz
+    kraft-chaos check --initial 0 --nil-reads any history.edn"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="RUN|FILE",
+        help="runs, directories of runs, histories",
+    )
+    command.add_argument("--json", action="store_true", help="the verdicts as JSON on stdout")
+    files = command.add_argument_group("of files")
+    files.add_argument("--model", choices=MODELS, help="what the history is of (default: guessed)")
+    files.add_argument(
+        "--cas-failures",
+        choices=CAS_FAILURES,
+        help="a failed cas saw another value (observed; default for text logs), or tells nothing",
+    )
+    files.add_argument(
+        "--nil-reads",
+        choices=NIL_READS,
+        help="reading nil saw that nothing was written (value), or nothing at all (any; for EDN)",
+    )
+    files.add_argument(
+        "--initial",
+        metavar="EDN",
+        help='what is there before all writes, such as 0 or "x" (default: nil)',
+    )

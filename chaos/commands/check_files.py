@@ -1,0 +1,150 @@
+"""`kraft-chaos check FILE`: histories that were recorded by others, judged and explained."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from chaos.commands.errors import UsageError
+from checkers.foreign import (
+    CasFailures,
+    Declared,
+    History,
+    Judged,
+    Log,
+    NilReads,
+    Shown,
+    UnreadableHistoryError,
+    judge,
+    read_history,
+    read_one,
+)
+from checkers.history.calls import Model, Step
+from checkers.verdict import Verdict
+
+_NIL_READS = {
+    NilReads.VALUE: "nothing had been written",
+    NilReads.ANY: "nothing, it fits whatever is there",
+}
+_CAS_FAILURES = {
+    CasFailures.OBSERVED: "it saw another value",
+    CasFailures.DROPPED: "nothing",
+}
+
+
+def declared(arguments: argparse.Namespace) -> Declared:
+    """What the user says of the files. Raises UsageError."""
+    try:
+        initial = None if arguments.initial is None else read_one(arguments.initial)
+    except ValueError as error:
+        raise UsageError(f"--initial {arguments.initial}: {error}\n  try: --initial 0") from error
+    return Declared(
+        model=Model(arguments.model) if arguments.model else None,
+        cas_failures=CasFailures(arguments.cas_failures) if arguments.cas_failures else None,
+        nil_reads=NilReads(arguments.nil_reads) if arguments.nil_reads else None,
+        initial=initial,
+    )
+
+
+def check_file(path: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
+    """Judge one file and print what comes of it; None if there is nothing to judge in it."""
+    try:
+        history = read_history(path, declared)
+    except UnreadableHistoryError as error:
+        refuse(path, str(error), as_json=as_json)
+        return None
+    judged = judge(history)
+    show = _as_json if as_json else _as_text
+    sys.stdout.write(show(history, judged) + "\n")
+    sys.stdout.flush()
+    return judged.verdict
+
+
+def refuse(path: Path, message: str, *, as_json: bool) -> None:
+    """One line on stderr; for scripts an object without a verdict as well."""
+    sys.stderr.write(f"error: {printable(message)}\n")
+    if as_json:
+        sys.stdout.write(json.dumps({"file": str(path), "error": message}) + "\n")
+
+
+def printable(text: str) -> str:
+    """Safe on a terminal: files hold what strangers wrote."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _as_json(history: History, judged: Judged) -> str:
+    content = {
+        "file": str(history.path),
+        "verdict": judged.verdict.word,
+        "message": judged.message,
+        "format": history.format.value,
+        "model": history.calls.model.value,
+        "model_why": history.model_why,
+        "cas_failures": history.policies.cas_failures.value,
+        "nil_reads": history.policies.nil_reads.value,
+        "algorithm": judged.algorithm,
+        "operations": judged.operations,
+        "keys": judged.keys,
+        "seconds": round(judged.seconds, 6),
+        "witness": [
+            {
+                "line": shown.line,
+                "completed_line": shown.completed_line or None,
+                "process": shown.process,
+                "key": shown.key,
+                "what": shown.what,
+                "part": shown.part,
+            }
+            for shown in judged.witness
+        ],
+        "witness_context": list(judged.context),
+    }
+    return json.dumps(content)
+
+
+def _as_text(history: History, judged: Judged) -> str:
+    keys = f"{judged.keys:,} key{'s' if judged.keys != 1 else ''}"
+    rows = [
+        f"{history.path}: {judged.verdict.word.upper()}: {judged.message}",
+        f"  format      {history.format.value}",
+        f"  model       {history.calls.model.value}: {history.model_why}",
+        *_policies(history),
+        f"  algorithm   {judged.algorithm}",
+        f"  operations  {judged.operations:,} on {keys}, judged in {judged.seconds:.3f} s",
+        *_witness(judged),
+    ]
+    return "\n".join(map(printable, rows))
+
+
+def _policies(history: History) -> list[str]:
+    """What was assumed, where it can have mattered."""
+    calls, policies = history.calls, history.policies
+    if isinstance(calls, Log):
+        return []
+    lines = []
+    if (calls.kind == Step.READ).any():
+        lines.append(f"  nil reads   tell: {_NIL_READS[policies.nil_reads]}")
+    if ((calls.kind == Step.CAS) | (calls.kind == Step.CAS_FAILED)).any():
+        lines.append(f"  failed cas  tells: {_CAS_FAILURES[policies.cas_failures]}")
+    return lines
+
+
+def _witness(judged: Judged) -> list[str]:
+    if not judged.witness:
+        return []
+    on = f" on key {judged.witness[0].key}" if judged.witness[0].key else ""
+    return [
+        f"  witness{on}, by lines of the file:",
+        *_table([("line", "process", "operation", ""), *map(_row, judged.witness)]),
+        *(f"    {line}" for line in judged.context),
+    ]
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["    " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _row(shown: Shown) -> tuple[str, ...]:
+    end = str(shown.completed_line) if shown.completed_line else "never"
+    return f"{shown.line}..{end}", str(shown.process), shown.what, shown.part

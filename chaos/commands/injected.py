@@ -1,0 +1,65 @@
+"""What is injected into a cluster that is up: `inject` and `heal` are processes of their own.
+
+Kept per user and cluster, wherever the commands are typed; see `chaos.setup.places`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.commands.errors import OperatorError
+from chaos.nemesis.apply import Hit
+from chaos.nemesis.named import FAULTS
+from chaos.setup.places import cache_dir
+
+
+class Injected:
+    """The faults of one cluster that were not healed yet, the oldest first."""
+
+    def __init__(self, cluster: str) -> None:
+        self._path = cache_dir() / "injected" / f"{cluster}.json"
+
+    def hits(self) -> list[Hit]:
+        return [_hit(entry) for entry in self._entries()]
+
+    def add(self, name: str, hit: Hit) -> None:
+        """Remember a fault by its name in the catalogue; in one step, lest half of it is read."""
+        entry = {
+            "fault": name,
+            "nodes": list(hit.nodes),
+            "links": [[link.source, link.target] for link in hit.links],
+            "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
+        }
+        self._write([*self._entries(), entry])
+
+    def require_writable(self) -> None:
+        """Raises OperatorError: what cannot be remembered could not be healed."""
+        try:
+            self._write(self._entries())
+        except OSError as error:
+            raise OperatorError(f"cannot remember faults in {self._path}: {error}") from error
+
+    def forget(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _entries(self) -> list[dict[str, Any]]:
+        return list(json.loads(self._path.read_text())) if self._path.exists() else []
+
+    def _write(self, entries: Sequence[dict[str, Any]]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(entries, indent=2) + "\n")
+        part.replace(self._path)
+
+
+def _hit(entry: dict[str, Any]) -> Hit:
+    return Hit(
+        fault=FAULTS[entry["fault"]],
+        nodes=tuple(NodeId(node) for node in entry["nodes"]),
+        links=tuple(Link(NodeId(a), NodeId(b)) for a, b in entry["links"]),
+        evidence={
+            NodeId(int(node)): Evidence(**evidence) for node, evidence in entry["evidence"].items()
+        },
+    )

@@ -1,0 +1,399 @@
+"""The command line of `kraft-chaos`: what there is to ask for, and help that teaches it."""
+
+import argparse
+import math
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NoReturn, TypeAlias
+
+from chaos.commands import check_arguments, selftest_arguments
+from chaos.nemesis.named import FAULTS
+from chaos.runtimes import RUNTIMES, TARGETS
+
+WRONG_USAGE = 254
+
+_EXAMPLES = """\
+examples:
+  kraft-chaos doctor                             what is there, what is missing, how to mend it
+  kraft-chaos run partition-leader               30 s of split leaders, a verdict, a page
+  kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
+  kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
+  kraft-chaos check runs/latest                  judge a run again from its files
+  kraft-chaos check history.edn                  judge what Jepsen recorded
+  kraft-chaos report runs --out report.html      many runs on one page (Spark)
+
+exit codes:
+  0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or too little happened),
+  254 bad arguments, 255 the harness itself failed or was interrupted
+"""
+
+_PLAYGROUND = "play"
+_MOST_PROCESSES = 1_000
+_LARGEST_SEED = 2**63 - 1  # what a column of a table holds
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Wraps lines to the terminal, not at hyphens; lines that are indented stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        del indent  # the top level has none
+        return "\n".join(
+            line if line.startswith(" ") else _wrapped(line, width) for line in text.splitlines()
+        )
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return _wrapped(text, width).splitlines()
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Exits with 254 where argparse says 2, which here means `unknown`."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG_USAGE, f"error: {message}\n  try: {self.prog} --help\n")
+
+
+class _StoryHelp(argparse.Action):
+    """`run SCENARIO --help` tells the scenario's story above the flags."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del values, option_string  # it takes none, and its name says nothing
+        from chaos.commands.machine import whole_story
+        from chaos.scenarios import CATALOGUE
+
+        scenario = CATALOGUE.get(getattr(namespace, "scenario", None) or "")
+        if scenario is not None:
+            sys.stdout.write(whole_story(scenario) + "\n\n")
+        parser.print_help()
+        parser.exit()
+
+
+_Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Leaves by SystemExit(254) when a line makes no sense."""
+    whole = _Parser(
+        prog="kraft-chaos",
+        description="Hurts a KRaft quorum in ways that are proved to have hurt, and judges it.",
+        epilog=_EXAMPLES,
+        formatter_class=_Formatter,
+    )
+    whole.add_argument("--traceback", action="store_true", help="show where an error came from")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_machine(commands)
+    _add_run(commands)
+    _add_selftest(commands)
+    _add_play(commands)
+    _add_reading(commands)
+    return whole
+
+
+def _add(
+    commands: _Commands, name: str, short: str, *, story: str, examples: str, own_help: bool = False
+) -> "_Parser":
+    """A command with a line for the overview, and a story and examples for its own help."""
+    return commands.add_parser(
+        name,
+        help=short,
+        description=story,
+        epilog=f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}",
+        formatter_class=_Formatter,
+        add_help=not own_help,
+    )
+
+
+def _add_machine(commands: _Commands) -> None:
+    _add(
+        commands,
+        "doctor",
+        "what the harness needs of this machine, and what is there",
+        story="Looks at everything that runs, tests and reports need, and changes nothing. For "
+        "what is missing it says how to mend it and what works without it. Exits 0 when all is "
+        "there, 255 otherwise.",
+        examples="kraft-chaos doctor",
+    )
+    _add(
+        commands,
+        "setup",
+        "bring up what is missing (engine, images, caches)",
+        story="Brings up what `doctor` finds missing: installs and starts a Docker engine where "
+        "root may, builds or pulls the images, warms the checkers' caches. What is there already "
+        "is left alone, so running it again costs seconds. Needs root only to install.",
+        examples="kraft-chaos setup && kraft-chaos doctor",
+    )
+    command = _add(
+        commands,
+        "list",
+        "the scenarios",
+        story="The stories that `run` can put a cluster through: how long each hurts it by "
+        "default, and what it needs of the cluster.",
+        examples="""\
+            kraft-chaos list -v                       the whole stories
+            kraft-chaos run partition-leader --help   one of them, and the flags""",
+    )
+    command.add_argument("-v", "--verbose", action="store_true", help="tell the whole stories")
+    command.add_argument("--json", action="store_true", help="the same as JSON on stdout")
+
+
+def _add_run(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "run",
+        "run a scenario; exits with its verdict",
+        story="Creates a cluster, loads it, hurts it as the scenario tells, heals it, reads "
+        "everything once more by fresh clients, removes it, and judges what was recorded. All "
+        "of it is kept in a directory under --out, report.html among it; OUT/latest is the "
+        "newest. Ctrl-C seals and judges what there is, and leaves nothing on the machine.",
+        examples="""\
+            kraft-chaos run partition-leader
+            kraft-chaos run power-off --seed 7 --duration 60 --nodes 5
+            kraft-chaos run baseline --concurrency 50 --rate 500 --json | jq .statistics""",
+        own_help=True,
+    )
+    command.add_argument("scenario", metavar="SCENARIO", help="see kraft-chaos list")
+    command.add_argument(
+        "-h", "--help", nargs=0, action=_StoryHelp, help="show this, and the scenario's story"
+    )
+    command.add_argument(
+        "--seed",
+        type=_whole(0, _LARGEST_SEED),
+        metavar="N",
+        help="of the schedule and of the mix of operations (default: drawn, and printed)",
+    )
+    _add_nodes(command)
+    command.add_argument(
+        "--duration",
+        type=_number(1, 86_400, "a number of seconds"),
+        metavar="S",
+        help="seconds of hurting (default: the scenario's, see kraft-chaos list)",
+    )
+    command.add_argument(
+        "--concurrency",
+        type=_whole(2, _MOST_PROCESSES),
+        default=20,
+        metavar="N",
+        help="client processes, each one operation at a time (default 20)",
+    )
+    command.add_argument(
+        "--rate",
+        type=_number(0, 100_000, "a number of operations/s"),
+        default=0.0,
+        metavar="N",
+        help="operations/s of all processes together (default 0: no limit)",
+    )
+    _add_out(command, "where run directories are made")
+    selftest_arguments.add_mutation(command)
+    command.add_argument(
+        "--keep", action="store_true", help="leave the cluster up; `down` removes it"
+    )
+    command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
+    _add_where(command)
+
+
+def _add_selftest(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "selftest",
+        selftest_arguments.HELP,
+        story=selftest_arguments.STORY,
+        examples=selftest_arguments.EXAMPLES,
+    )
+    selftest_arguments.add_arguments(command, _whole(0, _LARGEST_SEED - 99), _whole(1, 99))
+    _add_runtime(command)
+
+
+def _add_play(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "up",
+        "bring up a cluster to play with",
+        story="Brings up a cluster without load and leaves it: the bootstrap addresses and the "
+        "commands to go on with are printed. Clusters of different names do not disturb each "
+        "other; no later run removes them.",
+        examples="""\
+            kraft-chaos up
+            kraft-chaos up five --nodes 5""",
+    )
+    _add_name(command)
+    _add_nodes(command)
+    _add_where(command)
+    command = _add(
+        commands,
+        "down",
+        "remove a cluster that is up",
+        story="Removes a cluster that `up` or `run --keep` left: its containers, networks, volumes "
+        "and loop devices. Whatever is injected into it is gone with it.",
+        examples="""\
+            kraft-chaos down
+            kraft-chaos down five""",
+    )
+    _add_name(command)
+    _add_runtime(command)
+    command = _add(
+        commands,
+        "inject",
+        "hurt a cluster that is up, until `heal`",
+        story="Lets a fault begin on a cluster that is up; it lasts until `heal`. Faults add up: "
+        "inject several, and heal cures all of them, the newest first.\n"
+        "faults: WHAT-WHOM, where WHOM is resolved at this moment\n"
+        f"{_listed(FAULTS)}\n"
+        "partition-in: the target does not hear the others; partition-out: they do not hear it; "
+        "clients reach everybody. power-off forgets what was not fsynced, kill does not.",
+        examples="""\
+            kraft-chaos inject partition-leader
+            kraft-chaos inject power-off-all
+            kraft-chaos inject pause-follower --node 2 --name five""",
+    )
+    command.add_argument("fault", type=_fault, metavar="FAULT", help="one of the names above")
+    command.add_argument(
+        "--node", type=_whole(1, 99), metavar="N", help="hit this node, whatever its role"
+    )
+    _add_named(command)
+    command = _add(
+        commands,
+        "heal",
+        "cure all that was injected; says what it had done",
+        story="Cures everything that was injected, the newest first, and says of each fault "
+        "whether it bit and what was measured. Exits 3 if one of them had no effect.",
+        examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
+    )
+    _add_named(command)
+
+
+def _add_reading(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "check",
+        check_arguments.HELP,
+        story=check_arguments.STORY,
+        examples=check_arguments.EXAMPLES,
+    )
+    check_arguments.add_arguments(command)
+    command = _add(
+        commands,
+        "report",
+        "many runs on one page, by Spark",
+        story="Reads any number of sealed runs with Spark and makes one self-contained page: what "
+        "became of the writes, times without a success, elections, and latency, by scenario "
+        "and fault phase. Runs that are not sealed are named on the page and left out.",
+        examples="""\
+            kraft-chaos report runs
+            kraft-chaos report runs/*-power-off-* --out power-off.html
+            kraft-chaos report /shared/runs --master spark://host:7077""",
+    )
+    command.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of runs"
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/report.html"),
+        metavar="FILE",
+        help="the page to write (default runs/report.html)",
+    )
+    command.add_argument(
+        "--master", metavar="URL", help="a Spark cluster that sees the same files (default: local)"
+    )
+
+
+def _add_nodes(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--nodes", type=int, choices=(3, 5), default=3, help="controllers (default 3)"
+    )
+
+
+def _add_out(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument(
+        "--out", type=Path, default=Path("runs"), metavar="DIR", help=f"{what} (default ./runs)"
+    )
+
+
+def _add_name(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "name",
+        nargs="?",
+        type=_name,
+        default=_PLAYGROUND,
+        metavar="NAME",
+        help=f"of the cluster (default {_PLAYGROUND})",
+    )
+
+
+def _add_named(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--name", type=_name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
+    )
+    _add_runtime(command)
+
+
+def _add_where(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--target", choices=TARGETS, default="node", help="what runs (default node, our own)"
+    )
+    _add_runtime(command)
+
+
+def _add_runtime(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Fault names, a line for each kind."""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kinds.setdefault(name.rpartition("-")[0], []).append(name)
+    return "\n".join(f"  {' '.join(of_kind)}" for of_kind in kinds.values())
+
+
+def _fault(text: str) -> str:
+    if text not in FAULTS:
+        raise argparse.ArgumentTypeError(f"no fault {text!r}; there are\n{_listed(FAULTS)}")
+    return text
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    """A reader of whole numbers within bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"-?\d+", text, re.ASCII) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def _number(least: float, most: float, unit: str) -> Callable[[str], float]:
+    """A reader of numbers within bounds."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {unit} from {least:g} to {most:g}")
+        return number
+
+    return read
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", text):
+        raise argparse.ArgumentTypeError("small letters, digits and hyphens only")
+    return text

@@ -1,0 +1,186 @@
+"""`kraft-chaos selftest`: bugs are planted in the nodes, and the judge must find each of them.
+
+Beside them runs the correct node, in the same scenarios: a judge that accuses everybody finds
+everything. A bug unseen, a canary that lives, or the correct node accused, is exit 1.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_its_record
+from chaos.commands.errors import OperatorError
+from chaos.commands.run import RunArguments, perform
+from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from chaos.mutations.catalogue import MUTATIONS, Mutation
+from chaos.progress import ConsoleProgress
+from checkers.history.run import Run
+from checkers.history.store import read_run
+from checkers.suite import judge
+
+_CONCURRENCY = 20
+_CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelftestArguments:
+    """The command line of `selftest`, checked. No mutations: all of them, and the canaries."""
+
+    mutations: tuple[str, ...]
+    tries: int | None
+    seed: int
+    out: Path
+    as_json: bool
+    runtime: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """What is run, again and again, until it is decided."""
+
+    kind: Kind
+    id: str
+    scenario: str
+    duration_s: float
+    nodes: int
+    named: tuple[str, ...]
+    tries: int
+
+
+_LYING_FSYNC = Suspect(
+    kind=Kind.CANARY,
+    id="fsync that lies",
+    scenario=LYING_FSYNC.name,
+    duration_s=LYING_FSYNC.default_duration_s,
+    nodes=3,
+    named=(
+        "durability",
+        "linearizable",
+        "Q18-durable-before-counted",
+        "Q11-leader-completeness",
+        "Q1-monotonic-epoch",
+    ),
+    tries=3,
+)
+
+
+def selftest(arguments: SelftestArguments) -> int:
+    """0 if every planted bug was found by a check named for it, and the correct node by none."""
+    progress = ConsoleProgress()
+    rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
+    if not arguments.mutations:
+        rows += _damaged_records(rows)
+    text = json.dumps(as_json(rows), indent=2) if arguments.as_json else as_text(rows)
+    sys.stdout.write(text + "\n")
+    return 0 if all(row.holds for row in rows) else 1
+
+
+def suspects(arguments: SelftestArguments) -> list[Suspect]:
+    """The mutations, the canary that runs, then the correct node in each of their scenarios."""
+    chosen = [MUTATIONS[name] for name in arguments.mutations or MUTATIONS]
+    planted = [_planted(mutation, arguments.tries) for mutation in chosen]
+    canaries = [] if arguments.mutations else [_LYING_FSYNC]
+    return [*planted, *canaries, *_correct(planted)]
+
+
+def _damaged_records(rows: Sequence[Row]) -> list[Row]:
+    """Canaries that need no cluster: what a valid run recorded, with an acknowledged write gone."""
+    sound = [row for row in rows if row.kind is Kind.CORRECT and row.holds]
+    if not sound:
+        return []  # which is said, and is exit 1, already
+    run = read_run(Path(sound[0].last.directory))
+    damages = (
+        ("write dropped from the history", "linearizable", without_an_acknowledged_write),
+        ("record dropped from the disks", "durability", without_its_record),
+    )
+    return [_damaged(sound[0], name, check, damage(run)) for name, check, damage in damages]
+
+
+def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
+    began = time.monotonic()
+    judgement = judge(run)
+    trial = trial_of(
+        judgement,
+        seed=sound.last.seed,
+        seconds=time.monotonic() - began,
+        directory=sound.last.directory,
+    )
+    return Row(kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,))
+
+
+def _planted(mutation: Mutation, tries: int | None) -> Suspect:
+    return Suspect(
+        kind=Kind.MUTATION,
+        id=mutation.id,
+        scenario=mutation.scenario,
+        duration_s=mutation.duration_s,
+        nodes=mutation.nodes,
+        named=mutation.checks,
+        tries=tries or mutation.tries,
+    )
+
+
+def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
+    """One for a scenario, as long as the longest of its mutations."""
+    for scenario, nodes in dict.fromkeys((suspect.scenario, suspect.nodes) for suspect in planted):
+        lengths = [
+            suspect.duration_s
+            for suspect in planted
+            if (suspect.scenario, suspect.nodes) == (scenario, nodes)
+        ]
+        yield Suspect(
+            kind=Kind.CORRECT,
+            id="correct node",
+            scenario=scenario,
+            duration_s=max(lengths),
+            nodes=nodes,
+            named=(),
+            tries=_CORRECT_TRIES,
+        )
+
+
+def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> Row:
+    trials: list[Trial] = []
+    for number in range(suspect.tries):
+        trial = _try(suspect, arguments, arguments.seed + number)
+        trials.append(trial)
+        found = ", ".join(trial.accusers) or trial.sentence
+        name = f"{suspect.id}, {suspect.scenario}"
+        progress.tell(f"{name}, try {number + 1}: {found} ({trial.seconds:.1f} s)")
+        if is_decided(suspect.kind, suspect.named, trial):
+            break
+    return Row(
+        kind=suspect.kind,
+        id=suspect.id,
+        scenario=suspect.scenario,
+        named=suspect.named,
+        trials=tuple(trials),
+    )
+
+
+def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
+    began = time.monotonic()
+    ran = perform(
+        RunArguments(
+            scenario=suspect.scenario,
+            seed=seed,
+            nodes=suspect.nodes,
+            duration_s=suspect.duration_s,
+            concurrency=_CONCURRENCY,
+            rate=0.0,
+            out=arguments.out,
+            keep=False,
+            as_json=False,
+            target="node",
+            runtime=arguments.runtime,
+            mutation=suspect.id if suspect.kind is Kind.MUTATION else "",
+        ),
+        ConsoleProgress(quiet=True),
+    )
+    if ran.interrupted:
+        raise OperatorError("interrupted; what was found so far is in the lines above")
+    seconds = time.monotonic() - began
+    return trial_of(ran.judgement, seed=seed, seconds=seconds, directory=str(ran.directory))

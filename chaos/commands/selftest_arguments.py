@@ -1,0 +1,60 @@
+"""What `kraft-chaos selftest` is told. Words only, so that asking for help loads no checker."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from chaos.mutations.catalogue import MUTATIONS
+
+HELP = "plant bugs in the nodes; the judge must find each, and accuse no correct node"
+
+STORY = (
+    "Plants known bugs in the nodes, one at a time, and tells the stories that show them; then the "
+    "same stories with the correct node. Prints which check accused, whether it is one that is "
+    "named for the bug, the runs it took and the seconds until it was found. Exits 1 when a bug "
+    "stayed unseen, a canary lived, or the correct node was accused."
+)
+
+EXAMPLES = """\
+    kraft-chaos selftest
+    kraft-chaos selftest --mutation Q-ZOMBIE R-STALE-READ
+    kraft-chaos selftest --json | jq '.rows[] | select(.holds | not)'"""
+
+
+def add_arguments(
+    command: argparse.ArgumentParser, seed: Callable[[str], int], tries: Callable[[str], int]
+) -> None:
+    """`seed` and `tries` read numbers within bounds."""
+    command.add_argument(
+        "--mutation",
+        action="extend",
+        nargs="+",
+        choices=MUTATIONS,
+        metavar="ID",
+        help=f"these only, and no canaries; there are {', '.join(MUTATIONS)}",
+    )
+    command.add_argument(
+        "--seed", type=seed, default=1, metavar="N", help="of each first run (default 1)"
+    )
+    command.add_argument(
+        "--tries", type=tries, metavar="N", help="runs each (default: the catalogue's)"
+    )
+    command.add_argument("--json", action="store_true", help="the table as JSON on stdout")
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/selftest"),
+        metavar="DIRECTORY",
+        help="where run directories are made (default runs/selftest)",
+    )
+
+
+def add_mutation(command: argparse.ArgumentParser) -> None:
+    """For `run`."""
+    command.add_argument(
+        "--mutation",
+        choices=MUTATIONS,
+        default="",
+        metavar="ID",
+        help=f"plant a bug in every node: {', '.join(MUTATIONS)}",
+    )

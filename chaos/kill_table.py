@@ -1,0 +1,138 @@
+"""The kill table: which planted bug was found by which check, after how many runs. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from checkers.verdict import Judgement, Verdict
+
+
+class Kind(StrEnum):
+    MUTATION = "mutation"
+    CANARY = "canary"  # what any harness must see
+    CORRECT = "correct"  # our node as it is: nobody may accuse it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One run, as it was judged."""
+
+    seed: int
+    verdict: Verdict
+    accusers: tuple[str, ...]  # the checks that found it invalid
+    sentence: str
+    seconds: float
+    directory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """All trials of one suspect. `named` are the checks of which one must be among the accusers;
+    a correct node has none."""
+
+    kind: Kind
+    id: str
+    scenario: str
+    named: tuple[str, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def last(self) -> Trial:
+        return self.trials[-1]
+
+    @property
+    def by_name(self) -> tuple[str, ...]:
+        """The accusers that the catalogue names."""
+        return tuple(check for check in self.last.accusers if check in self.named)
+
+    @property
+    def seconds(self) -> float:
+        """From the first run's start to the last one's verdict."""
+        return sum(trial.seconds for trial in self.trials)
+
+    @property
+    def holds(self) -> bool:
+        """Found by a check that is named for it; or, of a correct node, found valid."""
+        if self.kind is Kind.CORRECT:
+            return self.last.verdict is Verdict.VALID
+        return bool(self.by_name)
+
+
+def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str) -> Trial:
+    accusers = [row.check for row in judgement.results if row.verdict is Verdict.INVALID]
+    return Trial(
+        seed=seed,
+        verdict=judgement.verdict,
+        accusers=tuple(accusers),
+        sentence=judgement.sentence,
+        seconds=round(seconds, 1),
+        directory=directory,
+    )
+
+
+def is_decided(kind: Kind, named: Sequence[str], trial: Trial) -> bool:
+    """Whether another run would tell nothing more: a bug is found, a correct node is judged."""
+    if kind is Kind.CORRECT:
+        return trial.verdict in (Verdict.VALID, Verdict.INVALID)
+    return any(check in named for check in trial.accusers)
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """The table, one line a suspect, and what is wrong with it."""
+    head = ("", "suspect", "scenario", "accused by", "named", "tries", "seconds")
+    lines = [head, *(_cells(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    table = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+    wrong = [f"  {row.id}: {_complaint(row)}" for row in rows if not row.holds]
+    return "\n".join([*table, "", *(wrong or ["every planted bug was found, and nothing else"])])
+
+
+def as_json(rows: Sequence[Row]) -> dict[str, object]:
+    """One object for scripts."""
+    return {
+        "holds": all(row.holds for row in rows),
+        "seconds": round(sum(row.seconds for row in rows), 1),
+        "rows": [
+            {
+                "kind": row.kind.value,
+                "id": row.id,
+                "scenario": row.scenario,
+                "named": list(row.named),
+                "accused_by": list(row.last.accusers),
+                "accused_by_named": list(row.by_name),
+                "verdict": row.last.verdict.word,
+                "tries": len(row.trials),
+                "seconds": round(row.seconds, 1),
+                "holds": row.holds,
+                "directories": [trial.directory for trial in row.trials],
+            }
+            for row in rows
+        ],
+    }
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    accused = ", ".join(row.by_name or row.last.accusers) or row.last.verdict.word
+    named = "-" if row.kind is Kind.CORRECT else "yes" if row.by_name else "no"
+    mark = "ok" if row.holds else "WRONG"
+    return (
+        mark,
+        row.id,
+        row.scenario,
+        accused,
+        named,
+        str(len(row.trials)),
+        f"{row.seconds:.1f}",
+    )
+
+
+def _complaint(row: Row) -> str:
+    last = row.last
+    if row.kind is Kind.CORRECT:
+        return f"nothing is planted in it, and yet: {last.sentence}  ({last.directory})"
+    if last.accusers:
+        return f"accused by {', '.join(last.accusers)}, and by none of {', '.join(row.named)}"
+    return f"unseen in {len(row.trials)} tries; the last: {last.sentence}  ({last.directory})"

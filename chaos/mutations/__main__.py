@@ -1,0 +1,27 @@
+"""`python -m chaos.mutations ID -- start -c FILE`: our node, with one bug planted in it."""
+
+import sys
+
+from chaos.mutations.catalogue import MUTATIONS
+from chaos.mutations.planted import planted_by
+from node.server.cli import main
+
+WRONG_USAGE = 254
+
+
+def run(arguments: list[str]) -> None:
+    """Plant, then be `kraft-node`; that leaves the process by its own exit codes."""
+    if len(arguments) < 2 or arguments[0] not in MUTATIONS or arguments[1] != "--":
+        sys.stderr.write(
+            "error: one mutation, then -- and the words for kraft-node\n"
+            f"  there are {', '.join(MUTATIONS)}\n"
+            "  try: python -m chaos.mutations Q-ZOMBIE -- start -c server.properties\n"
+        )
+        sys.exit(WRONG_USAGE)
+    planted_by(arguments[0]).plant()
+    sys.stderr.write(f"planted {arguments[0]}: {MUTATIONS[arguments[0]].wrong}\n")
+    main(arguments[2:])
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

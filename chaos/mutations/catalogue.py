@@ -1,0 +1,122 @@
+"""What is planted, and who must find it. Ids and sources as in the project's list of known bugs.
+
+`checks` are those that the list names for the bug. Any of them is an expected accuser; others may
+accuse as well, since one wrong decision breaks more than one promise.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """One planted bug, and the story that shows it in containers within `tries` runs."""
+
+    id: str
+    wrong: str  # what goes wrong, in one line
+    real: str  # where it was real
+    checks: tuple[str, ...]
+    scenario: str
+    duration_s: float
+    nodes: int = 3
+    tries: int = 3
+
+
+_CATALOGUE = (
+    Mutation(
+        id="Q-NO-FSYNC",
+        wrong="a voter fetches on before what it appended is durable",
+        real="KAFKA-10533",
+        checks=(
+            "Q18-durable-before-counted",
+            "Q7-quorum-high-watermark",
+            "Q11-leader-completeness",
+            "durability",
+        ),
+        scenario="blackout",
+        duration_s=21.0,
+        tries=4,
+    ),
+    Mutation(
+        id="Q-VOTE-LATE",
+        wrong="answers leave before the vote and the epoch they speak of are durable",
+        real="Raft thesis 3.8",
+        checks=(
+            "Q3-one-vote-per-epoch",
+            "Q2-one-leader-per-epoch",
+            "Q1-monotonic-epoch",
+            "Q17-no-leader-again",
+        ),
+        scenario="power-off",
+        duration_s=16.0,
+    ),
+    Mutation(
+        id="Q-SAME-EPOCH",
+        wrong="a restarted leader leads on in its old epoch",
+        real="KAFKA-10527",
+        checks=("Q17-no-leader-again", "Q5-log-matching", "Q12-committed-agree"),
+        scenario="kill-leader",
+        duration_s=12.0,
+    ),
+    Mutation(
+        id="Q-HWM-EPOCH",
+        wrong="a new leader calls old records committed before any of its own are",
+        real="KAFKA-12619",
+        checks=("Q13-high-watermark-above-leader-change", "Q11-leader-completeness"),
+        scenario="kill-leader",
+        duration_s=12.0,
+    ),
+    Mutation(
+        id="Q-EARLY-ACTIVE",
+        wrong="a controller is active before it has replayed its log, and decides from stale state",
+        real="KAFKA-17333",
+        checks=("M2-active-after-replay", "M4-epochs-rise-in-logs"),
+        scenario="kill-leader",
+        duration_s=12.0,
+    ),
+    Mutation(
+        id="Q-STALE-REVERT",
+        wrong="a deposed controller keeps the effects of writes that nobody committed",
+        real="KAFKA-20839",
+        checks=("M1-reads-are-committed",),
+        scenario="leader-relay",
+        duration_s=25.0,
+        tries=4,
+    ),
+    Mutation(
+        id="Q-ZOMBIE",
+        wrong="a leader that is cut off from the others leads on for ever",
+        real="KAFKA-15489",
+        checks=("Q22-cut-off-leader-resigns",),
+        scenario="partition-leader",
+        duration_s=12.0,
+        tries=4,
+    ),
+    Mutation(
+        id="Q-DISRUPT",
+        wrong="a voter that was cut off comes back and deposes a leader that is well",
+        real="KIP-996",
+        checks=("Q23-return-without-disturbance",),
+        scenario="flapping-follower",
+        duration_s=12.0,
+    ),
+    Mutation(
+        id="Q-LIVELOCK",
+        wrong="candidates wait equally long and collide again and again",
+        real="KAFKA-18345",
+        checks=("Q21-a-majority-elects",),
+        scenario="slow-election",
+        duration_s=21.0,
+        nodes=5,
+        tries=4,
+    ),
+    Mutation(
+        id="R-STALE-READ",
+        wrong="reads are answered without asking whether the node still leads",
+        real="Apache Kafka as shipped; Raft thesis 6.4",
+        checks=("linearizable",),
+        scenario="partition-leader",
+        duration_s=12.0,
+    ),
+)
+
+MUTATIONS: dict[str, Mutation] = {mutation.id: mutation for mutation in _CATALOGUE}

@@ -1,0 +1,16 @@
+"""Q-LIVELOCK: every election time-out is the same; candidates collide again and again
+(KAFKA-18345)."""
+
+import random
+
+from chaos.mutations.planted import Planted
+from node.config import QuorumTimeouts
+from node.raft import timers
+
+
+def wait_like_everybody(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
+    """Who lost together stands again together."""
+    return timeouts.election_ms * timers.MS
+
+
+PLANTED = Planted(owner=timers, decision="election_timeout_ns", wrong=wait_like_everybody)

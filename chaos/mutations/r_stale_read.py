@@ -1,0 +1,13 @@
+"""R-STALE-READ: reads are answered from the local image without asking whether we still lead, which
+is what Apache Kafka does (Raft thesis 6.4 says why not)."""
+
+from chaos.mutations.planted import Planted
+from node.raft.read_index import ReadIndex, Ticket
+
+
+def confirm_all(self: ReadIndex) -> Ticket:
+    """As if a majority had just fetched."""
+    return self._issued
+
+
+PLANTED = Planted(owner=ReadIndex, decision="confirmed", wrong=confirm_all)

@@ -1,0 +1,30 @@
+"""The power of everybody fails, again and again, while the disks are busy."""
+
+import random
+
+from chaos.cluster.interface import DiskTrouble
+from chaos.nemesis.faults import AllVoters, PowerOff
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+
+_SLOT_S = 7.0
+_CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    rounds = max(1, round(duration_s / _SLOT_S))
+    return spread([_CUT] * rounds, duration_s=duration_s, rng=rng, held_share=0.1)
+
+
+BLACKOUT = Scenario(
+    name="blackout",
+    story="the power of all voters fails at one moment, while their disks are slow; and again",
+    description=(
+        "As in a data centre whose power flickers: nobody survives to remember what was promised, "
+        "so all of it must be on the disks, and who voted and led in which epoch as well. "
+        "Overloaded disks take their time, so a cut finds much under way that is not yet durable."
+    ),
+    faults=(_CUT,),
+    draw=_draw,
+)

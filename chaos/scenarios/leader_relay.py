@@ -1,0 +1,30 @@
+"""Leadership passes from node to node and back, with writes in flight each time."""
+
+import random
+
+from chaos.nemesis.faults import ControllerLeader, Partition
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+
+_SLOT_S = 5.0
+_CUT = Partition(target=ControllerLeader())
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    rounds = max(1, round(duration_s / _SLOT_S))
+    return spread([_CUT] * rounds, duration_s=duration_s, rng=rng, held_share=0.7)
+
+
+LEADER_RELAY = Scenario(
+    name="leader-relay",
+    story="whoever leads is cut off, so that leadership comes back to those who had lost it",
+    description=(
+        "Each leader is deposed with writes in flight, and lives on. When it leads again it must "
+        "have forgotten what it had decided and nobody committed. Many keys, each written rarely, "
+        "so that nothing newer covers a stale value."
+    ),
+    faults=(_CUT,),
+    draw=_draw,
+    live_keys=300,
+)

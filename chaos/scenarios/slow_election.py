@@ -1,0 +1,30 @@
+"""The leader dies while the network is slow: candidates hear of each other too late."""
+
+import random
+
+from chaos.nemesis.faults import ControllerLeader, Kill
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.scenario import Scenario
+
+_SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends
+_KILL = Kill(target=ControllerLeader(), latency_ms=200)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    rounds = max(1, round(duration_s / _SLOT_S))
+    return spread([_KILL] * rounds, duration_s=duration_s, rng=rng, held_share=0.9)
+
+
+SLOW_ELECTION = Scenario(
+    name="slow-election",
+    story="the leader is killed while the links between the others are slow",
+    description=(
+        "Its followers miss it at the same moment, stand at the same moment, and each has voted "
+        "for itself before it hears of the others. Waits drawn at random part them within a few "
+        "rounds; without that they would collide for ever (Raft 3.4). Best seen with 5 nodes."
+    ),
+    faults=(_KILL,),
+    draw=_draw,
+    rate=30.0,  # so that nothing is in flight: of two logs, only the longer one's owner is elected
+)

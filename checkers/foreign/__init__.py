@@ -1,0 +1,47 @@
+"""Histories that nobody here wrote, read so strictly that a verdict on them means something.
+
+Formats, told by how a file begins (`.gz` and `.zst` are unpacked), with an example line of each:
+
+    Jepsen's history.edn         {:type :invoke, :f :write, :value 3, :process 0, :time 7}
+      several keys               {:type :ok, :f :read, :value ["x" 3], :process 1}
+      multi-registers            {:type :ok, :f :txn, :value [[:r :x 1] [:w :y 2]], :process 0}
+      Porcupine's logs of maps   {:process 1, :type :invoke, :f :append, :key "3", :value "x 1 4"}
+      logs (Kafka workload)      {:type :ok, :f :send, :value [[:send 5 [0 7]]], :process 0}
+    Jepsen's text logs           INFO  jepsen.util - 4	:ok	:cas	[0 3]
+    JSON, an object a line       {"type": "invoke", "process": 1, "f": "read", "key": "x"}
+      or an array of such        [{"type": "ok", "process": 1, "f": "cas", "value": [0, 3]}]
+    our own events-*.jsonl.zst   {"type":"ok","i":9,"p":3,"v":42,"t":456,"e":null}
+
+Operations are read (r, get), write (w, put), cas, append, and txn of reads and writes, or those of
+a log, send and poll (`logs`); the model follows from which of them occur. The order of the lines is
+the order of events: times and indices are not read. Lines of the nemesis are skipped. What ends as
+`info`, or never, may have happened.
+
+Nothing is guessed about a file that is damaged, cut short or foreign: it is an
+`UnreadableHistoryError` of one line, and never a history.
+"""
+
+from checkers.foreign.detect import Format
+from checkers.foreign.edn import read_one
+from checkers.foreign.errors import UnreadableHistoryError
+from checkers.foreign.judge import Judged, Shown, judge
+from checkers.foreign.logs import Log
+from checkers.foreign.policies import CasFailures, NilReads, Policies
+from checkers.foreign.read import Declared, History, read_calls, read_history
+
+__all__ = [
+    "CasFailures",
+    "Declared",
+    "Format",
+    "History",
+    "Judged",
+    "Log",
+    "NilReads",
+    "Policies",
+    "Shown",
+    "UnreadableHistoryError",
+    "judge",
+    "read_calls",
+    "read_history",
+    "read_one",
+]

@@ -1,0 +1,23 @@
+"""Jepsen's `history.edn`: an operation a form, or one vector of all.
+
+    {:type :invoke, :f :cas, :value [0 3], :process 1, :time 4, :index 0}
+
+Histories of several keys (`jepsen.independent`) have the value `[key value]`; Porcupine's logs of
+a map, which are EDN as well, have `:key`. What `:time`, `:index`, `:error` and others say is not
+read: the order of the lines is the order of events.
+"""
+
+from collections.abc import Iterator
+
+from checkers.foreign.edn import forms
+from checkers.foreign.entries import Entry, Fields, entry_of
+
+_FIELDS = Fields(type=":type", process=":process", f=":f", key=":key", value=":value")
+
+
+def read(text: str) -> Iterator[Entry]:
+    """Raises MalformedError."""
+    for line, form in forms(text, unwrap=True):
+        entry = entry_of(line, form, _FIELDS)
+        if entry is not None:
+            yield entry

@@ -1,0 +1,135 @@
+"""JSON: an object a line, or one array of all. Two vocabularies, told by the first object:
+
+    {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}
+    {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123}
+
+The first is Jepsen's, `key` only where there are several; the second is that of our own
+`events-*.jsonl.zst` (`checkers.history.events`), whose faults and notes are skipped.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NoReturn
+
+from checkers.foreign.entries import Entry, Fields, entry_of
+from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.values import Value
+from checkers.history.events import EventType
+
+DEEPEST = 64  # nested collections
+
+_JEPSEN = Fields(type="type", process="process", f="f", key="key", value="value")
+_EVENTS = Fields(type="type", process="p", f="f", key="k", value="v")
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+def is_own(text: str) -> bool:
+    """Whether the first object has our own vocabulary. Raises MalformedError."""
+    return any(
+        isinstance(form, dict) and (_EVENTS.process in form or _is_no_operation(form))
+        for _line, form in _first(text)
+    )
+
+
+def read(text: str) -> Iterator[Entry]:
+    """Raises MalformedError."""
+    own = is_own(text)
+    for line, form in _forms(text):
+        if own and _is_no_operation(form):
+            continue
+        entry = entry_of(line, form, _EVENTS if own else _JEPSEN)
+        if entry is not None:
+            yield entry
+
+
+def _first(text: str) -> list[tuple[int, Value]]:
+    return list(islice(_forms(text), 1))
+
+
+def _is_no_operation(form: Value) -> bool:
+    return isinstance(form, dict) and form.get("type") in (EventType.FAULT, EventType.NOTE)
+
+
+def _forms(text: str) -> Iterator[tuple[int, Value]]:
+    """What stands at the top, or in the array that is all of the file; with its line."""
+    at = _skip_blank(text, 0)
+    array = text.startswith("[", at)
+    at = _skip_blank(text, at + 1) if array else at
+    line, counted = 1, 0
+    while at < len(text) and not (array and text[at] == "]"):
+        line, counted = line + text.count("\n", counted, at), at
+        form, at = _decode(text, at, line)
+        yield line, form
+        at = _skip_blank(text, at)
+        if array:
+            at = _skip_comma(text, at)
+    if array:
+        _require_end(text, at)
+
+
+def _skip_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def _skip_comma(text: str, at: int) -> int:
+    """Past the comma after an element; a closing bracket stays."""
+    if text.startswith("]", at) or at == len(text):
+        return at
+    after = _skip_blank(text, at + 1)
+    if text[at] != "," or text.startswith("]", after):
+        line = text.count("\n", 0, at) + 1
+        raise MalformedError(line, "a ',' and another object, or ']'", excerpt(text[at:]))
+    return after
+
+
+def _require_end(text: str, at: int) -> None:
+    line = text.count("\n", 0, at) + 1
+    if at == len(text):
+        raise MalformedError(line, "']' at the end", "the end of the file (truncated?)")
+    if rest := text[at + 1 :].strip():
+        raise MalformedError(line, "the end of the file after its array", excerpt(rest))
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _decode(text: str, at: int, line: int) -> tuple[Value, int]:
+    try:
+        form, end = _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        if text[error.pos :].strip():
+            raise MalformedError(error.lineno, "JSON", excerpt(text[error.pos :])) from error
+        raise MalformedError(
+            line, "a whole JSON object", "the end of the file (truncated?)"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise MalformedError(line, "JSON", excerpt(text[at:])) from error
+    if isinstance(form, dict):
+        for name, value in form.items():
+            if isinstance(value, list | dict):
+                form[name] = _frozen(value, line, 1)
+        return form, end
+    return _frozen(form, line, 0), end
+
+
+def _frozen(value: object, line: int, depth: int) -> Value:
+    """Lists as tuples, as deep as they go."""
+    if depth > DEEPEST:
+        raise MalformedError(line, f"at most {DEEPEST} nested collections", "more")
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return tuple(_frozen(item, line, depth + 1) for item in value)
+        case dict():
+            return {str(key): _frozen(item, line, depth + 1) for key, item in value.items()}
+        case _:
+            raise AssertionError(value)

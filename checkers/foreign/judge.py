@@ -1,0 +1,183 @@
+"""The verdict on a foreign history, with its witness in the words and lines of the file."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.foreign import log_sweep
+from checkers.foreign.logs import Log, LogCall
+from checkers.foreign.read import History
+from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
+from checkers.history.events import EventType
+from checkers.linearizability import Decision, decide, warm
+from checkers.verdict import Verdict
+
+_NOTHING = "no operation succeeded, so there is nothing to judge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An operation of the witness. `completed_line` is 0 where the file has no completion."""
+
+    line: int
+    completed_line: int
+    process: int
+    key: str
+    what: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What is said of a file. `context` are the lines that the witness needs beside itself.
+
+    `seconds` is the time to decide, once what `linearizability.warm` loads is loaded.
+    """
+
+    verdict: Verdict
+    algorithm: str
+    message: str
+    operations: int
+    keys: int
+    seconds: float
+    witness: tuple[Shown, ...] = ()
+    context: tuple[str, ...] = ()
+
+
+def judge(history: History) -> Judged:
+    """Decide, within the default budget. A history in which nothing succeeded is unknown."""
+    if isinstance(history.calls, Log):
+        return _judge_log(history.calls)
+    return _judge_calls(history, history.calls)
+
+
+def _judge_log(log: Log) -> Judged:
+    started = time.perf_counter()
+    found = list(log_sweep.anomalies(log))
+    repeated = log_sweep.sent_twice(log)
+    if repeated is not None:
+        verdict, message = Verdict.UNKNOWN, f"{repeated.value} was sent twice to {repeated.key}"
+    elif found:
+        names = ", ".join(dict.fromkeys(one.name for one in found))
+        verdict, message = Verdict.INVALID, f"{found[0].message} ({len(found):,} in all: {names})"
+    elif not any(call.type is EventType.OK for call in log.calls):
+        verdict, message = Verdict.UNKNOWN, _NOTHING
+    else:
+        verdict, message = Verdict.VALID, f"{len(log.calls):,} operations break no promise of a log"
+    invalid = verdict is Verdict.INVALID
+    return Judged(
+        verdict=verdict,
+        algorithm=log_sweep.ALGORITHM,
+        message=message,
+        operations=len(log.calls),
+        keys=len(log.keys),
+        seconds=time.perf_counter() - started,
+        witness=tuple(_shown(found[0].key, *one) for one in found[0].calls) if invalid else (),
+    )
+
+
+def _shown(key: str, call: LogCall, part: str) -> Shown:
+    entry, complete = call.pair.invoke, call.pair.complete
+    return Shown(
+        line=entry.line,
+        completed_line=complete.line if complete is not None else 0,
+        process=entry.process,
+        key=key,
+        what=call.f if call.type is EventType.OK else f"{call.f} ({call.type.value})",
+        part=part,
+    )
+
+
+def _judge_calls(history: History, calls: Calls) -> Judged:
+    warm()
+    started = time.perf_counter()
+    decision = decide(calls)
+    seconds = time.perf_counter() - started
+    silent = decision.verdict is Verdict.VALID and not (calls.outcome == Outcome.OK).any()
+    return Judged(
+        verdict=Verdict.UNKNOWN if silent else decision.verdict,
+        algorithm=decision.algorithm,
+        message=_NOTHING if silent else decision.message.removeprefix(": "),
+        operations=decision.operations,
+        keys=len(calls.keys),
+        seconds=seconds,
+        witness=_witness(history, calls, decision),
+        context=(*_context(decision), *_unwritten(history, calls, decision)),
+    )
+
+
+def _witness(history: History, calls: Calls, decision: Decision) -> tuple[Shown, ...]:
+    if decision.witness is None:
+        return ()
+    key = "" if calls.model is Model.MULTI_REGISTER else decision.witness.key
+    return tuple(
+        Shown(
+            line=int(calls.line[row]),
+            completed_line=int(history.completed_line[row]),
+            process=int(calls.process[row]),
+            key=key,
+            what=describe(calls, row),
+            part=part,
+        )
+        for row, part in zip(decision.witness.calls, decision.witness.parts, strict=True)
+    )
+
+
+def _context(decision: Decision) -> tuple[str, ...]:
+    witness = decision.witness
+    if witness is None:
+        return ()
+    lines = [f"it held {witness.initial} when this began", *witness.before]
+    if witness.why not in decision.message:
+        lines.append(witness.why)
+    if witness.left_out:
+        lines.append(f"{witness.left_out} more operations before these are not shown")
+    return tuple(lines)
+
+
+def _unwritten(history: History, calls: Calls, decision: Decision) -> tuple[str, ...]:
+    """A hint where one value was read that nobody wrote: it may have been there at first."""
+    if decision.verdict is not Verdict.INVALID or history.policies.initial is not None:
+        return ()
+    read = set(np.unique(calls.value[calls.kind == Step.READ]).tolist())
+    written = set(np.unique(calls.value[calls.kind != Step.READ]).tolist())
+    strange = sorted(read - written - {ANY, NIL, calls.initial})
+    if len(strange) != 1 or calls.model is Model.KV:
+        return ()
+    value = calls.values[strange[0]]
+    return (f"nobody wrote {value}; if it was there before all writes: --initial '{value}'",)
+
+
+def describe(calls: Calls, row: int) -> str:
+    """`write 3`, `cas 1 to 2 (info)`: what a call did and how it ended, where that is not ok."""
+    steps = range(calls.step_from[row], calls.step_from[row + 1])
+    said = ", ".join(_step(calls, step) for step in steps)
+    outcome = Outcome(calls.outcome[row])
+    if outcome is Outcome.OK:
+        return said
+    return f"{said} ({outcome.name.lower()})"
+
+
+def _step(calls: Calls, step: int) -> str:
+    value = _value(calls, int(calls.value[step]))
+    expected = _value(calls, int(calls.expected[step]))
+    key = f" {calls.keys[calls.key[step]]}" if calls.model is Model.MULTI_REGISTER else ""
+    match Step(calls.kind[step]):
+        case Step.READ:
+            return f"read{key} {value}"
+        case Step.WRITE:
+            return f"write{key} {value}"
+        case Step.CAS:
+            return f"cas{key} {expected} to {value}"
+        case Step.CAS_FAILED:
+            return f"cas{key} {expected} to {value}, refused"
+        case Step.APPEND:
+            return f"append{key} {value}"
+
+
+def _value(calls: Calls, code: int) -> str:
+    if code in (NIL, ANY):
+        return "nil" if code == NIL else "?"
+    text = calls.values[code]
+    return f'"{text}"' if calls.model is Model.KV else text

@@ -1,0 +1,156 @@
+"""Histories of logs with offsets, as Jepsen's Kafka workload writes them.
+
+    {:type :ok, :f :send, :value [[:send k [offset v]]]}       invoked as [[:send k v]]
+    {:type :ok, :f :poll, :value [[:poll {k [[offset v] ...]}]]}    invoked as [[:poll]]
+
+`txn` mixes both. `assign`, `subscribe` and whatever else a process does say only that its next poll
+need not go on where the last one ended. JSON has the same in arrays and objects.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checkers.foreign.entries import Entry
+from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.pairs import Pair
+from checkers.foreign.values import ABSENT, Map, Value, name_of, plain, render
+from checkers.history.calls import Model
+from checkers.history.events import EventType
+
+SEND, POLL, TXN, ASSIGN = "send", "poll", "txn", "assign"
+
+_RECORDS = (SEND, POLL)
+_OTHERS = ("subscribe", "crash", "debug-topic-partitions", "seek", "commit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """`offset` is None where the producer was not told."""
+
+    key: str
+    offset: int | None
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCall:
+    """An operation with what it sent and, where it succeeded, what it polled, key by key."""
+
+    pair: Pair
+    f: str
+    sent: tuple[Record, ...]
+    polled: tuple[Record, ...]
+
+    @property
+    def type(self) -> EventType:
+        return self.pair.complete.type if self.pair.complete is not None else EventType.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """A history of logs, in the order of invocation."""
+
+    model: Model
+    calls: tuple[LogCall, ...]
+    keys: tuple[str, ...]
+
+
+def is_log(pairs: Sequence[Pair]) -> bool:
+    """Whether anything is sent or polled."""
+    return any(
+        pair.invoke.f in _RECORDS
+        or (pair.invoke.f in (TXN, None) and _has_records(pair.invoke.value))
+        for pair in pairs
+    )
+
+
+def _has_records(value: Value) -> bool:
+    return isinstance(value, tuple) and any(
+        isinstance(item, tuple) and bool(item) and name_of(item[0]) in _RECORDS for item in value
+    )
+
+
+def read_log(pairs: Sequence[Pair]) -> Log:
+    """Raises MalformedError at the first operation that is none of a log."""
+    calls = tuple(map(_call, pairs))
+    keys = {record.key for call in calls for record in (*call.sent, *call.polled)}
+    return Log(model=Model.LOG, calls=calls, keys=tuple(sorted(keys)))
+
+
+def _call(pair: Pair) -> LogCall:
+    f = pair.invoke.f or TXN
+    if f in (ASSIGN, *_OTHERS):
+        return LogCall(pair=pair, f=f, sent=(), polled=())
+    if f not in (TXN, *_RECORDS):
+        names = ", ".join((*_RECORDS, TXN, ASSIGN, *_OTHERS))
+        raise MalformedError(pair.invoke.line, f"an operation of a log ({names})", excerpt(f))
+    asked = _sent(pair.invoke)
+    complete = pair.complete
+    if complete is None or complete.type is not EventType.OK:
+        return LogCall(pair=pair, f=f, sent=asked, polled=())
+    done = _sent(complete)
+    if [(one.key, one.value) for one in asked] != [(one.key, one.value) for one in done]:
+        found = excerpt(render(complete.value))
+        raise MalformedError(complete.line, f"what line {pair.invoke.line} sent", found)
+    return LogCall(pair=pair, f=f, sent=done, polled=_polled(complete))
+
+
+def _steps(entry: Entry) -> list[tuple[Value, ...]]:
+    value = entry.value
+    if isinstance(value, tuple):
+        steps = [item for item in value if isinstance(item, tuple) and item]
+        if len(steps) == len(value) and all(name_of(step[0]) in _RECORDS for step in steps):
+            return steps
+    found = "no value" if value is ABSENT else excerpt(render(value))
+    raise MalformedError(entry.line, "sends and polls such as [[:send k v] [:poll]]", found)
+
+
+def _sent(entry: Entry) -> tuple[Record, ...]:
+    records = []
+    for step in _steps(entry):
+        if name_of(step[0]) != SEND:
+            continue
+        if len(step) != 3:
+            raise MalformedError(entry.line, "[:send key value]", excerpt(render(step)))
+        records.append(_record(entry.line, plain(step[1]), step[2]))
+    return tuple(records)
+
+
+def _polled(entry: Entry) -> tuple[Record, ...]:
+    records: list[Record] = []
+    for step in _steps(entry):
+        if name_of(step[0]) != POLL:
+            continue
+        if len(step) != 2 or not isinstance(step[1], dict):
+            expected = "[:poll {key [[offset value] ...]}]"
+            raise MalformedError(entry.line, expected, excerpt(render(step)))
+        records += _fetched(entry.line, step[1])
+    return tuple(records)
+
+
+def _fetched(line: int, by_key: Map) -> list[Record]:
+    records = []
+    for key, fetched in by_key.items():
+        for item in fetched if isinstance(fetched, tuple) else (fetched,):
+            record = _record(line, _unquoted(key), item)
+            if record.offset is None:
+                raise MalformedError(line, "polled records of [offset value]", render(item))
+            records.append(record)
+    return records
+
+
+def _unquoted(key: str) -> str:
+    """Keys of EDN maps are rendered: strings have their quotes."""
+    return str(json.loads(key)) if key.startswith('"') else key
+
+
+def _record(line: int, key: str, item: Value) -> Record:
+    """`value`, or `[offset value]`."""
+    if not isinstance(item, tuple):
+        return Record(key=key, offset=None, value=render(item))
+    if len(item) == 2 and (item[0] is None or (type(item[0]) is int and item[0] >= 0)):
+        offset = item[0]
+        assert offset is None or isinstance(offset, int)
+        return Record(key=key, offset=offset, value=render(item[1]))
+    raise MalformedError(line, "a record of [offset value]", excerpt(render(item)))

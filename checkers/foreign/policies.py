@@ -1,0 +1,25 @@
+"""What a file leaves open, declared: what a failed compare-and-set and a read of nil tell."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from checkers.foreign.values import Value
+
+
+class CasFailures(Enum):
+    OBSERVED = "observed"  # the object was not what was expected: as good as a read (Porcupine)
+    DROPPED = "dropped"  # it did not happen, for whatever reason (Knossos)
+
+
+class NilReads(Enum):
+    VALUE = "value"  # nothing had been written, or nil had
+    ANY = "any"  # the client learned nothing (Knossos)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """`initial` is what every object holds at first; None is nil."""
+
+    cas_failures: CasFailures
+    nil_reads: NilReads
+    initial: Value = None

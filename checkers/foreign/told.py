@@ -1,0 +1,93 @@
+"""What the two lines of an operation say: of which key, what was asked, what came back."""
+
+from dataclasses import dataclass
+
+from checkers.foreign.entries import Entry
+from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.operations import Act, Guess, MicroOperation, micro_operations
+from checkers.foreign.pairs import Pair
+from checkers.foreign.values import ABSENT, Value, plain, render
+from checkers.history.calls import Outcome
+from checkers.history.events import EventType
+
+_OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.INFO: Outcome.INFO}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the lines of one operation say, its key apart from its values."""
+
+    pair: Pair
+    act: Act
+    outcome: Outcome
+    key: Value
+    given: Value
+    result: Value  # ABSENT where the completion says nothing, or is none
+
+
+def tell(pair: Pair, act: Act, guess: Guess) -> Told:
+    """Raises MalformedError where the completion is of another key."""
+    complete = pair.complete
+    outcome = Outcome.INFO if complete is None else _OUTCOMES[complete.type]
+    key, given = pair.invoke.key, pair.invoke.value
+    result = complete.value if complete is not None else ABSENT
+    if guess.paired:
+        assert isinstance(given, tuple)
+        key, given = given
+        result = _without_key(complete, key, result)
+    elif (
+        complete is not None and complete.key is not ABSENT and render(complete.key) != render(key)
+    ):
+        raise MalformedError(
+            complete.line, f"the key {plain(key)} of line {pair.invoke.line}", plain(complete.key)
+        )
+    return Told(pair=pair, act=act, outcome=outcome, key=key, given=given, result=result)
+
+
+def _without_key(complete: Entry | None, key: Value, value: Value) -> Value:
+    """The value in `[key value]`. What crashed or failed may carry anything, an error mostly."""
+    if isinstance(value, tuple) and len(value) == 2 and render(value[0]) == render(key):
+        return value[1]
+    if complete is None or complete.type is not EventType.OK or value in (ABSENT, None):
+        return ABSENT
+    raise MalformedError(complete.line, f"a value of [{plain(key)} ...]", excerpt(render(value)))
+
+
+def transaction(told: Told) -> list[MicroOperation]:
+    """The steps, as completed where they were: that is where the reads are.
+
+    Raises MalformedError.
+    """
+    asked = micro_operations(told.pair.invoke)
+    complete = told.pair.complete
+    if told.outcome is not Outcome.OK or complete is None:
+        return asked
+    done = micro_operations(complete)
+    for before, after in zip(asked, done, strict=False):
+        written = before.act is Act.WRITE and render(before.value) != render(after.value)
+        if before.act is not after.act or render(before.key) != render(after.key) or written:
+            break
+    else:
+        if len(asked) == len(done):
+            return done
+    raise MalformedError(
+        complete.line,
+        f"the transaction of line {told.pair.invoke.line}, with its reads filled in",
+        excerpt(render(complete.value)),
+    )
+
+
+def is_same(told: Told) -> bool:
+    """Whether the completion has the value of the invocation, or none."""
+    return told.result in (ABSENT, None) or render(told.result) == render(told.given)
+
+
+def require_same(told: Told) -> None:
+    """Raises MalformedError where something else was done than was asked for."""
+    complete = told.pair.complete
+    if complete is not None and told.outcome is Outcome.OK and not is_same(told):
+        raise MalformedError(
+            complete.line,
+            f"the value {render(told.given)} that line {told.pair.invoke.line} invoked",
+            excerpt(render(told.result)),
+        )

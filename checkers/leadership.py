@@ -1,0 +1,312 @@
+"""Leadership under faults: Q21, Q22 and Q23 of the invariants.
+
+They need to know what was done to whom and when, so they apply only to runs with faults of certain
+kinds, held for long enough: where nothing of that sort happened there is no row at all (None).
+Times are the machine's one monotonic clock, of the traces and of the faults alike.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.conclusion import Violation, conclude
+from checkers.history.run import Run
+from checkers.node_events import NEED, NodeEvent, Process, lives, witness
+from checkers.verdict import CheckResult, EventValue
+
+SECOND = 1_000_000_000
+# Kafka's defaults, with which the harness starts its nodes.
+FETCH_TIMEOUT_S = 2.0
+ELECTION_TIMEOUT_S = 1.0
+LATENCY_S = 2.0  # for processes that wait for a busy machine
+CHECK_QUORUM_S = 1.5 * FETCH_TIMEOUT_S
+LEADER_WITHIN_S = 3 * (2 * ELECTION_TIMEOUT_S + FETCH_TIMEOUT_S) + LATENCY_S
+DOWN = ("kill", "pause", "power-off")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A fault that was in full effect from `begin` until `end` (ns), and began to be before."""
+
+    number: int
+    kind: str
+    targets: tuple[int, ...]
+    links: frozenset[tuple[int, int]]
+    start: int
+    begin: int
+    end: int
+    healed: int
+
+    def heard_by(self, node: int, nodes: int) -> int:
+        """How many others' bytes still reach a node."""
+        others = set(range(1, nodes + 1)) - {node}
+        return sum((other, node) not in self.links for other in others)
+
+    def shown(self, what: str, at: int) -> dict[str, EventValue]:
+        """The fault as a row of a witness."""
+        hit = ", ".join(f"node {node}" for node in self.targets)
+        return {"what": f"{what}: {self.kind} of {hit}", "t_ns": at, "fault": self.number}
+
+
+def faults_of(run: Run) -> list[Fault]:
+    """The faults that ran their course, in order."""
+    found = []
+    for row in run.tables["faults"].to_pylist():
+        times = [row[name] for name in ("t_start", "t_bit", "t_heal", "t_healed")]
+        if None in times:
+            continue
+        start, begin, end, healed = times
+        pairs = [link.split("->") for link in row["links"] or ()]
+        found.append(
+            Fault(
+                number=row["fault_id"],
+                kind=row["kind"],
+                targets=tuple(row["targets"] or ()),
+                links=frozenset((int(one), int(other)) for one, other in pairs),
+                start=start,
+                begin=begin,
+                end=end,
+                healed=healed,
+            )
+        )
+    return sorted(found, key=lambda fault: fault.start)
+
+
+def _processes(run: Run) -> list[Process]:
+    return [process for life in lives(run) for process in life.processes if process.events]
+
+
+def _state_at(process: Process, at: int) -> NodeEvent | None:
+    """The role that a process had at a moment; None if it did not live then."""
+    if not process.events[0].t <= at <= process.events[-1].t:
+        return None
+    states = [event for event in process.events if event.event == "q.state" and event.t <= at]
+    return states[-1] if states else None
+
+
+def _leads_at(run: Run, at: int) -> tuple[Process, NodeEvent] | None:
+    """Who led the newest epoch at a moment, and the line in which it said so."""
+    found = [(process, _state_at(process, at)) for process in _processes(run)]
+    leading = [(one, event) for one, event in found if event and event.state == "leader"]
+    return max(leading, key=lambda pair: pair[1].epoch) if leading else None
+
+
+# --- Q22 ---
+
+
+def cut_off_leader_resigns(run: Run) -> CheckResult | None:
+    """Q22: a leader that no majority reaches stops acting within 1.5 fetch time-outs.
+
+    With 4 voters or more the count of who fetched may begin anew just before, which doubles that.
+    (KIP-595 check-quorum, KAFKA-15489)
+    """
+    bound_s = CHECK_QUORUM_S * (1 if run.info.nodes <= 3 else 2) + LATENCY_S
+    looked_at = 0
+    violations: list[Violation] = []
+    for fault in faults_of(run):
+        limit = fault.begin + int(bound_s * SECOND)
+        led = _leads_at(run, fault.begin)
+        majority = run.info.nodes // 2 + 1
+        if led is None or fault.end <= limit or not fault.links:
+            continue
+        if fault.heard_by(led[1].node, run.info.nodes) + 1 >= majority:
+            continue
+        looked_at += 1
+        violations += _acts_after(*led, fault, limit)
+    if not looked_at:
+        return None
+    return conclude(
+        "Q22-cut-off-leader-resigns",
+        looked_at=looked_at,
+        unit="leaders that were cut off",
+        violations=violations,
+        needs=NEED,
+        holds=f"each stopped acting within {bound_s:g} s",
+        algorithm="first thing done as a leader after the limit, while it is still cut off",
+    )
+
+
+def _acts_after(led: Process, known: NodeEvent, fault: Fault, limit: int) -> Iterator[Violation]:
+    for event in led.events:
+        if event.t <= fault.begin:
+            continue
+        if event.event == "q.state" or event.t >= fault.end:
+            return
+        if event.t > limit and event.event in ("q.append", "q.hwm") and event.state == "leader":
+            after_s = (event.t - fault.begin) / SECOND
+            text = f"node {event.node} was cut off from the majority and still led epoch "
+            text += f"{known.epoch} after {after_s:.1f} s; it has to resign within "
+            text += f"{(limit - fault.begin) / SECOND:g} s"
+            yield Violation(
+                text,
+                [
+                    witness(known, f"became leader of epoch {known.epoch}"),
+                    fault.shown("nobody reaches it any more", fault.begin),
+                    witness(event, f"acts as leader, {after_s:.1f} s after the cut"),
+                ],
+            )
+            return
+
+
+# --- Q23 ---
+
+
+def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
+    """Q23: who returns from a partition that left the leader a majority changes neither leader nor
+    epoch.
+
+    Accused is only a node that raised the epoch itself while no majority reached it: then nobody
+    can have asked for that. (KIP-996, SIM StableLeadership)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    faults = faults_of(run)
+    for number, fault in enumerate(faults):
+        led = _leads_at(run, fault.begin)
+        if led is None or not fault.links or led[1].node in fault.targets:
+            continue
+        until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
+        for target in fault.targets:
+            if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
+                looked_at += 1
+                violations += _disturbance(run, fault, led[1], target, until)
+    if not looked_at:
+        return None
+    return conclude(
+        "Q23-return-without-disturbance",
+        looked_at=looked_at,
+        unit="returns of nodes that were cut off",
+        violations=violations,
+        needs=NEED,
+        holds="none changed the leader or the epoch",
+        algorithm="epochs raised by a node that hears nobody, and then taken over by others",
+    )
+
+
+def _disturbance(
+    run: Run, fault: Fault, led: NodeEvent, target: int, until: int
+) -> Iterator[Violation]:
+    states = sorted(
+        (
+            event
+            for process in _processes(run)
+            for event in process.events
+            if event.event == "q.state"
+        ),
+        key=lambda event: event.t,
+    )
+    known = max((event.epoch for event in states if event.t <= fault.begin), default=0)
+    raised = [
+        event
+        for event in states
+        if event.node == target
+        and fault.begin < event.t < fault.end
+        and event.state == "candidate"
+        and event.epoch > known
+    ]
+    if not raised:
+        return
+    moved = next(
+        (
+            event
+            for event in states
+            if event.node != target
+            and raised[0].t < event.t <= until
+            and event.epoch >= raised[0].epoch
+        ),
+        None,
+    )
+    if moved is not None:  # perhaps while it is still cut off, if the others hear it
+        text = f"node {target}, cut off and back again, forced a new election: it had raised the "
+        text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
+        shown: list[Mapping[str, EventValue]] = [
+            witness(led, f"node {led.node} leads epoch {led.epoch}"),
+            fault.shown("cut off, the leader keeps a majority", fault.begin),
+            witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
+            fault.shown("back again", fault.end),
+            witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
+        ]
+        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
+
+
+# --- Q21 ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calm:
+    """A time in which nothing changed, and the nodes that were up and heard each other."""
+
+    begin: int
+    end: int
+    nodes: frozenset[int]
+    fault: Fault | None
+
+
+def a_majority_elects(run: Run) -> CheckResult | None:
+    """Q21: with a majority of voters up and connected, a leader commits within a bounded time.
+
+    The bound is 3 x (2 x election time-out + fetch time-out), and some latency. (SIM,
+    KAFKA-18345)
+    """
+    limit = int(LEADER_WITHIN_S * SECOND)
+    times = [calm for calm in _calms(run) if calm.end - calm.begin >= limit]
+    if not times:
+        return None
+    progress = sorted(
+        (event.t, event.node)
+        for process in _processes(run)
+        for event in process.events
+        if event.event == "q.hwm" and event.state == "leader"
+    )
+    violations = []
+    for calm in times:
+        reached = any(
+            calm.begin <= t <= calm.begin + limit and node in calm.nodes for t, node in progress
+        )
+        if not reached:
+            violations.append(_leaderless(run, calm))
+    return conclude(
+        "Q21-a-majority-elects",
+        looked_at=len(times),
+        unit="times of calm",
+        violations=violations,
+        needs=NEED,
+        holds=f"in each a leader committed within {LEADER_WITHIN_S:g} s",
+        algorithm="a leader's high watermark after each change of what is up and connected",
+    )
+
+
+def _calms(run: Run) -> Iterator[Calm]:
+    """Between two changes; those in which no majority was up and connected are left out."""
+    faults = faults_of(run)
+    everybody = frozenset(range(1, run.info.nodes + 1))
+    healed = 0
+    for number, fault in enumerate(faults):
+        left = everybody - set(fault.targets)
+        if (fault.links or fault.kind in DOWN) and len(left) > run.info.nodes // 2:
+            yield Calm(begin=fault.begin, end=fault.end, nodes=left, fault=fault)
+        healed = fault.healed
+        if number + 1 < len(faults):
+            end = faults[number + 1].start
+            yield Calm(begin=healed, end=end, nodes=everybody, fault=None)
+    if faults:
+        yield Calm(begin=healed, end=run.info.duration_ns, nodes=everybody, fault=None)
+
+
+def _leaderless(run: Run, calm: Calm) -> Violation:
+    names = ", ".join(map(str, sorted(calm.nodes)))
+    stood = [
+        event
+        for process in _processes(run)
+        for event in process.events
+        if event.event == "q.state"
+        and event.state == "candidate"
+        and calm.begin <= event.t <= calm.end
+    ]
+    stood.sort(key=lambda event: event.t)
+    text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, and "
+    text += f"no leader committed anything within {LEADER_WITHIN_S:g} s; "
+    text += f"{len(stood)} candidacies came to nothing"
+    cause = [calm.fault.shown("began", calm.begin)] if calm.fault else []
+    rows: Sequence[NodeEvent] = stood[:16]
+    shown = [witness(event, f"node {event.node} stands in epoch {event.epoch}") for event in rows]
+    return Violation(text, [*cause, *shown])

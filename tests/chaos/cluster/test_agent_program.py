@@ -1,0 +1,59 @@
+"""What of the agent can be tried without privileges."""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.docker import agent_processes, agent_program
+
+
+@pytest.fixture(autouse=True)
+def _own_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_program, "MEMORY", tmp_path / "memory.json")
+
+
+def ask(operation: str, **arguments: object) -> dict[str, object]:
+    return agent_program.answer(json.dumps({"id": 3, "op": operation, "each": [arguments]}))
+
+
+def test_it_remembers_for_whoever_asks_later() -> None:
+    assert ask("recall", prefix="cut ") == {"id": 3, "result": [{}]}
+    ask("remember", key="cut 1->2", value="x")
+    ask("remember", key="power 1", value="y")
+    assert ask("recall", prefix="cut ") == {"id": 3, "result": [{"cut 1->2": "x"}]}
+    ask("remember", key="cut 1->2", value="")
+    assert ask("recall", prefix="cut ") == {"id": 3, "result": [{}]}
+
+
+def test_it_says_what_went_wrong() -> None:
+    assert "KeyError" in str(ask("no_such_thing")["error"])
+    assert "TypeError" in str(ask("recall", wrong="x")["error"])
+
+
+def test_all_threads_of_a_stopped_process_stand_still() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        try:
+            own = agent_processes.pid_space(os.getpid())
+            assert process.pid in agent_processes.members_of({own})
+            agent_processes.signal_to(process.pid, signal.SIGSTOP)
+            agent_processes.until(
+                lambda: set(agent_processes.thread_states(process.pid)) == {"T"}, 5.0, "not stopped"
+            )
+        finally:
+            process.kill()
+
+
+def test_a_route_is_packed_as_the_kernel_wants_it() -> None:
+    packed = agent_program._reject_route("198.18.0.3")
+    assert len(packed) == 120  # sizeof(struct rtentry) on 64 bits
+    assert packed[8:16] == struct.pack("=HH4s", 2, 0, bytes([198, 18, 0, 3]))
+
+
+def test_loop_devices_of_nobody_are_none() -> None:
+    assert agent_program.loops("no-such-run-") == {}

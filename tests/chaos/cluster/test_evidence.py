@@ -1,0 +1,172 @@
+"""A fault without effect must not look like one."""
+
+from dataclasses import replace
+
+import pytest
+
+from chaos.cluster.docker.evidence import (
+    NO_PROBE,
+    CutMeasured,
+    PowerCutMeasured,
+    Probe,
+    of_cut,
+    of_kill,
+    of_pause,
+    of_power_cut,
+)
+from chaos.cluster.docker.metrics import Passage
+from chaos.cluster.interface import Link, NodeId, PowerCutMode
+
+SIZE = 31
+SWALLOWED = Probe(size=SIZE, passage=Passage(SIZE, 0))
+PASSED = Probe(size=SIZE, passage=Passage(SIZE, SIZE))
+ANSWERED = replace(PASSED, answered=14)
+REQUESTS, ANSWERS = "requests", "answers"
+
+ONE_WAY = CutMeasured(
+    link=Link(NodeId(1), NodeId(2)),
+    swallowed=500,
+    while_probing=45,
+    gaps=(),
+    probe=SWALLOWED,
+    opposite_cut=False,
+    opposite=Passage(received=90, sent=90),
+    opposite_stops=(),
+    opposite_probe=PASSED,
+)
+CLEAN = replace(
+    ONE_WAY,
+    opposite_cut=True,
+    opposite=Passage(90, 0),
+    opposite_stops=(REQUESTS, ANSWERS),
+    opposite_probe=NO_PROBE,
+)
+POWER = PowerCutMeasured(
+    mode=PowerCutMode.LOSE_ALL,
+    threads_stopped=3,
+    threads_moving=0,
+    overwritten=True,
+    exit_code=137,
+    canary="old",
+)
+
+
+@pytest.mark.parametrize("seen", [ONE_WAY, CLEAN])
+def test_a_cut_bit(seen: CutMeasured) -> None:
+    evidence = of_cut(seen)
+    assert evidence.bit
+    assert evidence.facts["swallowed_bytes"] == 500
+    assert evidence.facts["idle_but_for_the_probe"] is False
+
+
+def test_an_idle_link_is_told_by_the_probe() -> None:
+    evidence = of_cut(replace(ONE_WAY, swallowed=45))
+    assert evidence.bit
+    assert evidence.facts["idle_but_for_the_probe"] is True
+
+
+def test_counters_that_lost_a_connection_do_not_unmake_a_cut() -> None:
+    """What the heal closed at a bad moment may be counted as passed on, and never as taken in."""
+    evidence = of_cut(replace(ONE_WAY, swallowed=-4000))
+    assert evidence.bit
+    assert evidence.facts["swallowed_bytes"] == 45
+
+
+def test_a_connection_that_broke_the_other_way_does_not_unmake_a_cut() -> None:
+    """All that it ever passed on is left out when its last write fails."""
+    assert of_cut(replace(ONE_WAY, opposite=Passage(100_000, 90))).bit
+
+
+def test_other_connections_that_close_beside_the_probes_are_no_evidence() -> None:
+    busy = Passage(SIZE + 70_000, 70_000)
+    assert of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=busy))).bit
+    leaky = Passage(SIZE + 70_000, SIZE + 70_000)
+    assert not of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=leaky))).bit
+    assert of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=leaky))).bit
+    assert not of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=busy))).bit
+
+
+def test_without_probes_traffic_must_tell() -> None:
+    """A node that is off cannot be probed, nor any where no agent is."""
+    assert of_cut(replace(ONE_WAY, probe=NO_PROBE, opposite_probe=NO_PROBE)).bit
+    assert of_cut(replace(CLEAN, probe=NO_PROBE)).bit
+
+
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        # Nothing was set.
+        (replace(ONE_WAY, probe=ANSWERED, gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
+        (replace(CLEAN, probe=ANSWERED, gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
+        (replace(CLEAN, probe=PASSED, gaps=(REQUESTS,)), "1->2 was not swallowed"),
+        (replace(ONE_WAY, probe=replace(SWALLOWED, answered=14)), "1->2 was answered"),
+        # Requests are stopped and answers are not, and the reverse.
+        (replace(ONE_WAY, opposite_probe=ANSWERED, gaps=(ANSWERS,)), "an answer passed along 1->2"),
+        (replace(ONE_WAY, gaps=(ANSWERS,)), "did not stop answers along 1->2"),
+        (replace(CLEAN, gaps=(ANSWERS,)), "did not stop answers along 1->2"),
+        (replace(CLEAN, gaps=(REQUESTS, ANSWERS)), "did not stop requests and answers along 1->2"),
+        # The opposite is stopped too.
+        (replace(ONE_WAY, opposite_probe=SWALLOWED), "against 1->2 did not pass"),
+        (replace(ONE_WAY, opposite_stops=(ANSWERS,)), "stopped answers against 1->2 as well"),
+        # Nobody could be probed.
+        (replace(ONE_WAY, probe=NO_PROBE, swallowed=0), "nothing was swallowed"),
+        (replace(CLEAN, probe=NO_PROBE, swallowed=-9), "nothing was swallowed"),
+        (replace(ONE_WAY, opposite_probe=NO_PROBE, opposite=Passage()), "nothing passed against"),
+    ],
+)
+def test_a_cut_without_effect_or_with_another_one_did_not_bite(seen: CutMeasured, why: str) -> None:
+    evidence = of_cut(seen)
+    assert not evidence.bit
+    assert why in evidence.what
+
+
+@pytest.mark.parametrize(
+    ("ran", "runs", "code", "bit", "what"),
+    [
+        (True, False, 137, True, "gone by SIGKILL"),
+        (True, True, 0, False, "runs on"),  # the kill was skipped
+        (True, True, 137, False, "runs on"),  # the same, of a node that was killed before
+        (False, False, 137, False, "no process ran"),
+        (False, True, 137, False, "no process ran"),
+        (True, False, 1, False, "by itself, with exit code 1"),
+        (True, False, 0, False, "by itself, with exit code 0"),
+    ],
+)
+def test_a_kill_bit_when_a_running_process_is_gone_by_it(
+    ran: bool, runs: bool, code: int, bit: bool, what: str
+) -> None:
+    evidence = of_kill(ran, runs, code)
+    assert evidence.bit is bit
+    assert what in evidence.what
+
+
+@pytest.mark.parametrize(
+    ("states", "bit"),
+    [("TTt", True), ("TDT", True), ("D", True), ("TS", False), ("RTT", False), ("", False)],
+)
+def test_a_pause_bit_when_every_thread_stands_still(states: str, bit: bool) -> None:
+    assert of_pause(states).bit is bit
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+def test_a_power_cut_bit_when_the_canary_is_old(mode: PowerCutMode) -> None:
+    assert of_power_cut(replace(POWER, mode=mode)).bit
+
+
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        (replace(POWER, canary=""), "not been looked at"),
+        (replace(POWER, canary="unsynced overwriting on node 1"), "survived"),  # flag 0, no ioctl
+        (replace(POWER, canary="other"), "survived"),
+        (replace(POWER, overwritten=False), "not overwritten"),
+        (replace(POWER, threads_moving=2), "2 threads ran on"),
+        (replace(POWER, threads_stopped=0), "0 threads ran on"),
+        (replace(POWER, exit_code=0), "exit code 0"),
+        (replace(POWER, exit_code=-1), "exit code -1"),
+    ],
+)
+def test_a_power_cut_without_effect_did_not_bite(seen: PowerCutMeasured, why: str) -> None:
+    evidence = of_power_cut(seen)
+    assert not evidence.bit
+    assert why in evidence.what

@@ -1,0 +1,43 @@
+"""How our own node is configured: what it reads is tested where it reads it, too."""
+
+from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.target import Seat
+from node.server.config import parse_settings
+
+SEATS = [
+    Seat(
+        node=NodeId(number),
+        directory_id="abcdefghijklmnopqrstu" + str(number),
+        inner=Address(f"node-{number}", 9100 + number),
+        outer=Address("127.0.0.1", 25000 + number),
+    )
+    for number in (1, 2)
+]
+
+
+def test_the_configuration_is_kafkas() -> None:
+    settings = dict(
+        line.split("=", 1) for line in OwnNode().properties(SEATS[1], "/data/kraft").splitlines()
+    )
+    assert settings == {
+        "process.roles": "controller",
+        "node.id": "2",
+        "controller.listener.names": "CONTROLLER,EXTERNAL",
+        "listeners": "CONTROLLER://0.0.0.0:9102,EXTERNAL://0.0.0.0:9200",
+        "advertised.listeners": "CONTROLLER://node-2:9102,EXTERNAL://127.0.0.1:25002",
+        "log.dirs": "/data/kraft",
+        "controller.quorum.append.linger.ms": "0",
+    }
+
+
+def test_format_names_every_voter_with_its_directory() -> None:
+    command = OwnNode().format_command("cluster", SEATS, "file")
+    assert command[-1] == (
+        "1@node-1:9101:abcdefghijklmnopqrstu1,2@node-2:9102:abcdefghijklmnopqrstu2"
+    )
+    assert command[:6] == ("python3", "-m", "node.server.cli", "format", "-t", "cluster")
+
+
+def test_our_node_reads_it() -> None:
+    parse_settings(OwnNode().properties(SEATS[1], "/data/kraft"))

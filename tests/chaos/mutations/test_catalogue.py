@@ -1,0 +1,77 @@
+"""The catalogue, the modules and the entry point fit together."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import chaos.mutations
+from chaos.mutations.catalogue import MUTATIONS
+from chaos.mutations.planted import planted_by
+from chaos.scenarios import CATALOGUE
+from checkers.suite import CHECKS
+
+
+def test_every_mutation_has_a_module_and_every_module_is_listed() -> None:
+    package = Path(chaos.mutations.__file__).parent
+    found = {path.stem.upper().replace("_", "-") for path in package.glob("[qr]_*.py")}
+    assert found == set(MUTATIONS)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_each_replaces_a_decision_that_the_node_takes(mutation: str) -> None:
+    planted = planted_by(mutation)
+    decision = getattr(planted.owner, planted.decision)
+    assert callable(decision)
+    assert decision is not planted.wrong
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS)
+def test_each_has_a_story_and_named_checks(mutation: object) -> None:
+    entry = next(one for one in MUTATIONS.values() if one is mutation)
+    assert entry.scenario in CATALOGUE
+    assert entry.checks
+    assert entry.tries >= 1
+
+
+def test_the_checks_that_are_named_are_there() -> None:
+    """By their names in the sources: a check that never ran has no row to show its name."""
+    sources = {sys.modules[check.__module__].__file__ or "" for check in CHECKS}
+    text = "".join(Path(source).read_text() for source in sources)
+    named = {check for mutation in MUTATIONS.values() for check in mutation.checks}
+    assert {check for check in named if f'"{check}"' not in text} == set()
+
+
+def start(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "chaos.mutations", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_entry_point_plants_and_becomes_the_node(tmp_path: Path) -> None:
+    config = tmp_path / "server.properties"
+    config.write_text(
+        "process.roles=controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+        "listeners=CONTROLLER://127.0.0.1:0\nadvertised.listeners=CONTROLLER://127.0.0.1:9101\n"
+        f"log.dirs={tmp_path / 'none'}\n"
+    )
+    done = start("Q-ZOMBIE", "--", "start", "-c", str(config))
+    assert "planted Q-ZOMBIE: " in done.stderr
+    assert "the log directory does not exist" in done.stderr
+    assert done.returncode != 0
+
+
+@pytest.mark.parametrize("words", [(), ("Q-ZOMBIE",), ("Q-NONSENSE", "--", "start")])
+def test_wrong_usage_is_254(words: tuple[str, ...]) -> None:
+    done = start(*words)
+    assert done.returncode == 254
+    assert "there are Q-NO-FSYNC" in done.stderr
+
+
+def test_nothing_heavy_comes_along() -> None:
+    code = (
+        "import sys, chaos.mutations.__main__; "
+        "print([name for name in ('numpy', 'pyarrow', 'docker', 'numba') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

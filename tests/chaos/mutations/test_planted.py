@@ -1,0 +1,135 @@
+"""Each planted bug breaks the invariant that it is known for, in a quorum within one process.
+
+The cheapest place to see them, and the quickest to see that a check of ours has gone blind. What
+only containers show (a disk, a deadline that passed) is in `tests/container/test_selftest.py`.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from chaos.mutations.planted import planted_by
+from node.ids import NodeId
+from tests.node.raft.test_random_runs import run_seed
+from tests.support.quorum import MS, SECOND, Quorum
+from tests.support.registers import CLIENT_METRICS, write_request
+
+SEEDS = range(40)
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def place(mutation: str) -> None:
+        planted = planted_by(mutation)
+        assert callable(getattr(planted.owner, planted.decision))
+        monkeypatch.setattr(planted.owner, planted.decision, planted.wrong)
+
+    return place
+
+
+def broken_in_random_runs() -> str:
+    """The first violation that random faults bring about; "" if they bring about none."""
+    for seed in SEEDS:
+        try:
+            run_seed(seed)
+        except AssertionError as error:
+            return str(error) or "not linearizable"
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("mutation", "invariants"),
+    [
+        ("Q-NO-FSYNC", ("Q18", "Q9", "Q7", "Q11")),
+        ("Q-VOTE-LATE", ("Q3", "Q2", "Q1", "Q17")),
+        ("Q-SAME-EPOCH", ("Q17",)),
+        ("Q-HWM-EPOCH", ("Q13",)),
+    ],
+)
+def test_random_faults_find(
+    plant: Callable[[str], None], mutation: str, invariants: tuple[str, ...]
+) -> None:
+    plant(mutation)
+    assert broken_in_random_runs().startswith(invariants)
+
+
+def elected(quorum: Quorum) -> NodeId:
+    """Start a quorum and let it elect; the active controller."""
+    quorum.start()
+    assert quorum.run_until(lambda: len(quorum.active()) == 1, 20 * SECOND)
+    return quorum.active()[0]
+
+
+def claims_before_its_leader_change(quorum: Quorum) -> bool:
+    elected(quorum)
+    appended = [line for line in quorum.lines if line.event == "q.append"]
+    starts = {line.fields["epoch"]: line.fields["base"] for line in reversed(appended)}
+    active = next(line for line in quorum.lines if line.event == "c.active")
+    return int(str(active.fields["offset"])) <= int(str(starts[active.fields["epoch"]]))
+
+
+def keeps_what_nobody_committed(quorum: Quorum) -> bool:
+    leader = elected(quorum)
+    quorum.isolate(leader)
+    quorum.ask(leader, write_request("orphan", 1234), lambda _: None)
+    quorum.run_for(5 * SECOND)
+    assert leader not in quorum.active()
+    return bool(quorum.core(leader).controller.image.config((CLIENT_METRICS, "orphan")))
+
+
+def leads_on_when_cut_off(quorum: Quorum) -> bool:
+    leader = elected(quorum)
+    quorum.isolate(leader)
+    quorum.run_for(5 * SECOND)
+    return leader in quorum.leaders()
+
+
+def deposes_a_leader_that_is_well(quorum: Quorum) -> bool:
+    leader = elected(quorum)
+    epoch = quorum.core(leader).raft.quorum.epoch
+    quorum.isolate(next(node for node in quorum.members if node != leader))
+    quorum.run_for(6 * SECOND)
+    quorum.heal()
+    quorum.run_for(4 * SECOND)
+    return any(quorum.core(node).raft.quorum.epoch > epoch for node in quorum.members)
+
+
+class SlowLater(Quorum):
+    """Its links slow down when told."""
+
+    slow = False
+
+    def _latency(self) -> int:
+        return 100 * MS if self.slow else super()._latency()
+
+
+def elects_nobody_when_links_are_slow(quorum: Quorum) -> bool:
+    assert isinstance(quorum, SlowLater)
+    quorum.power_off(elected(quorum))
+    quorum.slow = True
+    return not quorum.run_until(lambda: bool(quorum.active()), 15 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("mutation", "goes_wrong"),
+    [
+        ("Q-EARLY-ACTIVE", claims_before_its_leader_change),
+        ("Q-STALE-REVERT", keeps_what_nobody_committed),
+        ("Q-ZOMBIE", leads_on_when_cut_off),
+        ("Q-DISRUPT", deposes_a_leader_that_is_well),
+        ("Q-LIVELOCK", elects_nobody_when_links_are_slow),
+    ],
+)
+def test_a_story_tells_the_planted_from_the_correct(
+    plant: Callable[[str], None], mutation: str, goes_wrong: Callable[[Quorum], bool]
+) -> None:
+    assert not any(goes_wrong(SlowLater(seed=seed)) for seed in range(5))
+    plant(mutation)
+    assert any(goes_wrong(SlowLater(seed=seed)) for seed in range(5))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_random_faults_find_a_stale_read(plant: Callable[[str], None]) -> None:
+    plant("R-STALE-READ")
+    assert broken_in_random_runs().startswith(("r0: ", "r1: ")), "zones of a register overlap"

@@ -1,0 +1,76 @@
+"""The kill table: what holds, what does not, and how it is said."""
+
+from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided
+from checkers.verdict import Verdict
+
+NAMED = ("Q17-no-leader-again", "Q5-log-matching")
+
+
+def trial(*accusers: str, verdict: Verdict | None = None, seconds: float = 20.0) -> Trial:
+    return Trial(
+        seed=1,
+        verdict=verdict or (Verdict.INVALID if accusers else Verdict.VALID),
+        accusers=accusers,
+        sentence="what was judged",
+        seconds=seconds,
+        directory="runs/selftest/1",
+    )
+
+
+def planted(*trials: Trial) -> Row:
+    return Row(
+        kind=Kind.MUTATION, id="Q-SAME-EPOCH", scenario="kill-leader", named=NAMED, trials=trials
+    )
+
+
+def correct(*trials: Trial) -> Row:
+    return Row(
+        kind=Kind.CORRECT, id="correct node", scenario="kill-leader", named=(), trials=trials
+    )
+
+
+def test_found_by_a_named_check_at_the_second_try() -> None:
+    row = planted(trial(), trial("Q5-log-matching", "durability"))
+    assert row.holds
+    assert row.by_name == ("Q5-log-matching",)
+    assert row.seconds == 40.0
+    text = as_text([row])
+    assert "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  yes    2      40.0" in text
+    assert text.endswith("every planted bug was found, and nothing else")
+
+
+def test_unseen_or_found_by_others_only() -> None:
+    unseen, strange = planted(trial(), trial()), planted(trial("durability"))
+    assert not unseen.holds
+    assert not strange.holds
+    text = as_text([unseen, strange])
+    assert "Q-SAME-EPOCH: unseen in 2 tries; the last: what was judged  (runs/selftest/1)" in text
+    assert "accused by durability, and by none of Q17-no-leader-again, Q5-log-matching" in text
+
+
+def test_a_correct_node_must_be_valid() -> None:
+    assert correct(trial()).holds
+    assert not correct(trial("durability")).holds
+    assert not correct(trial(verdict=Verdict.VOID)).holds
+    assert "nothing is planted in it, and yet: what was judged" in as_text(
+        [correct(trial("durability"))]
+    )
+
+
+def test_when_another_run_would_tell_nothing_more() -> None:
+    assert is_decided(Kind.MUTATION, NAMED, trial("Q5-log-matching"))
+    assert not is_decided(Kind.MUTATION, NAMED, trial("durability"))
+    assert not is_decided(Kind.MUTATION, NAMED, trial())
+    assert is_decided(Kind.CORRECT, (), trial())
+    assert is_decided(Kind.CORRECT, (), trial("durability"))
+    assert not is_decided(Kind.CORRECT, (), trial(verdict=Verdict.VOID))
+
+
+def test_json_is_one_object() -> None:
+    found = as_json([planted(trial("Q5-log-matching")), correct(trial("durability"))])
+    assert found["holds"] is False
+    assert found["seconds"] == 40.0
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert [row["holds"] for row in rows] == [True, False]
+    assert rows[0]["accused_by_named"] == ["Q5-log-matching"]

@@ -1,0 +1,103 @@
+"""The reader of EDN: what it takes, what it refuses, and on which line."""
+
+import pytest
+
+from checkers.foreign.edn import forms
+from checkers.foreign.errors import MalformedError
+from checkers.foreign.values import EdnSet, Value, Word, render
+
+
+def read(text: str, *, unwrap: bool = False) -> list[Value]:
+    return [form for _line, form in forms(text, unwrap=unwrap)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nil", None),
+        ("true", True),
+        ("false", False),
+        ("42", 42),
+        ("-7", -7),
+        ("+7", 7),
+        ("12345678901234567890N", 12345678901234567890),
+        ("1.5", 1.5),
+        ("-1e3", -1000.0),
+        ("2.50M", 2.5),
+        ("3/4", Word("3/4")),
+        (":read", Word(":read")),
+        (":jepsen.etcd/lock", Word(":jepsen.etcd/lock")),
+        ("symbol", Word("symbol")),
+        ("nilly", Word("nilly")),
+        (r'"a \"b\" \\ \n é"', 'a "b" \\ \n é'),
+        ('"two\nlines"', "two\nlines"),
+        (r"\a", Word(r"\a")),
+        ("[1 (2 3) []]", (1, (2, 3), ())),
+        ("#{2 1 3}", EdnSet(("1", "2", "3"))),
+        ("{:a 1, :b [2]}", {":a": 1, ":b": (2,)}),
+        ('{"a" nil, 3 4, [5] 6}', {'"a"': None, "3": 4, "[5]": 6}),
+        ('#inst "1985-04-12"', "1985-04-12"),
+        ("#jepsen.history.Op{:index 1}", {":index": 1}),
+        ("[1 #_ 2 3 #_#_ 4 5]", (1, 3)),
+        ("[1 ; two ]\n 3]", (1, 3)),
+        ("#_ #foo {:gone 1} #bar #_ gone 7", 7),
+        ("##Inf", float("inf")),
+    ],
+)
+def test_reads(text: str, value: Value) -> None:
+    assert read(text) == [value]
+
+
+def test_hands_out_forms_with_their_lines() -> None:
+    text = "; a comment\n{:a 1}\n\n{:a\n 2} 3\n"
+    assert list(forms(text, unwrap=True)) == [(2, {":a": 1}), (4, {":a": 2}), (5, 3)]
+
+
+@pytest.mark.parametrize("text", ["[1\n2 [3]]", "; begin\n(1 2 [3])", "#history [1 2 [3]] ; end\n"])
+def test_unwraps_a_file_that_is_one_vector_or_list(text: str) -> None:
+    assert read(text, unwrap=True) == [1, 2, (3,)]
+    assert read(text) == [(1, 2, (3,))]
+
+
+def test_unwraps_nothing_after_other_forms() -> None:
+    assert read("1 [2]", unwrap=True) == [1, (2,)]
+    assert read("#_ [1] [2 3]", unwrap=True) == [2, 3]
+
+
+def test_hands_out_what_is_whole_before_it_meets_what_is_broken() -> None:
+    reader = forms("{:a 1}\n{:b", unwrap=True)
+    assert next(reader) == (1, {":a": 1})
+    with pytest.raises(MalformedError, match="end of the file"):
+        next(reader)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("1\n{:a 1", 2, "expected '}' for this '{', found the end of the file"),
+        ("{:a\n [1 2}", 2, r"expected '\]' for the '\[' of line 2, found '}'"),
+        ("1\n2 )", 2, "that closes nothing"),
+        ("{:a}", 1, "a key without a value"),
+        ("\n{:a 1 :a 2}", 2, "one key twice"),
+        ('1 "abc\ndef', 1, "a string that ends"),
+        (r'"\q"', 1, r"escapes, found '\\q'"),
+        ("[1] 2", 1, "end of the file after its vector"),
+        ("[1 #_]", 1, "a form after a tag or #_"),
+        ("1 #tag", 1, "a form after a tag or #_, found the end"),
+        ("12ab", 1, "a keyword, symbol or number"),
+        (":", 1, "a keyword, symbol or number"),
+        ("a\n~@b", 2, "a keyword, symbol or number"),
+        ("1\n#", 2, "expected EDN, found '#'"),
+        ("[" * 100, 1, "at most 64 nested collections"),
+    ],
+)
+def test_refuses_with_a_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(MalformedError, match=message) as caught:
+        read(text, unwrap=True)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("text", ["nil", '"1"', "1", "1.0", ":a", "[1 [nil]]", '{:a "b"}', "#{}"])
+def test_renders_so_that_what_differs_reads_differently(text: str) -> None:
+    (value,) = read(text)
+    assert render(value) == text

@@ -1,0 +1,127 @@
+"""Logs with offsets: each anomaly of Jepsen's Kafka workload, and what is none."""
+
+from pathlib import Path
+
+import pytest
+
+from checkers.foreign import Declared, Log, UnreadableHistoryError, judge, read_history
+from checkers.history.calls import Model
+from checkers.verdict import Verdict
+
+
+def op(kind: str, process: int, f: str, value: str) -> str:
+    return f"{{:type :{kind}, :process {process}, :f :{f}, :value {value}}}\n"
+
+
+def send(process: int, value: int, offset: int | None, kind: str = "ok") -> str:
+    """A whole operation on the log x, one line after the other."""
+    told = f"[{offset} {value}]" if offset is not None else str(value)
+    asked = op("invoke", process, "send", f"[[:send :x {value}]]")
+    return asked + op(kind, process, "send", f"[[:send :x {told}]]")
+
+
+def poll(process: int, *records: tuple[int, int]) -> str:
+    fetched = " ".join(f"[{offset} {value}]" for offset, value in records)
+    asked = op("invoke", process, "poll", "[[:poll]]")
+    return asked + op("ok", process, "poll", f"[[:poll {{:x [{fetched}]}}]]")
+
+
+def assign(process: int) -> str:
+    return op("invoke", process, "assign", "[:x]") + op("ok", process, "assign", "[:x]")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("inconsistent-offsets", send(0, 1, 0) + poll(1, (0, 2)) + send(2, 2, None, "info")),
+        ("duplicate", send(0, 1, 0) + poll(1, (0, 1), (1, 1))),
+        ("phantom", poll(1, (0, 1))),
+        ("aborted-read", send(0, 1, None, "fail") + poll(1, (0, 1))),
+        ("future-read", poll(1, (0, 1)) + send(0, 1, 0)),
+        ("lost-write", send(0, 1, 0) + send(0, 2, 1) + poll(1, (1, 2))),
+        ("nonmonotonic-send", send(0, 1, 5) + send(2, 2, 4)),
+        ("nonmonotonic-send", send(0, 1, 5, "info") + poll(1, (5, 1)) + send(2, 2, 4)),
+        (
+            "nonmonotonic-poll",
+            send(0, 1, 0) + assign(1) + poll(1, (0, 1)) + poll(1, (0, 1)),
+        ),
+        (
+            "poll-skip",
+            send(0, 1, 0)
+            + send(0, 2, 1)
+            + send(0, 3, 2)
+            + poll(2, (0, 1), (1, 2))
+            + assign(1)
+            + poll(1, (0, 1))
+            + poll(1, (2, 3)),
+        ),
+    ],
+)
+def test_anomalies(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(text)
+    judged = judge(read_history(path, Declared()))
+    assert judged.verdict is Verdict.INVALID
+    assert name in judged.message
+    assert 1 <= len(judged.witness) <= 20
+    assert all(shown.line > 0 and shown.part for shown in judged.witness)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        send(0, 1, 0) + send(0, 2, 3) + poll(1, (0, 1), (3, 2)),
+        send(0, 1, None, "info") + send(2, 2, 1) + poll(1, (0, 1), (1, 2)),
+        send(0, 1, 0) + poll(1),
+        send(0, 1, 0) + poll(1, (0, 1)) + poll(1, (0, 1)),
+        send(0, 1, 0) + assign(1) + poll(1, (0, 1)) + assign(1) + poll(1, (0, 1)),
+        send(0, 1, 0) + send(0, 2, None, "fail") + poll(1, (0, 1)),
+        op("invoke", 0, "send", "[[:send :x 1]]") + send(2, 2, 0) + poll(1, (0, 2), (1, 1)),
+    ],
+)
+def test_what_is_no_anomaly(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(text)
+    history = read_history(path, Declared())
+    assert isinstance(history.calls, Log)
+    assert judge(history).verdict is Verdict.VALID
+
+
+def test_logs_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(
+        '{"type": "invoke", "process": 0, "f": "txn", "value": [["send", "a b", 1], ["poll"]]}\n'
+        '{"type": "ok", "process": 0, "f": "txn", "value": [["send", "a b", [7, 1]],'
+        ' ["poll", {"a b": [[6, 0]]}]]}\n'
+    )
+    history = read_history(path, Declared(model=Model.LOG))
+    assert isinstance(history.calls, Log)
+    assert history.calls.keys == ("a b",)
+    assert "which nobody sent" in judge(history).message
+
+
+def test_a_value_sent_twice_is_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(send(0, 1, 0) + send(0, 1, 1))
+    judged = judge(read_history(path, Declared()))
+    assert (judged.verdict, judged.message) == (Verdict.UNKNOWN, "1 was sent twice to :x")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (op("invoke", 0, "send", "3") + poll(1), "line 1: expected sends and polls"),
+        (op("invoke", 0, "send", "[[:send 3]]"), "line 1: expected [:send key value]"),
+        (poll(1) + op("invoke", 0, "read", "nil"), "line 3: expected an operation of a log"),
+        (poll(1).replace("{:x []}", "3"), "line 2: expected [:poll {key [[offset value]"),
+        (poll(1).replace("[]}", "[4]}"), "line 2: expected polled records of [offset value]"),
+        (send(0, 1, 0).replace("[0 1]", "[0 2]"), "line 2: expected what line 1 sent"),
+        (send(0, 1, 0).replace("[0 1]", "[-3 1]"), "line 2: expected a record of [offset value]"),
+    ],
+)
+def test_what_is_no_log(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(text)
+    with pytest.raises(UnreadableHistoryError) as caught:
+        read_history(path, Declared())
+    assert said in str(caught.value)

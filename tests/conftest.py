@@ -1,0 +1,13 @@
+"""What holds for all tests: Hypothesis draws the same examples every time.
+
+A test that fails now and then tells nobody anything. New examples are drawn on purpose, by
+`make fuzz`, which sets HYPOTHESIS_PROFILE=explore.
+"""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", max_examples=2000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

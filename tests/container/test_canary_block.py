@@ -1,0 +1,66 @@
+"""The canary is forgotten in a power cut, whatever else is synced between overwriting and cut."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from docker.models.containers import Container
+
+from chaos.cluster.docker.cluster import PoweredDockerCluster
+from chaos.cluster.docker.power import Power
+from chaos.cluster.interface import NodeId, PowerCutMode
+from tests.container.clusters import ONE, cluster_of_stand_ins, run, said_in
+
+pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
+
+# An fsync commits the journal of the whole disk; the new file makes it a large one.
+SYNC_ANOTHER = """
+import os
+file = os.open("/data/another", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+os.write(file, bytes(1 << 20))
+os.fsync(file)
+os.fsync(os.open("/data", os.O_RDONLY))
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[PoweredDockerCluster]:
+    with cluster_of_stand_ins("canary") as made:
+        yield made
+
+
+def between_overwriting_and_cut(monkeypatch: pytest.MonkeyPatch, *command: str) -> None:
+    """A process that is not the node's, since that one stands still, runs it on the disk."""
+    silence = Power._silence
+
+    def act(power: Power, victims: Mapping[NodeId, Container], proxy_pid: int) -> None:
+        for container in victims.values():
+            said_in(container, *command)
+        silence(power, victims, proxy_pid)
+
+    monkeypatch.setattr(Power, "_silence", act)
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+def test_an_fsync_of_another_file_does_not_save_the_block(
+    cluster: PoweredDockerCluster, mode: PowerCutMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    between_overwriting_and_cut(monkeypatch, "python3", "-c", SYNC_ANOTHER)
+    run(cluster.power_off([ONE], mode))
+    run(cluster.start(ONE))
+    evidence = run(cluster.power_evidence(ONE))
+    assert evidence.bit, evidence
+
+
+def test_a_sync_of_the_whole_disk_saves_it_and_that_is_no_evidence(
+    cluster: PoweredDockerCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk had nothing to forget, so nothing is proved; and the next cut is proved again."""
+    between_overwriting_and_cut(monkeypatch, "sync", "-f", "/data")
+    run(cluster.power_off([ONE]))
+    run(cluster.start(ONE))
+    assert "survived" in run(cluster.power_evidence(ONE)).what
+    monkeypatch.undo()
+    run(cluster.power_off([ONE]))
+    run(cluster.start(ONE))
+    evidence = run(cluster.power_evidence(ONE))
+    assert evidence.bit, evidence

@@ -1,0 +1,188 @@
+"""`kraft-chaos` as its users meet it, on containers with our own node inside."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaos.cli import main
+from chaos.setup import docker_engine
+from chaos.setup.install import prepare
+
+pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _images() -> None:
+    prepare(print)
+
+
+def harness(out: Path, *words: str) -> "subprocess.Popen[str]":
+    """`kraft-chaos run` in a process of its own, SIGINT ignored as a script's child has it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "chaos.cli", "run", *words, "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+
+
+def left_of(name: str) -> list[str]:
+    """Containers, networks and volumes whose names hold that of a run."""
+    client = docker_engine.require()
+    try:
+        found = [
+            *(str(each.name) for each in client.containers.list(all=True, ignore_removed=True)),
+            *(str(each.name) for each in client.networks.list()),
+            *(str(each.name) for each in client.volumes.list()),
+        ]
+        return [each for each in found if name in each]
+    finally:
+        client.close()
+
+
+def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
+    """The directory of a run under way, once it holds `what`."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for path in out.glob(f"*-{scenario}-*/{what}"):
+            if path.stat().st_size:
+                return path.parent
+        time.sleep(0.05)
+    raise AssertionError("no run began")
+
+
+@pytest.mark.parametrize("scenario", ["partition-leader", "kill-leader", "power-off"])
+def test_a_story_ends_valid_with_every_fault_proved(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(
+        ["run", scenario, "--duration", "12", "--seed", "5", "--json", "--out", str(tmp_path)]
+    )
+    verdict = json.loads(capsys.readouterr().out)
+    directory = Path(verdict["directory"])
+    assert (code, verdict["verdict"]) == (0, "valid"), verdict["sentence"]
+    rows = {row["check"]: row for row in verdict["results"]}
+    assert rows["linearizable"]["looked_at"] > 500
+    assert rows["durability"]["looked_at"] > 100
+    assert rows["faults-bit"]["looked_at"] > 0
+    assert verdict["statistics"]["elections"] > 1
+    assert (directory / "report.html").stat().st_size > 5_000
+    assert {path.name for path in (directory / "disks").iterdir()} == {"node-1", "node-2", "node-3"}
+    assert left_of(directory.name) == []
+
+
+@pytest.mark.parametrize("after", ["run.json", "events-ops.jsonl.zst"])
+def test_an_interrupted_run_leaves_nothing_on_the_machine(tmp_path: Path, after: str) -> None:
+    process = harness(tmp_path, "baseline", "--duration", "60")
+    directory = begun(tmp_path, "baseline", after)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 255, err
+    assert "interrupted by SIGINT" in out
+    assert (directory / "verdict.json").exists()
+    assert left_of(directory.name) == []
+
+
+def test_the_next_run_removes_what_a_killed_one_left_and_both_can_be_judged(tmp_path: Path) -> None:
+    process = harness(tmp_path, "baseline", "--duration", "60", "--seed", "1")
+    dead = begun(tmp_path, "baseline", "events-ops.jsonl.zst")
+    process.kill()
+    process.communicate(timeout=60)
+    assert left_of(dead.name)
+    assert main(["run", "baseline", "--duration", "2", "--seed", "2", "--out", str(tmp_path)]) == 0
+    assert left_of(dead.name) == []
+    assert list((dead / "logs").glob("node-*.log")), "its nodes' last words were saved"
+    assert main(["check", str(dead)]) == 255
+    verdict = json.loads((dead / "verdict.json").read_text())
+    assert "the harness died" in verdict["sentence"]
+
+
+def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
+    """With the same scenario and seed, into different directories: the worst case."""
+    outs = [tmp_path / "a", tmp_path / "b"]
+    words = ["partition-leader", "--duration", "10", "--seed", "4"]
+    runs = [harness(out, *words) for out in outs]
+    for out, process in zip(outs, runs, strict=True):
+        said, err = process.communicate(timeout=180)
+        assert process.returncode == 0, said + err
+        assert len(list(out.glob("*-partition-leader-4"))) == 1
+
+
+def test_a_power_cut_is_refused_where_no_disk_can_lose_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the disk agent says on a machine without loop devices; the other stories are named."""
+    why = "losetup: cannot find an unused loop device"
+    monkeypatch.setattr("chaos.cluster.docker.cluster.why_no_loop_disks", lambda *_: why)
+    assert main(["run", "power-off", "--out", str(tmp_path)]) == 255
+    said = capsys.readouterr().err
+    assert why in said
+    assert "without it: baseline, partition-leader, kill-leader" in said
+    assert not list(tmp_path.glob("*-power-off-*"))
+
+
+@pytest.fixture
+def playground(capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
+    """The options of a cluster that is up; what it said is still to be read."""
+    assert main(["up", "test-play"]) == 0
+    yield ["--name", "test-play"]
+    assert main(["down", "test-play"]) == 0
+    capsys.readouterr()
+    assert left_of("test-play") == []
+
+
+def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    said = capsys.readouterr().out
+    bootstrap = re.findall(r"127\.0\.0\.1:\d+", said.split("bootstrap ")[1].splitlines()[0])
+    assert len(bootstrap) == 3
+    assert "kraft-chaos down test-play" in said
+    assert main(["up", "test-play"]) == 255
+    assert "already" in capsys.readouterr().err
+    for fault, found in (
+        ("partition-leader", "swallowed"),
+        ("kill-leader", "SIGKILL"),
+        ("stop-leader", "SIGTERM"),
+        ("pause-follower", "threads"),
+        ("power-off-all", "canary"),
+    ):
+        assert main(["inject", fault, *playground]) == 0
+        assert "cure: kraft-chaos heal --name test-play" in capsys.readouterr().out
+        time.sleep(1.5)  # the fault lasts; what it swallows is sent meanwhile
+        assert main(["heal", *playground]) == 0
+        out = capsys.readouterr().out
+        assert "healed: it bit" in out
+        assert found in out
+    assert main(["heal", *playground]) == 0
+    assert "nothing is injected" in capsys.readouterr().out
+    assert main(["inject", "kill-leader", "--node", "9", *playground]) == 254
+    assert "no node 9" in capsys.readouterr().err
+
+
+def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
+    playground: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    node_2 = ["--node", "2", *playground]
+    assert main(["inject", "partition-in-random", *node_2]) == 0
+    assert main(["inject", "partition-random", *node_2]) == 255
+    assert "1->2, 3->2 is cut already" in capsys.readouterr().err
+    assert main(["inject", "pause-random", *node_2]) == 0
+    assert main(["inject", "pause-random", *node_2]) == 255
+    assert "node 2 is paused already" in capsys.readouterr().err
+    assert main(["inject", "power-off-random", *node_2]) == 0
+    assert main(["inject", "kill-all", *playground]) == 255
+    assert "node 2 is off already" in capsys.readouterr().err
+    assert main(["heal", *playground]) == 0
+    healed = [line for line in capsys.readouterr().out.splitlines() if "healed: it bit" in line]
+    assert [line.split(" of ")[0] for line in healed] == ["power-off", "pause", "partition-one-way"]
+    assert main(["heal", "--name", "nobody-plays-here"]) == 255
+    assert "no cluster 'nobody-plays-here' is up" in capsys.readouterr().err

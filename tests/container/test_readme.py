@@ -1,0 +1,99 @@
+"""The commands of README.md, typed one after another, do and print what it says they do."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.setup import docker_engine
+from chaos.setup.install import prepare
+from tests.container.test_commands import left_of
+
+pytestmark = [pytest.mark.container, pytest.mark.spark, pytest.mark.xdist_group("container")]
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {"kraft-chaos": "chaos.cli", "kraft-node": "node.server.cli"}
+
+# What a command prints, by how it begins; every command of the README must be here.
+PROMISED = {
+    "kraft-chaos up": ["bootstrap 127.0.0.1:", "kraft-chaos inject", "kraft-chaos down"],
+    "kraft-chaos inject partition-leader": ["partition of node", "cure: kraft-chaos heal"],
+    "kraft-chaos inject power-off-leader": ["power-off of node", "cure: kraft-chaos heal"],
+    "kraft-chaos heal": ["healed: it bit"],
+    "kraft-chaos down": ["is gone"],
+    "kraft-chaos doctor": ["Docker engine", "loop disks", "Java"],
+    "kraft-chaos list": ["baseline", "partition-leader", "kill-leader", "power-off"],
+    "kraft-chaos run": ["VALID: ", "faults-bit", "page: runs/"],
+    "kraft-chaos check": ["VALID: ", "page: "],
+    "kraft-chaos report": ["page: report.html"],
+}
+
+
+def readme_commands() -> list[str]:
+    """Every line after a `$` in a console block, its comment taken off."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    typed = re.findall(r"^\$ (.*)$", "\n".join(blocks), re.MULTILINE)
+    return [shlex.join(shlex.split(line, comments=True)) for line in typed]
+
+
+def by_hand() -> list[str]:
+    return [command for command in readme_commands() if not command.startswith("make ")]
+
+
+def a_shell_in(directory: Path) -> dict[str, str]:
+    """An environment with the programs on its path, as `activate` makes one."""
+    programs = directory / "bin"
+    programs.mkdir()
+    for name, module in PROGRAMS.items():
+        script = programs / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
+        script.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+def promised(command: str) -> list[str]:
+    (words,) = [said for begin, said in PROMISED.items() if command.startswith(begin)]
+    return words
+
+
+def test_the_make_targets_of_the_readme_exist() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    asked = [command.split()[1] for command in readme_commands() if command.startswith("make ")]
+    assert asked
+    assert set(asked) <= set(targets)
+
+
+def test_files_that_the_readme_names_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    named = re.findall(r"`((?:compose|docs)/[\w./-]+)`", text)
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_whoever_types_what_the_readme_says_sees_what_it_promises(tmp_path: Path) -> None:
+    docker_engine.require().close()
+    if left_of("kraft-chaos-play-"):
+        pytest.skip("somebody plays on this machine: kraft-chaos down")
+    prepare(print)
+    shell = a_shell_in(tmp_path)
+    for command in by_hand():
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=tmp_path,
+            env=shell,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        told = f"$ {command}\n{done.stdout}\n{done.stderr}"
+        missing = re.search(r"^(missing|broken)", done.stdout, re.MULTILINE)
+        assert done.returncode == (255 if command == "kraft-chaos doctor" and missing else 0), told
+        assert [words for words in promised(command) if words not in done.stdout] == [], told
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert left_of("kraft-chaos-play-") == []

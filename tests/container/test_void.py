@@ -1,0 +1,233 @@
+"""Void is real: a fault whose effect is disabled ends a run VOID and says what is missing.
+
+Every case is a whole run of containers with one window. The effect is taken away from outside, by
+a patch in this process; the program has no knob for it.
+"""
+
+import html
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from docker.models.containers import Container
+
+from chaos.cli import main
+from chaos.cluster.docker import power
+from chaos.cluster.docker.agent import Agent, Arguments
+from chaos.cluster.docker.metrics import Stream
+from chaos.cluster.docker.power import Power
+from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
+from chaos.cluster.interface import PowerCutMode
+from chaos.nemesis.faults import (
+    ControllerLeader,
+    Fault,
+    Follower,
+    Kill,
+    Partition,
+    Pause,
+    PowerOff,
+    Stop,
+    Ways,
+)
+from chaos.nemesis.schedule import Schedule, Window
+from chaos.scenario import Scenario
+from chaos.scenarios import CATALOGUE
+from chaos.setup.install import prepare
+
+pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
+
+Disable = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _images() -> None:
+    prepare(print)
+
+
+def toxics_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy is never told."""
+    monkeypatch.setattr(ToxiproxyApi, "swallow", lambda *_: None)
+
+
+def only(stream: Stream) -> Disable:
+    """Of the two toxics that make a cut only one is set."""
+    swallow = ToxiproxyApi.swallow
+
+    def swallow_one(api: ToxiproxyApi, proxy: str, wanted: Stream) -> None:
+        if wanted is stream:
+            swallow(api, proxy, wanted)
+
+    return lambda monkeypatch: monkeypatch.setattr(ToxiproxyApi, "swallow", swallow_one)
+
+
+def opposite_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is cut is cut both ways."""
+    swallow, pass_again = ToxiproxyApi.swallow, ToxiproxyApi.pass_again
+
+    def swallow_both(api: ToxiproxyApi, proxy: str, _: Stream) -> None:
+        for stream in Stream:
+            swallow(api, proxy, stream)
+
+    def pass_both(api: ToxiproxyApi, proxy: str, _: Stream) -> None:
+        for stream in Stream:
+            pass_again(api, proxy, stream)
+
+    monkeypatch.setattr(ToxiproxyApi, "swallow", swallow_both)
+    monkeypatch.setattr(ToxiproxyApi, "pass_again", pass_both)
+
+
+def skipped(*operations: str) -> Disable:
+    """The agent is not asked for these, the first time that each is due."""
+    each = Agent.each
+
+    def disable(monkeypatch: pytest.MonkeyPatch) -> None:
+        due = set(operations)
+
+        def each_but(agent: Agent, operation: str, arguments: Sequence[Arguments]) -> list[object]:
+            if operation in due:
+                due.remove(operation)
+                return [None] * len(arguments)
+            return each(agent, operation, arguments)
+
+        monkeypatch.setattr(Agent, "each", each_but)
+
+    return disable
+
+
+def mere_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a power cut only the SIGKILL is left, and the canary that tells."""
+    skipped("quiesce", "shutdown")(monkeypatch)
+    monkeypatch.setattr(Power, "_silence", lambda *_: None)
+
+
+def freezes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(power.FLAGS, PowerCutMode.LOSE_ALL, 0)
+
+
+def kill_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Container, "kill", lambda *_: None)
+
+
+def stop_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Container, "stop", lambda *_, **__: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    name: str
+    fault: Fault
+    disable: Disable
+    says: str
+
+
+CLEAN = Partition(target=ControllerLeader())
+OUT = Partition(target=ControllerLeader(), ways=Ways.OUT)
+CUT_POWER = PowerOff(target=Follower())
+
+UNSWALLOWED = "was not swallowed"
+
+CASES = (
+    Case(name="clean cut, proxy not told", fault=CLEAN, disable=toxics_skipped, says=UNSWALLOWED),
+    Case(
+        name="clean cut, requests only",
+        fault=CLEAN,
+        disable=only(Stream.UPSTREAM),
+        says="the proxy did not stop answers along",
+    ),
+    Case(
+        name="clean cut, answers only",
+        fault=CLEAN,
+        disable=only(Stream.DOWNSTREAM),
+        says=UNSWALLOWED,
+    ),
+    Case(name="one-way cut, proxy not told", fault=OUT, disable=toxics_skipped, says=UNSWALLOWED),
+    Case(
+        name="one-way cut, requests only",
+        fault=OUT,
+        disable=only(Stream.UPSTREAM),
+        says="an answer passed along",
+    ),
+    Case(
+        name="one-way cut, answers only",
+        fault=OUT,
+        disable=only(Stream.DOWNSTREAM),
+        says=UNSWALLOWED,
+    ),
+    Case(
+        name="one-way cut, the opposite cut as well",
+        fault=OUT,
+        disable=opposite_too,
+        says="did not pass: it cannot be told from a clean cut",
+    ),
+    Case(
+        name="kill sent nowhere",
+        fault=Kill(target=Follower()),
+        disable=kill_sent_nowhere,
+        says="the process runs on",
+    ),
+    Case(
+        name="stop sent nowhere",
+        fault=Stop(target=Follower()),
+        disable=stop_sent_nowhere,
+        says="no running process was stopped",
+    ),
+    Case(
+        name="pause sent nowhere",
+        fault=Pause(target=Follower()),
+        disable=skipped("quiesce"),
+        says="threads go on",
+    ),
+    Case(
+        name="power cut, ioctl skipped",
+        fault=CUT_POWER,
+        disable=skipped("shutdown"),
+        says="the disk forgot nothing",
+    ),
+    Case(
+        name="power cut, ioctl that freezes first",
+        fault=CUT_POWER,
+        disable=freezes_first,
+        says="the disk forgot nothing",
+    ),
+    Case(
+        name="power cut, processes not stopped",
+        fault=CUT_POWER,
+        disable=skipped("quiesce"),
+        says="threads ran on during the cut",
+    ),
+    Case(
+        name="power cut, a mere SIGKILL",
+        fault=CUT_POWER,
+        disable=mere_kill,
+        says="threads ran on during the cut",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_fault_without_its_effect_makes_the_run_void(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(CATALOGUE, "toothless", story(case.fault))
+    case.disable(monkeypatch)
+    code = main(["run", "toothless", "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
+    sentence, _, rest = capsys.readouterr().out.partition("\n")
+    assert code == 3, sentence + rest
+    assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
+    assert case.says in sentence
+    page = html.unescape((tmp_path / "latest" / "report.html").read_text())
+    assert sentence.removeprefix("VOID: ") in page
+    print(f"{case.name}: {sentence}")
+
+
+def story(fault: Fault) -> Scenario:
+    """One window."""
+    window = Window(at_s=0.3, hold_s=1.2, fault=fault)
+
+    def draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+        del rng, nodes
+        return Schedule(duration_s=duration_s, windows=(window,))
+
+    return Scenario(name="toothless", story="one fault", description="", faults=(fault,), draw=draw)

@@ -1,0 +1,234 @@
+"""Claiming, writing, reading, losing: the controller on top of a quorum."""
+
+from node.effects import AppendBatches, FlushLog
+from node.errors import ErrorCode
+from node.ids import ConnectionId
+from node.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsResponse,
+    NewTopic,
+)
+from node.raft.roles import Leader
+from node.records.batch import split_batches
+from node.records.metadata import (
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    NoOpRecord,
+    decode_metadata,
+)
+from tests.support.registers import read_request, write_request
+from tests.support.rig import QUIET, Rig, fetch
+
+VOTER_CONNECTION = 20
+
+
+def catch_up(rig: Rig, connection: int = VOTER_CONNECTION) -> None:
+    """Node 2 fetches with all that the leader has."""
+    end = rig.log.end()
+    epoch = rig.role.epoch
+    rig.request(fetch(epoch=epoch, offset=end.offset, last_epoch=end.epoch), connection)
+
+
+def active(*, flushes: bool = True, connection: int = VOTER_CONNECTION) -> Rig:
+    """A leader whose bootstrap records are committed."""
+    rig = Rig(flushes=flushes)
+    rig.become_leader()
+    if not flushes:
+        rig.flush()
+    catch_up(rig, connection)
+    assert rig.core.controller.is_active
+    if not flushes:
+        rig.flush()
+    catch_up(rig, connection + 1)
+    return rig
+
+
+def records(rig: Rig) -> list[object]:
+    return [
+        decode_metadata(record.value)
+        for batch in split_batches(rig.log.read(rig.log.start(), 10**6))
+        if not batch.header.is_control
+        for record in batch.records()
+    ]
+
+
+def written(rig: Rig, connection: int) -> AlterConfigsResponse:
+    (answer,) = rig.answered(connection)
+    assert isinstance(answer, AlterConfigsResponse)
+    return answer
+
+
+def read(rig: Rig, connection: int) -> DescribeConfigsResponse:
+    (answer,) = rig.answered(connection)
+    assert isinstance(answer, DescribeConfigsResponse)
+    return answer
+
+
+def test_active_once_leader_change_is_committed_and_then_the_log_gets_its_bootstrap() -> None:
+    rig = Rig()
+    rig.become_leader()
+    assert not rig.core.controller.is_active
+    catch_up(rig)
+    claim = next(trace for trace in rig.traces if trace.event == "c.active")
+    assert dict(claim.fields) == {"epoch": 1, "offset": 1}
+    assert records(rig) == [
+        BeginTransactionRecord(name="Bootstrap records"),
+        FeatureLevelRecord(name="metadata.version", feature_level=30),
+        EndTransactionRecord(),
+    ]
+
+
+def test_bootstrap_records_are_written_once_in_the_life_of_a_log() -> None:
+    rig = active()
+    again = Rig(log=rig.log, election=rig.election)
+    again.become_leader()
+    catch_up(again)
+    assert again.core.controller.is_active
+    assert sum(isinstance(record, FeatureLevelRecord) for record in records(again)) == 1
+
+
+def test_a_write_is_answered_when_a_majority_has_it() -> None:
+    rig = active()
+    assert rig.request(write_request("a", 1000), 2) is None
+    assert rig.answered(2) == []
+    catch_up(rig, 30)
+    assert written(rig, 2).results[0].error == ErrorCode.NONE
+    assert rig.core.controller.image.config((16, "a")) == {"interval.ms": "1000"}
+
+
+def test_writes_that_are_ready_together_share_a_batch_and_a_flush() -> None:
+    rig = active()  # without linger
+    for client in range(5):
+        request, on = write_request("a", 1000 + client), ConnectionId(100 + client)
+        assert rig.core.on_request(on, "EXTERNAL", request, rig.now()) == []
+    assert rig.core.next_deadline_ns() <= rig.now_ns
+    rig.pass_ms(0)
+    assert sum(isinstance(output, AppendBatches) for output in rig.outputs) == 1
+    assert sum(isinstance(output, FlushLog) for output in rig.outputs) == 1
+    catch_up(rig, 30)
+    assert all(len(rig.answered(100 + client)) == 1 for client in range(5))
+
+
+def test_a_standby_refuses_writes_and_reads() -> None:
+    rig = Rig()
+    rig.follow(leader=2)
+    rig.request(write_request("a", 1000), 2)
+    rig.request(read_request("a"), 3)
+    assert written(rig, 2).results[0].error == ErrorCode.NOT_CONTROLLER
+    assert read(rig, 3).results[0].error == ErrorCode.NOT_CONTROLLER
+
+
+def test_writes_and_reads_whose_leader_is_lost_fail_and_leave_no_trace() -> None:
+    rig = active()
+    rig.request(write_request("a", 1000), 2)
+    rig.request(read_request("a"), 3)
+    rig.follow(leader=3, epoch=9)
+    assert written(rig, 2).results[0].error == ErrorCode.NOT_CONTROLLER
+    assert read(rig, 3).results[0].error == ErrorCode.NOT_CONTROLLER
+    assert not rig.core.controller.is_active
+    assert rig.core.controller.image.config((16, "a")) == {}
+    assert any(trace.event == "c.resign" for trace in rig.traces)
+
+
+def test_a_read_waits_for_a_fetch_that_follows_an_answer() -> None:
+    rig = active()
+    rig.core.controller._idle_deadline_ns = 2**62
+    end, epoch = rig.log.end(), rig.role.epoch
+    current = fetch(epoch=epoch, offset=end.offset, last_epoch=end.epoch, high_watermark=end.offset)
+    assert rig.request(current, 40) is None, "parked"
+    assert rig.request(read_request("a"), 3) is None
+    assert len(rig.answered(40)) == 1, "the parked fetch is answered at once"
+    assert rig.request(current, 41) is not None, "another connection: answered, and no proof"
+    assert rig.answered(3) == []
+    rig.request(current, 40)
+    assert read(rig, 3).results[0].entries[0].value == "300000"
+    assert len(rig.answered(40)) == 1, "parked again, as no read waits"
+
+
+def test_a_read_by_a_leader_that_nobody_follows_is_never_answered_with_a_value() -> None:
+    rig = active()
+    rig.request(read_request("a"), 3)
+    rig.pass_ms(5000)
+    assert not isinstance(rig.role, Leader)
+    assert read(rig, 3).results[0].error == ErrorCode.NOT_CONTROLLER
+
+
+def test_an_idle_controller_writes_a_no_op_every_interval() -> None:
+    rig = active()
+    before = len(records(rig))
+    rig.pass_ms(1600)
+    assert records(rig)[before:] == [NoOpRecord()] * 3
+
+
+def test_validation_writes_nothing() -> None:
+    rig = active()
+    end = rig.log.end()
+    request = write_request("a", 1000)
+    dry = AlterConfigsRequest(resources=request.resources, validate_only=True)
+    assert isinstance(rig.request(dry, 2), AlterConfigsResponse)
+    bad = rig.request(write_request("a", 5), 3)
+    assert isinstance(bad, AlterConfigsResponse)
+    assert bad.results[0].error == ErrorCode.INVALID_CONFIG
+    rig.pass_ms(0)
+    assert rig.log.end() == end
+
+
+def test_one_bad_resource_does_not_keep_the_others_from_succeeding() -> None:
+    rig = active()
+    both = (*write_request("a", 5).resources, *write_request("b", 1000).resources)
+    rig.request(AlterConfigsRequest(resources=(*both, both[1]), validate_only=False), 2)
+    catch_up(rig, 30)
+    results = written(rig, 2).results
+    assert [result.error for result in results] == [
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.NONE,
+        ErrorCode.INVALID_REQUEST,
+    ]
+
+
+def test_topics_cannot_be_created_without_brokers() -> None:
+    rig = active()
+    answer = rig.request(CreateTopicsRequest(topics=(NewTopic(name="t"), NewTopic(name="u"))), 2)
+    assert isinstance(answer, CreateTopicsResponse)
+    assert [result.error for result in answer.results] == [ErrorCode.INVALID_REPLICATION_FACTOR] * 2
+    standby = Rig()
+    standby.follow(leader=2)
+    refused = standby.request(CreateTopicsRequest(topics=(NewTopic(name="t"),)), 2)
+    assert isinstance(refused, CreateTopicsResponse)
+    assert refused.results[0].error == ErrorCode.NOT_CONTROLLER
+
+
+def test_describe_cluster_names_the_controllers() -> None:
+    rig = active()
+    answer = rig.request(DescribeClusterRequest(endpoint_type=2), 2)
+    assert isinstance(answer, DescribeClusterResponse)
+    assert [(m.id, m.host, m.port) for m in answer.members] == [
+        (1, "node-1", 9101),
+        (2, "node-2", 9102),
+        (3, "node-3", 9103),
+    ]
+    assert answer.controller == 1
+    brokers = rig.request(DescribeClusterRequest(endpoint_type=1), 3)
+    assert isinstance(brokers, DescribeClusterResponse)
+    assert brokers.members == ()
+    nonsense = rig.request(DescribeClusterRequest(endpoint_type=7), 4)
+    assert isinstance(nonsense, DescribeClusterResponse)
+    assert nonsense.error == ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+
+
+def test_a_restarted_node_replays_what_is_committed_and_no_more() -> None:
+    rig = active()
+    rig.request(write_request("a", 1000), 2)
+    catch_up(rig, 30)
+    rig.request(write_request("a", 2000), 3)
+    again = Rig(log=rig.log, election=rig.election, timeouts=QUIET)
+    assert again.core.controller.image.config((16, "a")) == {}
+    again.become_leader()
+    catch_up(again)
+    assert again.core.controller.image.config((16, "a")) == {"interval.ms": "2000"}

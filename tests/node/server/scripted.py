@@ -1,0 +1,202 @@
+"""A scripted core behind the real loop, sockets and pipes.
+
+The core here answers a frame with what the frame asks for, so that a test can say in bytes which
+effects there are, in which order.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    DisconnectPeer,
+    Effect,
+    ElectionState,
+    FlushLog,
+    PersistElectionState,
+    SendReply,
+    SendToPeer,
+    Stop,
+    Trace,
+)
+from node.events import (
+    Event,
+    FrameReceived,
+    LogFlushed,
+    TimeoutElapsed,
+)
+from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.messages import Endpoint
+from node.server.frames import with_size
+from node.server.peers import Peers
+from node.server.shell import Shell
+from node.server.tcp import Connections
+from node.server.traces import TraceWriter
+
+FAR_NS = 10**9 * 3600
+PEER = NodeId(2)
+
+
+@dataclass
+class ScriptedCore:
+    """Frames are words: `echo`, `append` (answered when flushed), `later`, `close`, `peer`..."""
+
+    account: list[str]
+    deadline_ns: int = field(default_factory=lambda: time.monotonic_ns() + FAR_NS)
+    waiting: list[ConnectionId] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def start(self, now: Now) -> list[Effect]:
+        assert now.wall_ns > now.mono_ns
+        return []
+
+    def next_deadline_ns(self) -> int:
+        return self.deadline_ns
+
+    def step(self, event: Event, now: Now) -> list[Effect]:
+        self.events.append(event)
+        self.account.append(f"step {type(event).__name__}")
+        match event:
+            case FrameReceived(connection=connection, frame=frame):
+                return self._on_frame(connection, frame)
+            case LogFlushed():
+                waiting, self.waiting = self.waiting, []
+                return [SendReply(connection=c, frame=b"flushed") for c in waiting]
+            case TimeoutElapsed():
+                assert now.mono_ns >= self.deadline_ns
+                self.deadline_ns = now.mono_ns + FAR_NS
+                return []
+            case _:
+                return []
+
+    def _on_frame(self, connection: ConnectionId, frame: bytes) -> list[Effect]:
+        match frame:
+            case b"append":
+                self.waiting.append(connection)
+                return [AppendBatches(data=b"data"), FlushLog()]
+            case b"calm":
+                self.deadline_ns = time.monotonic_ns() + FAR_NS
+                return [SendReply(connection=connection, frame=b"calm")]
+            case b"vote":
+                state = ElectionState()
+                trace = Trace(event="c.resign", fields={"epoch": 7})
+                reply = SendReply(connection=connection, frame=b"granted")
+                return [PersistElectionState(state=state), trace, reply]
+            case b"close":
+                return [CloseConnection(connection=connection)]
+            case b"silence":
+                self.waiting.append(connection)
+                return []
+            case b"peer":
+                return [
+                    SendToPeer(peer=PEER, frame=b"hello"),
+                    SendReply(connection=connection, frame=b"sent"),
+                ]
+            case b"drop":
+                return [
+                    DisconnectPeer(peer=PEER),
+                    SendReply(connection=connection, frame=b"dropped"),
+                ]
+            case b"stop":
+                reply = SendReply(connection=connection, frame=b"bye")
+                return [reply, Stop(code=0, reason="asked")]
+            case _:
+                return [SendReply(connection=connection, frame=frame)]
+
+
+@dataclass
+class SlowLog:
+    """Tells what was done to it, and takes its time to flush."""
+
+    account: list[str]
+    flush_s: float = 0.0
+    during_flush: Callable[[], object] | None = None
+
+    def append(self, data: bytes) -> None:
+        assert data
+        self.account.append("append")
+
+    def truncate(self, end: Offset) -> None:
+        self.account.append(f"truncate {end}")
+
+    def flush(self) -> Offset:
+        time.sleep(self.flush_s)  # as fdatasync does: the whole process waits
+        if self.during_flush is not None:
+            self.during_flush()
+        self.account.append("flush")
+        return Offset(1)
+
+
+@dataclass
+class Elections:
+    account: list[str]
+
+    def save(self, state: ElectionState) -> None:
+        self.account.append(f"save {state.epoch}")
+
+
+@dataclass
+class World:
+    account: list[str]
+    core: ScriptedCore
+    log: SlowLog
+    port: int
+    traces: int
+    stopped: "asyncio.Future[Stop]"
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+
+@asynccontextmanager
+async def world(peer_port: int = 1) -> AsyncIterator[World]:
+    account: list[str] = []
+    core, log = ScriptedCore(account), SlowLog(account)
+    read_end, write_end = os.pipe()
+    loop = asyncio.get_running_loop()
+    failures: list[object] = []
+    loop.set_exception_handler(lambda _, context: failures.append(context))
+    stopped: asyncio.Future[Stop] = loop.create_future()
+    shell = Shell(
+        node=core,
+        log=log,
+        elections=Elections(account),
+        traces=TraceWriter(ReplicaKey(NodeId(1)), write_end),
+        stop=stopped.set_result,
+    )
+    connections = Connections(shell.feed)
+    address = Endpoint(name="CONTROLLER", host="127.0.0.1", port=peer_port)
+    peers = Peers({PEER: address}, shell.feed, connect_timeout_s=1.0)
+    server = await loop.create_server(lambda: connections.accept("OUTER"), "127.0.0.1", 0)
+    shell.start(connections, peers)
+    port: int = server.sockets[0].getsockname()[1]
+    yield World(account, core, log, port, read_end, stopped)
+    server.close()
+    await until(lambda: len(connections) == 0)
+    os.close(read_end)
+    os.close(write_end)
+    assert not failures
+
+
+async def frame_from(reader: asyncio.StreamReader) -> bytes:
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    return await reader.readexactly(size)
+
+
+async def ask(world: World, word: bytes) -> bytes:
+    reader, writer = await world.connect()
+    writer.write(with_size(word))
+    answer = await frame_from(reader)
+    writer.close()
+    return answer
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.001)

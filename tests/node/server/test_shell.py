@@ -1,0 +1,265 @@
+"""The orders that the shell keeps: a scripted core behind the real loop, sockets and pipes."""
+
+import asyncio
+import json
+import os
+import time
+from functools import partial
+
+import pytest
+
+from node.events import (
+    ConnectionClosed,
+    FrameReceived,
+    PeerDisconnected,
+    PeerFrameReceived,
+)
+from node.ids import ConnectionId, NodeId, ReplicaKey
+from node.server.frames import with_size
+from node.server.peers import Peers
+from node.server.shell import Shell
+from node.server.tcp import MAX_WAITING_FRAMES, Connections
+from node.server.traces import TraceWriter
+from tests.node.server.scripted import (
+    PEER,
+    Elections,
+    ScriptedCore,
+    SlowLog,
+    ask,
+    frame_from,
+    until,
+    world,
+)
+
+
+def test_one_flush_serves_all_that_is_ready() -> None:
+    async def story() -> list[str]:
+        async with world() as at:
+            streams = [await at.connect() for _ in range(5)]
+            await ask(at, b"echo")
+            at.account.clear()
+            for _, writer in streams:
+                writer.write(with_size(b"append"))  # all before the loop turns
+            for reader, writer in streams:
+                assert await frame_from(reader) == b"flushed"
+                writer.close()
+            return at.account
+
+    account = asyncio.run(story())
+    assert account.count("append") == 5
+    assert account.count("flush") < 5
+
+
+def test_what_arrives_before_the_start_is_handled_by_it() -> None:
+    """Listeners are open before the node starts: a voter that comes back is called at once."""
+
+    async def story() -> list[str]:
+        account: list[str] = []
+        shell = Shell(
+            node=ScriptedCore(account),
+            log=SlowLog(account),
+            elections=Elections(account),
+            traces=TraceWriter(ReplicaKey(NodeId(1)), os.open(os.devnull, os.O_WRONLY)),
+            stop=lambda _: None,
+        )
+        gone = ConnectionId(1)
+        shell.feed(FrameReceived(connection=gone, listener="CONTROLLER", frame=b"append"))
+        assert account == []
+        shell.start(Connections(shell.feed), Peers({}, shell.feed, connect_timeout_s=1.0))
+        return account
+
+    assert asyncio.run(story()) == ["step FrameReceived", "append", "flush", "step LogFlushed"]
+
+
+def test_a_vote_is_saved_and_told_before_it_is_answered() -> None:
+    async def story() -> None:
+        async with world() as at:
+            assert await ask(at, b"vote") == b"granted"
+            assert "save 0" in at.account
+            # The trace line is in the pipe by the time the answer is here.
+            line = json.loads(os.read(at.traces, 1 << 16))
+            assert (line["ev"], line["node"], line["seq"], line["epoch"]) == ("c.resign", 1, 0, 7)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("due_already", [False, True])
+def test_input_that_waits_behind_a_slow_fsync_is_heard_before_the_timer(due_already: bool) -> None:
+    """The deadline passes while the process is held up; so does what would have calmed it arrive.
+
+    `due_already`: the timer's callback is queued behind the fsync, in the same turn of the loop.
+    """
+
+    async def story() -> list[str]:
+        async with world() as at:
+            (_, slow), (calm_in, calm) = await at.connect(), await at.connect()
+            at.core.deadline_ns = time.monotonic_ns() + 50_000_000
+            await ask(at, b"echo")  # the shell looks at the deadline again
+            at.log.flush_s = 0.2
+            descriptor = calm.get_extra_info("socket").fileno()
+            at.log.during_flush = partial(os.write, descriptor, with_size(b"calm"))
+            slow.write(with_size(b"append"))
+            if due_already:
+                asyncio.get_running_loop().call_soon(time.sleep, 0.06)
+            assert await frame_from(calm_in) == b"calm"
+            await ask(at, b"echo")
+            slow.close()
+            calm.close()
+            return at.account
+
+    account = asyncio.run(story())
+    assert account.count("flush") == 1
+    assert "step TimeoutElapsed" not in account
+
+
+def test_a_timer_fires_once_its_deadline_is_there() -> None:
+    async def story() -> None:
+        async with world() as at:
+            at.core.deadline_ns = time.monotonic_ns() + 30_000_000
+            await ask(at, b"echo")
+            await until(lambda: "step TimeoutElapsed" in at.account)
+            await ask(at, b"echo")
+            assert at.account.count("step TimeoutElapsed") == 1
+
+    asyncio.run(story())
+
+
+def test_answers_keep_the_order_of_pipelined_requests() -> None:
+    async def story() -> None:
+        async with world() as at:
+            reader, writer = await at.connect()
+            words = [b"a", b"append", b"b", b"append", b"c"]
+            writer.write(b"".join(with_size(word) for word in words))
+            answers = [await frame_from(reader) for _ in words]
+            assert answers == [b"a", b"flushed", b"b", b"flushed", b"c"]
+            writer.close()
+
+    asyncio.run(story())
+
+
+def test_a_connection_that_is_not_answered_is_not_read_without_end() -> None:
+    async def story() -> None:
+        async with world() as at:
+            reader, writer = await at.connect()
+            writer.write(with_size(b"silence"))
+            big = with_size(b"x" * 100_000)
+            assert MAX_WAITING_FRAMES <= await sent_until_full(writer, big) < 500
+            assert await ask(at, b"echo") == b"echo"  # others are served
+            assert not reader.at_eof()
+            writer.transport.abort()
+            await ask(at, b"append")  # answers the silent one as well
+            await until(lambda: any(isinstance(e, ConnectionClosed) for e in at.core.events))
+
+    asyncio.run(story())
+
+
+async def sent_until_full(writer: asyncio.StreamWriter, frame: bytes) -> int:
+    """How many times it can be sent before nobody takes more."""
+    for count in range(1000):
+        writer.write(frame)
+        try:
+            async with asyncio.timeout(0.5):
+                await writer.drain()
+        except TimeoutError:
+            return count
+    return 1000
+
+
+@pytest.mark.parametrize(
+    "bytes_sent", [with_size(b"close"), b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x7f\0\0\0more"]
+)
+def test_who_sends_nonsense_is_hung_up_on(bytes_sent: bytes) -> None:
+    async def story() -> None:
+        async with world() as at:
+            reader, writer = await at.connect()
+            writer.write(with_size(b"echo"))
+            assert await frame_from(reader) == b"echo"
+            writer.write(bytes_sent)
+            assert await reader.read() == b""
+            writer.close()
+            await until(lambda: any(isinstance(e, ConnectionClosed) for e in at.core.events))
+            assert await ask(at, b"echo") == b"echo"
+
+    asyncio.run(story())
+
+
+def test_a_torn_frame_at_the_end_is_dropped() -> None:
+    async def story() -> None:
+        async with world() as at:
+            reader, writer = await at.connect()
+            writer.write(with_size(b"echo") + with_size(b"torn")[:-1])
+            assert await frame_from(reader) == b"echo"
+            writer.write_eof()
+            assert await reader.read() == b""
+            frames = [e.frame for e in at.core.events if isinstance(e, FrameReceived)]
+            assert frames == [b"echo"]
+            writer.close()
+
+    asyncio.run(story())
+
+
+def test_the_last_answer_leaves_before_the_node_stops() -> None:
+    async def story() -> None:
+        async with world() as at:
+            assert await ask(at, b"stop") == b"bye"
+            assert (await at.stopped).reason == "asked"
+
+    asyncio.run(story())
+
+
+# --- peers ---
+
+
+def test_a_peer_gets_frames_and_its_answers_come_back() -> None:
+    async def story() -> None:
+        received: list[bytes] = []
+
+        async def peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while not reader.at_eof():
+                try:
+                    received.append(await frame_from(reader))
+                except asyncio.IncompleteReadError:
+                    break
+                writer.write(with_size(b"answer"))
+            writer.close()
+
+        server = await asyncio.start_server(peer, "127.0.0.1", 0)
+        async with server, world(server.sockets[0].getsockname()[1]) as at:
+            await ask(at, b"peer")
+            await ask(at, b"peer")
+            await until(lambda: "step PeerFrameReceived" in at.account)
+            await until(lambda: received == [b"hello", b"hello"])
+            answer = PeerFrameReceived(peer=PEER, frame=b"answer")
+            assert answer in at.core.events
+            assert await ask(at, b"drop") == b"dropped"
+            await ask(at, b"peer")  # a new connection
+            await until(lambda: len(received) == 3)
+            assert "step PeerDisconnected" not in at.account
+            await ask(at, b"drop")
+
+    asyncio.run(story())
+
+
+def test_a_peer_that_is_not_there_or_goes_is_told() -> None:
+    async def story() -> None:
+        async with world(peer_port=1) as at:
+            await ask(at, b"peer")
+            await until(lambda: PeerDisconnected(peer=PEER) in at.core.events)
+            await ask(at, b"peer")  # tried again
+            await until(lambda: at.account.count("step PeerDisconnected") == 2)
+
+    asyncio.run(story())
+
+
+def test_a_peer_that_hangs_up_is_told() -> None:
+    async def story() -> None:
+        async def peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await frame_from(reader)
+            writer.close()
+
+        server = await asyncio.start_server(peer, "127.0.0.1", 0)
+        async with server, world(server.sockets[0].getsockname()[1]) as at:
+            await ask(at, b"peer")
+            await until(lambda: PeerDisconnected(peer=PEER) in at.core.events)
+
+    asyncio.run(story())

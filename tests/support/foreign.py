@@ -1,0 +1,128 @@
+"""Small files in every format that `checkers.foreign` reads."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+PORCUPINE = "v1.3.1"
+
+JEPSEN = """; a history of Jepsen
+{:type :invoke, :f :write, :value 1, :process 0, :time 10, :index 0}
+#jepsen.history.Op{:type :invoke, :f :read, :value nil, :process 1, :time 11, :index 1}
+{:type :ok, :f :write, :value 1, :process 0}
+{:type :info, :f :start, :process :nemesis, :value "cut off n1"}
+{:type :invoke, :f :cas, :value [1 2], :process 0}
+{:type :ok, :f :read, :value 1, :process 1}
+{:type :fail, :f :cas, :value [1 2], :process 0, :error [:precondition "no"]}
+{:type :invoke, :f :write, :value 3, :process 2}
+{:type :invoke, :f :cas, :value [1 4], :process 1}
+{:type :ok, :f :cas, :value [1 4], :process 1}
+{:type :info, :f :write, :value 3, :process 2, :error :timeout}
+{:type :invoke, :f :read, :value nil, :process 3}
+"""
+
+JSON_LINES = """\
+{"type": "invoke", "f": "write", "value": 1, "process": 0, "time": 10}
+{"type": "invoke", "f": "read", "value": null, "process": 1}
+{"type": "ok", "f": "write", "value": 1, "process": 0}
+{"type": "info", "f": "start", "process": "nemesis", "value": "cut off n1"}
+{"type": "invoke", "f": "cas", "value": [1, 2], "process": 0}
+{"type": "ok", "f": "read", "value": 1, "process": 1}
+{"type": "fail", "f": "cas", "value": [1, 2], "process": 0}
+{"type": "invoke", "f": "write", "value": 3, "process": 2}
+{"type": "invoke", "f": "cas", "value": [1, 4], "process": 1}
+{"type": "ok", "f": "cas", "value": [1, 4], "process": 1}
+{"type": "info", "f": "write", "value": 3, "process": 2}
+{"type": "invoke", "f": "read", "process": 3}
+"""
+
+ETCD = (
+    "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+    "INFO  jepsen.util - 0\t:ok\t:read\tnil\n"
+    "INFO  jepsen.util - :nemesis\t:info\t:start\tnil\n"
+    "INFO  jepsen.util - 0   :invoke :write  1\n"
+    "INFO  jepsen.util - 0   :ok     :write  1\n"
+    "INFO  jepsen.util - 1\t:invoke\t:write\t2\n"
+    "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 3]\n"
+    "INFO  jepsen.util - 0\t:fail\t:cas\t[1 3]\n"
+    "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+    "INFO  jepsen.util - 0\t:fail\t:read\t:timed-out\n"
+    "INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\n"
+    "INFO  jepsen.util - 0\t:fail\t:cas\t:timed-out\n"
+    "INFO  jepsen.util - 1\t:info\t:write\t:timed-out\n"
+)
+
+KV = """\
+{:process 0, :type :invoke, :f :append, :key "3", :value "x 0 0 y"}
+{:process 1, :type :invoke, :f :get, :key "3", :value nil}
+{:process 0, :type :ok, :f :append, :key "3", :value "x 0 0 y"}
+{:process 1, :type :ok, :f :get, :key "3", :value "x 0 0 y"}
+{:process 0, :type :invoke, :f :put, :key "4", :value "a"}
+{:process 0, :type :ok, :f :put, :key "4", :value "a"}
+{:process 1, :type :invoke, :f :get, :key "5", :value nil}
+{:process 1, :type :ok, :f :get, :key "5", :value ""}
+"""
+
+MULTI = """\
+[{:type :invoke, :f :txn, :value [[:w :x 1] [:r :y nil]], :process 0}
+ {:type :invoke, :f :txn, :value [[:r :x nil] [:w :y 2]], :process 1}
+ {:type :ok, :f :txn, :value [[:w :x 1] [:r :y nil]], :process 0}
+ {:type :fail, :f :txn, :value [[:r :x nil] [:w :y 2]], :process 1}
+ {:type :invoke, :f :txn, :value [[:w :x 5]], :process 1}
+ {:type :info, :f :txn, :value [[:w :x 5]], :process 1, :error :timeout}]
+"""
+
+EVENTS = """\
+{"type":"note","t":1,"text":"begun"}
+{"type":"invoke","i":0,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main"}
+{"type":"invoke","i":1,"p":4,"f":"read","k":"r-1","v":null,"t":123,"n":1,"ph":"main"}
+{"type":"ok","i":2,"p":3,"v":42,"t":456,"e":null}
+{"type":"fault","id":1,"stage":"start","t":400}
+{"type":"ok","i":3,"p":4,"v":null,"t":457,"e":null}
+{"type":"invoke","i":4,"p":3,"f":"read","k":"r-2","v":null,"t":458,"n":1,"ph":"main"}
+{"type":"ok","i":5,"p":3,"v":null,"t":459,"e":null}
+"""
+
+KAFKA = """\
+{:type :invoke, :f :assign, :value [5], :process 1}
+{:type :ok, :f :assign, :value [5], :process 1}
+{:type :invoke, :f :send, :value [[:send 5 1]], :process 0}
+{:type :ok, :f :send, :value [[:send 5 [0 1]]], :process 0}
+{:type :invoke, :f :txn, :value [[:poll] [:send 5 2]], :process 1}
+{:type :ok, :f :txn, :value [[:poll {5 [[0 1]]}] [:send 5 [1 2]]], :process 1}
+{:type :invoke, :f :poll, :value [[:poll]], :process 1}
+{:type :ok, :f :poll, :value [[:poll {5 [[1 2]]}]], :process 1}
+"""
+
+ALL = {
+    "kafka.edn": KAFKA,
+    "jepsen.edn": JEPSEN,
+    "history.jsonl": JSON_LINES,
+    "etcd.log": ETCD,
+    "kv.txt": KV,
+    "multi.edn": MULTI,
+    "events.jsonl": EVENTS,
+}
+
+
+class NoPorcupineError(Exception):
+    """Why the histories that come with Porcupine cannot be had here."""
+
+
+def porcupine() -> Path:
+    """The Go module of Porcupine, with its test histories, as the Go tool keeps it.
+
+    Raises NoPorcupineError.
+    """
+    if shutil.which("go") is None:
+        raise NoPorcupineError("no go tool to fetch Porcupine's histories with")
+    command = ["go", "mod", "download", "-json", f"github.com/anishathalye/porcupine@{PORCUPINE}"]
+    try:
+        found = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise NoPorcupineError("go mod download took more than 60 s") from error
+    said = json.loads(found.stdout) if found.stdout else {}
+    if "Dir" not in said:
+        raise NoPorcupineError(f"go mod download: {said.get('Error') or found.stderr.decode()}")
+    return Path(said["Dir"])

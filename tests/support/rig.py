@@ -1,0 +1,294 @@
+"""One node core on a bench: what it is asked, what it asks, and time are the test's."""
+
+import random
+from typing import TypeVar
+from uuid import UUID
+
+from node.config import NodeConfig, QuorumTimeouts
+from node.core import Core
+from node.effects import (
+    AppendBatches,
+    ElectionState,
+    FlushLog,
+    PersistElectionState,
+    Trace,
+    TruncateLog,
+)
+from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.messages import (
+    BeginQuorumEpochRequest,
+    Endpoint,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    PeerRequest,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from node.raft.outbox import Answer, Ask, Output
+from node.raft.roles import Leader, Role
+from node.records.batch import encode_batch
+from node.records.metadata import NoOpRecord, encode_metadata
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
+
+P = TypeVar("P", VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest)
+MS = 1_000_000
+CLUSTER = "a-cluster"
+
+
+NO_OP = encode_metadata(NoOpRecord())
+# For rules of the quorum alone: the controller's own records wait for ever.
+QUIET = QuorumTimeouts(append_linger_ms=10**9)
+
+
+def key(node: int, directory: int | None = None) -> ReplicaKey:
+    return ReplicaKey(NodeId(node), UUID(int=100 + node if directory is None else directory))
+
+
+ME, OTHER = key(1), key(2)
+
+
+def batch(base: int, epoch: int, count: int = 1, text: bytes = NO_OP) -> bytes:
+    """`count` NoOp records in one batch."""
+    return encode_batch(
+        [(None, text)] * count, base_offset=Offset(base), leader_epoch=Epoch(epoch), timestamp_ms=0
+    )
+
+
+def log_of(*epochs: int) -> MemoryLog:
+    """A durable log with one batch of one record for each of `epochs`."""
+    log = MemoryLog()
+    for base, epoch in enumerate(epochs):
+        log.append(batch(base, epoch))
+    log.flush()
+    return log
+
+
+class Rig:
+    """Flushes at once unless `flushes` is false; then `flush()` is the test's to call."""
+
+    def __init__(
+        self,
+        *,
+        size: int = 3,
+        me: ReplicaKey = ME,
+        log: MemoryLog | None = None,
+        election: ElectionState | None = None,
+        flushes: bool = True,
+        seed: int = 0,
+        timeouts: QuorumTimeouts | None = None,
+    ) -> None:
+        self.size = size
+        self.log = log or MemoryLog()
+        self.election = election or ElectionState()
+        self.flushes = flushes
+        self.now_ns = 1000 * MS
+        self.outputs: list[Output] = []  # of the last step
+        self.asked: list[Ask] = []
+        self.answers: dict[ConnectionId, list[Response]] = {}
+        self.traces: list[Trace] = []
+        inner = {
+            key(i): (Endpoint(name="CONTROLLER", host=f"node-{i}", port=9100 + i),)
+            for i in range(1, size + 1)
+        }
+        outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001)
+        self.core = Core(
+            config=NodeConfig(
+                node_id=ME.id,
+                log_dir="",
+                listeners=inner[key(1)],
+                advertised=(*inner[key(1)], outer),
+                timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
+            ),
+            cluster_id=CLUSTER,
+            key=me,
+            voters=tuple(inner.items()),
+            election=self.election,
+            log=self.log,
+            rng=random.Random(seed),
+            bootstrap=BOOTSTRAP,
+            apis=(),
+        )
+        self._do(self.core.start(self.now()))
+
+    # --- looking ---
+
+    def now(self) -> Now:
+        return Now(self.now_ns, self.now_ns)
+
+    @property
+    def role(self) -> Role:
+        return self.core.raft.quorum.role
+
+    @property
+    def high_watermark(self) -> Offset | None:
+        return self.core.raft.quorum.high_watermark
+
+    def last_ask(self, peer: int) -> PeerRequest:
+        """The newest request to `peer`."""
+        return next(ask.request for ask in reversed(self.asked) if ask.peer == peer)
+
+    def asks(self, kind: type[P], *, peer: int | None = None) -> list[P]:
+        return [
+            ask.request
+            for ask in self.asked
+            if isinstance(ask.request, kind) and peer in (None, ask.peer)
+        ]
+
+    # --- events ---
+
+    def request(self, request: Request, connection: int = 1) -> Response | None:
+        """Ask; the answer if it came at once."""
+        on = ConnectionId(connection)
+        before = len(self.answered(connection))
+        self._do(self.core.on_request(on, "CONTROLLER", request, self.now()))
+        answers = self.answered(connection)
+        return answers[-1] if len(answers) > before else None
+
+    def answered(self, connection: int = 1) -> list[Response]:
+        return self.answers.get(ConnectionId(connection), [])
+
+    def reply(self, peer: int, response: Response) -> None:
+        """`peer` answers what it was asked last."""
+        ask = next(ask for ask in reversed(self.asked) if ask.peer == peer)
+        self._do(self.core.on_response(NodeId(peer), ask.correlation_id, response, self.now()))
+
+    def lose(self, peer: int) -> None:
+        self._do(self.core.on_peer_disconnected(NodeId(peer), self.now()))
+
+    def flush(self) -> None:
+        self._do(self.core.on_flushed(self.log.flush(), self.now()))
+
+    def pass_ms(self, milliseconds: int) -> None:
+        """Let time go by, stopping at every deadline."""
+        end = self.now_ns + milliseconds * MS
+        while self.core.next_deadline_ns() <= end:
+            self.now_ns = max(self.now_ns, self.core.next_deadline_ns())
+            self._do([])
+        self.now_ns = end
+
+    def _do(self, outputs: list[Output]) -> None:
+        """Perform, and go on as a shell would: flush, then time-outs that are due."""
+        self.outputs = []
+        self._perform(outputs)
+        while True:
+            if self.flushes and any(isinstance(output, FlushLog) for output in outputs):
+                outputs = self.core.on_flushed(self.log.flush(), self.now())
+            elif self.core.next_deadline_ns() <= self.now_ns:
+                outputs = self.core.on_timeout(self.now())
+            else:
+                return
+            self._perform(outputs)
+
+    def _perform(self, outputs: list[Output]) -> None:
+        self.outputs += outputs
+        for output in outputs:
+            match output:
+                case PersistElectionState(state=state):
+                    self.election = state
+                case AppendBatches(data=data):
+                    self.log.append(data)
+                case TruncateLog(end=end):
+                    self.log.truncate(end)
+                case Ask():
+                    self.asked.append(output)
+                case Answer(connection=connection, response=response):
+                    self.answers.setdefault(connection, []).append(response)
+                case Trace():
+                    self.traces.append(output)
+                case _:
+                    pass
+
+    # --- short cuts ---
+
+    def become_leader(self) -> None:
+        """Be elected by the nodes that make up a majority, over their pre-votes."""
+        supporters = range(2, 2 + self.size // 2)
+        for _ in range(200):
+            asked = [node for node in supporters if self._is_asked_for_vote(node)]
+            for node in asked:
+                self.reply(node, VoteResponse(epoch=self.role.epoch, granted=True))
+            if isinstance(self.role, Leader):
+                return
+            if not asked:
+                self.pass_ms(30)
+        raise AssertionError(f"not elected: {self.role}")
+
+    def _is_asked_for_vote(self, node: int) -> bool:
+        asked = [ask.request for ask in self.asked if ask.peer == node]
+        return bool(asked) and isinstance(asked[-1], VoteRequest)
+
+    def follow(self, leader: int = 2, epoch: int = 1) -> None:
+        """Be told who leads; the first Fetch is then out."""
+        self.request(begin(leader=leader, epoch=epoch), connection=90)
+
+    def feed(self, records: bytes = b"", *, hwm: int = -1, epoch: int = 1, leader: int = 2) -> None:
+        """The leader answers the Fetch that is out."""
+        self.reply(
+            leader,
+            FetchResponse(
+                leader=NodeId(leader), epoch=Epoch(epoch), high_watermark=hwm, records=records
+            ),
+        )
+
+
+def vote(
+    *,
+    epoch: int,
+    candidate: ReplicaKey = OTHER,
+    last_epoch: int = 0,
+    last_offset: int = 0,
+    pre_vote: bool = False,
+    voter: ReplicaKey = ME,
+    cluster: str | None = CLUSTER,
+    partition_ok: bool = True,
+) -> VoteRequest:
+    return VoteRequest(
+        cluster_id=cluster,
+        partition_ok=partition_ok,
+        voter=voter.id,
+        voter_directory=voter.directory,
+        epoch=Epoch(epoch),
+        candidate=candidate,
+        last_epoch=last_epoch,
+        last_offset=last_offset,
+        pre_vote=pre_vote,
+    )
+
+
+def begin(
+    *, leader: int = 2, epoch: int = 1, cluster: str | None = CLUSTER, voter: ReplicaKey = ME
+) -> BeginQuorumEpochRequest:
+    return BeginQuorumEpochRequest(
+        cluster_id=cluster,
+        voter=voter.id,
+        voter_directory=voter.directory,
+        leader=NodeId(leader),
+        epoch=Epoch(epoch),
+    )
+
+
+def fetch(
+    *,
+    epoch: int = 1,
+    offset: int = 0,
+    last_epoch: int = 0,
+    replica: ReplicaKey = OTHER,
+    max_wait_ms: int = 500,
+    high_watermark: int = 2**63 - 1,
+    cluster: str | None = CLUSTER,
+    partition_ok: bool = True,
+) -> FetchRequest:
+    return FetchRequest(
+        cluster_id=cluster,
+        partition_ok=partition_ok,
+        replica=replica,
+        epoch=Epoch(epoch),
+        fetch_offset=offset,
+        last_epoch=last_epoch,
+        max_wait_ms=max_wait_ms,
+        max_bytes=1024 * 1024,
+        high_watermark=high_watermark,
+    )
