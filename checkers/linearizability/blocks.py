@@ -60,12 +60,21 @@ class Rows(NamedTuple):
     invoke: Ints
     complete: Ints
     initial: int
+    values: int  # how many there are, where the table has a place for each on each key; else 0
+
+
+@compiled
+def _place(key: int, code: int, rows: Rows, mask: np.uint64) -> np.uint64:
+    """Where the search for a value begins: its own place, or one by hashing where it has none."""
+    if rows.values:
+        return np.uint64(key * rows.values + code) & mask
+    return place(np.int32(key), np.int64(code), mask)
 
 
 @compiled
 def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
     """Enter what may have created a value under its key and value."""
-    kind, outcome, key, value, expected, _, _, initial = rows
+    kind, outcome, key, value, expected, _, _, initial, _ = rows
     mask = np.uint64(len(table) - 1)
     for row in range(len(kind)):
         if outcome[row] == FAIL or (kind[row] != RESET and kind[row] != SWAP):
@@ -75,7 +84,7 @@ def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
         if value[row] == initial:
             status[key[row]] = REPEATED
             continue
-        slot = place(key[row], np.int64(value[row]), mask)
+        slot = _place(key[row], value[row], rows, mask)
         while table[slot] >= 0:
             other = table[slot]
             if key[other] == key[row] and value[other] == value[row]:
@@ -92,7 +101,7 @@ def _creator(key: int, code: int, rows: Rows, table: Codes) -> int:
     if code == rows.initial:
         return len(rows.key) + key
     mask = np.uint64(len(table) - 1)
-    slot = place(np.int32(key), np.int64(code), mask)
+    slot = _place(key, code, rows, mask)
     while table[slot] >= 0:
         other = table[slot]
         if rows.key[other] == key and rows.value[other] == code:
@@ -141,7 +150,7 @@ def _join(
 
     Returns whether any excludes one.
     """
-    kind, outcome, key, value, expected, invoke, complete, _ = rows
+    kind, outcome, key, value, expected, invoke, complete, _, _ = rows
     excludes = False
     for row in range(len(kind)):
         if outcome[row] == FAIL or found.status[key[row]] == REPEATED:
@@ -243,7 +252,8 @@ def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, foun
 def sweep(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
     """Judge single-step calls on registers, all keys in one pass.
 
-    `at` is the recorded order (`split.Order`), `size` a power of two above twice the calls.
+    `at` is the recorded order (`split.Order`), `size` that of the table of values: a power of two
+    above twice the calls.
     """
     calls = len(rows.kind)
     found = Blocks(

@@ -46,10 +46,11 @@ def _quick(
     values: int,
     limit: int,
 ) -> tuple[Kinds, Codes, Codes, Codes, Codes, Kinds, Ints, Codes]:
+    direct = values if keys * values <= 4 * len(kind) else 0
     size = 16
-    while size < 2 * len(kind):
+    while size < max(2 * len(kind), keys * direct):
         size *= 2
-    rows = Rows(kind, outcome, key, value, expected, invoke, complete, initial)
+    rows = Rows(kind, outcome, key, value, expected, invoke, complete, initial, direct)
     found = sweep(rows, at, keys, size)
     ended, work = np.full(keys, NO_TIME, np.int8), np.zeros(keys, np.int64)
     operations = np.zeros(keys, np.int32)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from checkers.history.calls import ANY, NIL, Calls, Outcome, Step
+from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.linearizability.blocks import (
     CYCLE,
     FUTURE,
@@ -99,12 +99,32 @@ def _returned_before(found: Object, op: int, shrunk: Shrunk) -> bool:
 
 def _why(calls: Calls, found: Object, shrunk: Shrunk) -> str:
     row = int(found.rows[shrunk.dying])
-    said = f"{describe(calls, row)} by process {calls.process[row]}"
+    said = f"no order explains {describe(calls, row)} by process {calls.process[row]}"
+    if writer := _refused_writer(calls, row):
+        return f"{said}: {writer}"
     ways = len(shrunk.end.state)
-    among = "the only way" if ways == 1 else f"none of the {ways} ways"
-    return f"no order explains {said}: {among} in which the object could be " + (
-        "before its return does not allow it" if ways == 1 else "before its return allows it"
-    )
+    if ways == 1:
+        return f"{said}: the object could be in one way only before its return, and not in that"
+    return f"{said}: none of the {ways} ways in which the object could be before its return fits"
+
+
+def _refused_writer(calls: Calls, row: int) -> str:
+    """Of a read of what nobody wrote successfully on its key: so, or whose write had failed."""
+    step = int(calls.step_from[row])
+    single = calls.step_from[row + 1] - step == 1
+    if not single or calls.kind[step] != Step.READ or calls.value[step] == calls.initial:
+        return ""
+    same = (calls.key == calls.key[step]) & (calls.value == calls.value[step])
+    steps = np.flatnonzero(same & np.isin(calls.kind, (Step.WRITE, Step.CAS)))
+    if calls.model is Model.KV:
+        return ""
+    writers = np.searchsorted(calls.step_from, steps, side="right") - 1
+    failed = calls.outcome[writers] == Outcome.FAIL
+    if not failed.all():
+        return ""
+    if not len(writers):
+        return "nobody ever wrote that"
+    return f"it was written by process {calls.process[writers[0]]} only, and that had failed"
 
 
 def _before(

@@ -100,6 +100,14 @@ def test_invalid(name: str) -> None:
     assert again.verdict is Verdict.INVALID
 
 
+def test_a_read_of_what_nobody_wrote_says_so() -> None:
+    phantom = decide(calls_of(Model.REGISTER, write(0, 0, 1), read(1, 2, 3)))
+    assert "nobody ever wrote that" in phantom.message
+    calls = calls_of(Model.REGISTER, write(1, 0, 1), read(1, 2, 3))
+    failed = decide(replace(calls, outcome=np.array([Outcome.FAIL, 0], np.int8)))
+    assert "only, and that had failed" in failed.message
+
+
 def test_what_is_unique_is_swept_and_what_is_not_is_searched() -> None:
     unique = calls_of(Model.REGISTER, write(0, 0, 1), read(0, 2, 3))
     twice = calls_of(Model.REGISTER, write(0, 0, 1), write(0, 2, 3))
