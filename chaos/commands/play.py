@@ -13,7 +13,7 @@ from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.apply import Hit, cure, inject, links_of, resolve
-from chaos.nemesis.faults import Fault, Partition, Pause, PowerOff, lacking, needs_of
+from chaos.nemesis.faults import Fault, Partition, PowerOff, lacking, needs_of
 from chaos.nemesis.named import FAULTS, aimed_at
 from chaos.probes import NoLeaderError, QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
@@ -171,15 +171,15 @@ async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
 async def _require_whole(
     cluster: Cluster, fault: Fault, nodes: Sequence[NodeId], cut: frozenset[Link]
 ) -> None:
-    """What is hurt already cannot be hurt the same way again: nothing would show that it bit."""
+    """What is hurt already cannot be hurt again: nothing would show that each of both bit, and
+    lasted until its cure."""
     heal = "\n  try: kraft-chaos heal, or inject with --node"
     twice = [link for link in links_of(fault, tuple(nodes), cluster) if link in cut]
     if twice:
         raise OperatorError(f"{', '.join(map(str, twice))} is cut already{heal}")
     for node in nodes if not isinstance(fault, Partition) else ():
         status = await cluster.status(node)
-        paused_twice = isinstance(fault, Pause) and status is NodeStatus.PAUSED
-        if status is NodeStatus.OFF or paused_twice:
+        if status is not NodeStatus.RUNNING:
             raise OperatorError(f"node {node} is {status} already{heal}")
 
 

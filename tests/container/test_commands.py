@@ -178,9 +178,11 @@ def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
     assert main(["inject", "pause-random", *node_2]) == 0
     assert main(["inject", "pause-random", *node_2]) == 255
     assert "node 2 is paused already" in capsys.readouterr().err
-    assert main(["inject", "power-off-random", *node_2]) == 0
-    assert main(["inject", "kill-all", *playground]) == 255
-    assert "node 2 is off already" in capsys.readouterr().err
+    assert main(["inject", "kill-random", *node_2]) == 255
+    assert "node 2 is paused already" in capsys.readouterr().err
+    assert main(["inject", "power-off-random", "--node", "1", *playground]) == 0
+    assert main(["inject", "pause-random", "--node", "1", *playground]) == 255
+    assert "node 1 is off already" in capsys.readouterr().err
     assert main(["heal", *playground]) == 0
     healed = [line for line in capsys.readouterr().out.splitlines() if "healed: it bit" in line]
     assert [line.split(" of ")[0] for line in healed] == ["power-off", "pause", "partition-one-way"]
