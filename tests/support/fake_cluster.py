@@ -75,6 +75,11 @@ def _write(value: Any) -> bytes:
     return buffer.getvalue()
 
 
+async def _turns_of_the_loop() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
 class FakeNode:
     """One listener; answers from the shared registers if it leads them."""
 
@@ -103,12 +108,14 @@ class FakeNode:
         if self._server is not None:
             self._server.close()
             self._server = None
+            await _turns_of_the_loop()  # what was accepted in this one is known after them
         self._awake.set()
         serving = [task for task in self._writers.values() if task is not None]
         for writer in list(self._writers):
             writer.transport.abort()
         if serving:
             await asyncio.wait(serving)
+            await _turns_of_the_loop()  # the transports say good-bye
 
     def pause(self) -> None:
         self.status = NodeStatus.PAUSED

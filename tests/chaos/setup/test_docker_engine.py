@@ -12,6 +12,9 @@ from chaos.setup.docker_engine import remove_stale
 @pytest.fixture
 def sleeper() -> Iterator["subprocess.Popen[bytes]"]:
     process = subprocess.Popen(["sleep", "60"])
+    name = Path(f"/proc/{process.pid}/comm")
+    while name.read_text() != "sleep\n":  # between fork and exec it has our own name
+        assert process.poll() is None
     yield process
     process.kill()
     process.wait()
