@@ -28,7 +28,9 @@ PROMISED = {
     "kraft-chaos doctor": ["Docker engine", "loop disks", "Java"],
     "kraft-chaos list": ["baseline", "partition-leader", "kill-leader", "power-off"],
     "kraft-chaos run": ["VALID: ", "faults-bit", "page: runs/"],
-    "kraft-chaos check": ["VALID: ", "page: "],
+    "kraft-chaos check runs": ["VALID: ", "page: "],
+    "kraft-chaos check --help": ["--model", "history.edn"],
+    "kraft-chaos selftest --help": ["--mutation", "R-STALE-READ"],
     "kraft-chaos report": ["page: report.html"],
 }
 
