@@ -68,10 +68,12 @@ class Acknowledged:
 
 
 def records_in(container: Container, path: str) -> list[bytes]:
-    """A file's lines. Engines are known to lose what an exec printed: that is no lost record."""
-    *records, end = said_in(container, "sh", "-c", f"cat {path} && echo {END}").splitlines() or [
-        b""
-    ]
+    """A file's lines; what was not synced may have left NULs without a newline behind them.
+
+    The engine may lose what an exec printed, and no record with it: the end of the print tells.
+    """
+    said = said_in(container, "sh", "-c", f"cat {path} && echo && echo {END}")
+    *records, end = said.splitlines() or [b""]
     assert end == END.encode(), f"the engine lost what was read of {path}"
     return records
 
