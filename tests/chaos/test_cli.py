@@ -216,7 +216,7 @@ def test_a_signal_ends_a_run_in_good_order(tmp_path: Path, number: signal.Signal
     process = run_harness(tmp_path, "run", "baseline", "--duration", "60", "--seed", "5")
     directory = wait_for_events(tmp_path)
     process.send_signal(number)
-    time.sleep(0.01)
+    time.sleep(0.01)  # the second comes during the clean-up
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 255, err

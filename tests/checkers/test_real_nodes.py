@@ -78,8 +78,8 @@ def hurt(quorum: QuorumProcesses) -> None:
         leader = quorum.leader()
         leader.kill()
         while quorum.leader() is leader:
-            time.sleep(0.01)
-        time.sleep(0.3)
+            time.sleep(0.01)  # between two questions
+        time.sleep(0.3)  # load on the new leader, before the old one is back
         leader.start()
         leader.client().close()
 
@@ -101,7 +101,7 @@ def test_no_check_accuses_nodes_that_are_killed_and_restarted(tmp_path: Path) ->
                 client.join()
         for number in range(3):
             while not recorder.ask(9, quorum.leader(), f"r-{number}", None, "final"):
-                time.sleep(0.05)
+                time.sleep(0.05)  # between two reads
         for node in quorum.running():
             node.terminate()
         judgement = judge(whole_run(quorum, recorder))

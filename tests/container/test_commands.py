@@ -84,7 +84,7 @@ def test_an_interrupted_run_leaves_nothing_on_the_machine(tmp_path: Path, after:
     process = harness(tmp_path, "baseline", "--duration", "60")
     directory = begun(tmp_path, "baseline", after)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    time.sleep(0.2)  # as an impatient hand would: the second comes during the clean-up
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 255, err

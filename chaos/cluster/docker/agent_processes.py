@@ -21,7 +21,7 @@ def until(done: Callable[[], bool], within_s: float, otherwise: str) -> None:
     while not done():
         if time.monotonic() > deadline:
             raise RefusedError(otherwise)
-        time.sleep(0.001)
+        time.sleep(0.001)  # between two looks
 
 
 def quiesce(pids: Sequence[int]) -> int:
