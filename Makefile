@@ -1,6 +1,8 @@
 # Two commands from nothing: `make chaos` and `make test`. Everything else is `kraft-chaos --help`.
 SHELL := /bin/sh
 BIN := .venv/bin
+# Byte code is kept, whatever the shell says: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help chaos test lint unit integration bench soak fuzz bare setup clean
 
@@ -37,8 +39,9 @@ lint: .venv/test.stamp
 	@$(BIN)/python -c "from checkers.linearizability import warm; warm()"
 	@touch $@
 
+# Two workers a core: many tests wait for time-outs and sockets.
 unit: .venv/warm.stamp
-	@$(BIN)/pytest -q -n auto -m "not container and not spark and not browser and not slow"
+	@$(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow"
 
 integration: .venv/test.stamp
 	@.ci/test-needs

@@ -211,6 +211,7 @@ def test_help_of_a_run_tells_its_story(capsys: pytest.CaptureFixture[str]) -> No
     assert "fsync before visible" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
     process = run_harness(tmp_path, "run", "baseline", "--duration", "60", "--seed", "5")

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from checkers.disk import read_disks
 from checkers.history.run import Run
@@ -84,6 +85,7 @@ def hurt(quorum: QuorumProcesses) -> None:
         leader.client().close()
 
 
+@pytest.mark.slow
 def test_no_check_accuses_nodes_that_are_killed_and_restarted(tmp_path: Path) -> None:
     recorder, stop = Recorder(), threading.Event()
     with quorum_processes(tmp_path, 3) as quorum:

@@ -224,6 +224,13 @@ log.dirs={data}
 """
 
 
+def random_id() -> str:
+    """As `chaos` draws them: one that begins with '-' would look like an option."""
+    while (text := uuid_text(uuid4())).startswith("-"):
+        pass
+    return text
+
+
 def make_quorum(directory: Path, count: int) -> QuorumProcesses:
     """Written and formatted, not started."""
     ports = free_ports(2 * count)
@@ -235,8 +242,8 @@ def make_quorum(directory: Path, count: int) -> QuorumProcesses:
         nodes[number] = NodeProcess(
             id=number, directory=home, inner=ports[number - 1], outer=ports[count + number - 1]
         )
-    cluster_id = uuid_text(uuid4())
-    voters = ",".join(f"{n.id}@127.0.0.1:{n.inner}:{uuid_text(uuid4())}" for n in nodes.values())
+    cluster_id = random_id()
+    voters = ",".join(f"{n.id}@127.0.0.1:{n.inner}:{random_id()}" for n in nodes.values())
     for node in nodes.values():
         text = PROPERTIES.format(
             id=node.id, inner=node.inner, outer=node.outer, data=node.directory / "data"

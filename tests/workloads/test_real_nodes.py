@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.seal import seal
@@ -45,6 +47,7 @@ async def hurt(quorum: QuorumProcesses, recorder: Recorder) -> tuple[str, ...]:
         await workload.close()
 
 
+@pytest.mark.slow
 def test_a_quorum_that_loses_its_leader_stays_linearizable(tmp_path: Path) -> None:
     clock = MachineClock()
     write_run_info(

@@ -34,6 +34,8 @@ from tests.support.quorum_processes import (
     wait_until,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def trace_lines(node: NodeProcess) -> list[dict[str, object]]:
     return [json.loads(line) for line in node.traces.read_text().splitlines()]
