@@ -36,8 +36,6 @@ from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 from chaos.setup.install import prepare
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
-
 Disable = Callable[[pytest.MonkeyPatch], None]
 
 
