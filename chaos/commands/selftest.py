@@ -21,6 +21,7 @@ from checkers.history.run import Run
 from checkers.history.store import read_run
 from checkers.suite import judge
 
+KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
 _CONCURRENCY = 20
 _CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
 
@@ -73,8 +74,10 @@ def selftest(arguments: SelftestArguments) -> int:
     rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
     if not arguments.mutations:
         rows += _damaged_records(rows)
-    text = json.dumps(as_json(rows), indent=2) if arguments.as_json else as_text(rows)
-    sys.stdout.write(text + "\n")
+    kept = json.dumps(as_json(rows), indent=2)
+    if not arguments.mutations:
+        (arguments.out / KEPT).write_text(kept + "\n", encoding="utf-8")
+    sys.stdout.write((kept if arguments.as_json else as_text(rows)) + "\n")
     return 0 if all(row.holds for row in rows) else 1
 
 
