@@ -140,5 +140,15 @@ def _compare_with_starts(life: Life, known: dict[int, int], violations: list[Vio
             if event.hwm <= start:
                 text = f"node {event.node} published high watermark {event.hwm} in epoch "
                 text += f"{event.epoch}, whose LeaderChange is at {start}, before it was committed"
-                violations.append(Violation(text, [witness(event, f"not above {start}")]))
+                violations.append(
+                    Violation(
+                        text,
+                        [
+                            witness(
+                                event,
+                                f"published {event.hwm}: LeaderChange, at {start}, is not below it",
+                            )
+                        ],
+                    )
+                )
     return len(judged)
