@@ -103,8 +103,10 @@ class LeaderFetch:
     def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
         """The replica has, durably, everything below its fetch offset, and follows us now."""
         leader, key = self._leader(), request.replica
+        if key == self._quorum.key:
+            return  # nobody fetches from itself: the frame is damaged, and proves nothing
         known = leader.replicas.get(key)
-        if key != self._quorum.key and (known is not None or self._has_room(leader, key)):
+        if known is not None or self._has_room(leader, key):
             self._note_progress(leader, request, known or Progress(), now)
         if key in self._quorum.voters:
             self._reads.on_fetch(connection, key)

@@ -1,6 +1,7 @@
 """One node core on a bench: what it is asked, what it asks, and time are the test's."""
 
 import random
+from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from node.effects import (
     ElectionState,
     FlushLog,
     PersistElectionState,
+    Stop,
     Trace,
     TruncateLog,
 )
@@ -66,8 +68,16 @@ def log_of(*epochs: int) -> MemoryLog:
     return log
 
 
+def _ignore(_output: Output) -> None:
+    pass
+
+
 class Rig:
-    """Flushes at once unless `flushes` is false; then `flush()` is the test's to call."""
+    """Flushes at once unless `flushes` is false; then `flush()` is the test's to call.
+
+    `watch` is told of every output, in order, as it is performed. Whoever moves `now_ns` by hand
+    calls `act_on_time` afterwards.
+    """
 
     def __init__(
         self,
@@ -77,14 +87,18 @@ class Rig:
         log: MemoryLog | None = None,
         election: ElectionState | None = None,
         flushes: bool = True,
-        seed: int = 0,
+        rng: random.Random | None = None,
         timeouts: QuorumTimeouts | None = None,
+        now_ns: int = 1000 * MS,
+        watch: Callable[[Output], None] = _ignore,
     ) -> None:
         self.size = size
         self.log = log or MemoryLog()
         self.election = election or ElectionState()
         self.flushes = flushes
-        self.now_ns = 1000 * MS
+        self.now_ns = now_ns
+        self._watch = watch
+        self.is_stopped = False
         self.outputs: list[Output] = []  # of the last step
         self.asked: list[Ask] = []
         self.answers: dict[ConnectionId, list[Response]] = {}
@@ -96,10 +110,10 @@ class Rig:
         outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001)
         self.core = Core(
             config=NodeConfig(
-                node_id=ME.id,
+                node_id=me.id,
                 log_dir="",
-                listeners=inner[key(1)],
-                advertised=(*inner[key(1)], outer),
+                listeners=inner[key(me.id)],
+                advertised=(*inner[key(me.id)], outer),
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
             ),
             cluster_id=CLUSTER,
@@ -107,7 +121,7 @@ class Rig:
             voters=tuple(inner.items()),
             election=self.election,
             log=self.log,
-            rng=random.Random(seed),
+            rng=rng or random.Random(0),
             bootstrap=BOOTSTRAP,
             apis=(),
         )
@@ -153,7 +167,10 @@ class Rig:
     def reply(self, peer: int, response: Response) -> None:
         """`peer` answers what it was asked last."""
         ask = next(ask for ask in reversed(self.asked) if ask.peer == peer)
-        self._do(self.core.on_response(NodeId(peer), ask.correlation_id, response, self.now()))
+        self.answer(peer, ask.correlation_id, response)
+
+    def answer(self, peer: int, correlation_id: int, response: Response) -> None:
+        self._do(self.core.on_response(NodeId(peer), correlation_id, response, self.now()))
 
     def lose(self, peer: int) -> None:
         self._do(self.core.on_peer_disconnected(NodeId(peer), self.now()))
@@ -161,30 +178,40 @@ class Rig:
     def flush(self) -> None:
         self._do(self.core.on_flushed(self.log.flush(), self.now()))
 
+    def hung_up_on(self, connection: ConnectionId) -> None:
+        self._do(self.core.on_connection_closed(connection, self.now()))
+
+    def shut_down(self) -> None:
+        self._do(self.core.on_shutdown(self.now()))
+
+    def act_on_time(self) -> None:
+        self._do([])
+
     def pass_ms(self, milliseconds: int) -> None:
         """Let time go by, stopping at every deadline."""
         end = self.now_ns + milliseconds * MS
         while self.core.next_deadline_ns() <= end:
             self.now_ns = max(self.now_ns, self.core.next_deadline_ns())
-            self._do([])
+            self.act_on_time()
         self.now_ns = end
 
     def _do(self, outputs: list[Output]) -> None:
         """Perform, and go on as a shell would: flush, then time-outs that are due."""
         self.outputs = []
         self._perform(outputs)
-        while True:
+        while not self.is_stopped:
             if self.flushes and any(isinstance(output, FlushLog) for output in outputs):
                 outputs = self.core.on_flushed(self.log.flush(), self.now())
             elif self.core.next_deadline_ns() <= self.now_ns:
                 outputs = self.core.on_timeout(self.now())
             else:
-                return
+                break
             self._perform(outputs)
 
     def _perform(self, outputs: list[Output]) -> None:
         self.outputs += outputs
         for output in outputs:
+            self._watch(output)
             match output:
                 case PersistElectionState(state=state):
                     self.election = state
@@ -198,6 +225,8 @@ class Rig:
                     self.answers.setdefault(connection, []).append(response)
                 case Trace():
                     self.traces.append(output)
+                case Stop():
+                    self.is_stopped = True
                 case _:
                     pass
 
