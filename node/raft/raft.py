@@ -106,9 +106,10 @@ class Raft:
         return self._epochs.is_shutting_down
 
     def is_ready_to_stop(self) -> bool:
-        """Everybody who could be told of the resignation was, or somebody else leads."""
+        """Everybody who could be told of the resignation was, or its time is over, or somebody
+        else leads."""
         role = self.quorum.role
-        if not isinstance(role, Resigned):
+        if not isinstance(role, Resigned) or self._elapsed_ns >= role.election_deadline_ns:
             return True
         return len(role.told) == len(self.quorum.voters.others(self.quorum.key))
 
@@ -209,7 +210,7 @@ class Raft:
         if isinstance(role, Leader):
             return self._check_quorum(role, now)
         if isinstance(role, Resigned):
-            if self._elapsed_ns < role.election_deadline_ns:
+            if self.is_shutting_down() or self._elapsed_ns < role.election_deadline_ns:
                 return False
             # It cannot become a follower of itself, so it goes on in the next epoch.
             self.quorum.to_unattached(Epoch(role.epoch + 1), now.mono_ns)

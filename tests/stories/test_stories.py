@@ -25,6 +25,6 @@ def test_story(path: Path, pytestconfig: pytest.Config) -> None:
         assert text == told, f"{path.name} goes otherwise; see --rewrite"
 
 
-def test_the_map_names_every_story_once() -> None:
+def test_the_map_names_every_story() -> None:
     named = re.findall(r"\[`([\w-]+)`\]\(\1\.story\)", (HERE / "README.md").read_text())
-    assert sorted(set(named)) == [path.stem for path in STORIES]
+    assert sorted(set(named)) == sorted(path.stem for path in STORIES)

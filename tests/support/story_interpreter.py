@@ -7,7 +7,7 @@ from functools import partial
 
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
-from node.ids import NodeId
+from node.ids import NO_NODE, Epoch, NodeId
 from node.messages import Request
 from node.raft.timers import NEVER_NS
 from node.raft.voter_set import majority_of
@@ -81,7 +81,7 @@ class Interpreter:
             "timer": self._timer,
             "elect": lambda command: self._elect(_node(command)),
             "cut": self._cut,
-            "heal": lambda _: self._world.links.cut.clear(),
+            "heal": self._heal,
             "delay": lambda command: self._world.links.delayed.add(_way(command)),
             "deliver": self._deliver,
             "drop": self._drop,
@@ -151,8 +151,8 @@ class Interpreter:
         machine.key = parse_replica(command.the_word("a node"))
         voted = command.text("voted", NOBODY)
         machine.election = ElectionState(
-            epoch=messages.Epoch(command.number("epoch", 0)),
-            leader=command.node("leader", parse_node(NOBODY)),
+            epoch=Epoch(command.number("epoch", 0)),
+            leader=command.node("leader", NO_NODE),
             voted=None if voted == NOBODY else parse_replica(voted),
         )
         epochs = parse_epochs(command.text("log", NOBODY))
@@ -240,16 +240,19 @@ class Interpreter:
         for other in self._world.names():
             links.cut |= {(node, other), (other, node)} if other != node else set()
 
+    def _heal(self, _command: Command) -> None:
+        self._world.links.heal()
+        self._world.land_all()
+
     def _deliver(self, command: Command) -> None:
-        """What was delayed arrives, and nothing is delayed that way any more."""
+        """What was delayed so far arrives."""
         way = _way(command)
-        self._world.links.delayed.discard(way)
+        _expect_some(self._world.links.deliver(way), way)
         self._world.land_all()
 
     def _drop(self, command: Command) -> None:
         way = _way(command)
-        if self._world.links.drop(way) == 0:
-            raise StoryError(f"nothing is on its way from {way[0]} to {way[1]}")
+        _expect_some(self._world.links.drop(way), way)
 
 
 def _node(command: Command) -> NodeId:
@@ -262,6 +265,11 @@ def _way(command: Command) -> tuple[str, str]:
     if arrow != "->":
         raise StoryError(f"{command.name} needs n1 -> n2")
     return sender, receiver
+
+
+def _expect_some(count: int, way: tuple[str, str]) -> None:
+    if count == 0:
+        raise StoryError(f"nothing is on its way from {way[0]} to {way[1]}")
 
 
 def _ms(ns: int) -> str:

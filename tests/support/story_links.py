@@ -54,6 +54,11 @@ class Links:
         self._flying: list[Flight] = []
         self._ids = itertools.count(1)
 
+    def heal(self) -> None:
+        """Nothing is cut or delayed any more; what was swallowed is lost."""
+        self.cut.clear()
+        self.delayed.clear()
+
     # --- connections ---
 
     def connect(self, client: Party, server: Party, label: str | None = None) -> Link:
@@ -69,7 +74,9 @@ class Links:
         return next((link for link in self._open.values() if link.id == connection), None)
 
     def between(self, client: Party, server: Party) -> list[Link]:
-        return [link for link in self._open.values() if (link.client, link.server) == (client, server)]
+        return [
+            link for link in self._open.values() if (link.client, link.server) == (client, server)
+        ]
 
     def of(self, party: Party) -> list[Link]:
         return [link for link in self._open.values() if party in (link.client, link.server)]
@@ -93,11 +100,16 @@ class Links:
         """Let the oldest message arrive that nothing delays; False if there is none."""
         for flight in self._flying:
             if flight.way not in self.delayed:
-                self._flying.remove(flight)
-                if not self._swallows(flight.way, flight.link):
-                    flight.arrive()
+                self._arrive(flight)
                 return True
         return False
+
+    def deliver(self, way: Way) -> int:
+        """Let arrive what is on its way now, delayed or not. How much it was."""
+        due = [flight for flight in self._flying if flight.way == way]
+        for flight in due:
+            self._arrive(flight)
+        return len(due)
 
     def drop(self, way: Way) -> int:
         """Lose what is on its way; its connections are dead in that direction. How much it was."""
@@ -106,6 +118,11 @@ class Links:
         for flight in lost:
             flight.link.dead.add(way)
         return len(lost)
+
+    def _arrive(self, flight: Flight) -> None:
+        self._flying.remove(flight)
+        if not self._swallows(flight.way, flight.link):
+            flight.arrive()
 
     def _swallows(self, way: Way, link: Link) -> bool:
         if way in self.cut:

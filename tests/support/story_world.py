@@ -70,9 +70,8 @@ class World:
         self._timeouts = timeouts
         self._tell_story = tell
         self._is_silent = False
-        self._machines = {
-            node: Machine(key=key(node)) for node in map(NodeId, range(1, size + 1))
-        }
+        self._is_landing = False
+        self._machines = {node: Machine(key=key(node)) for node in map(NodeId, range(1, size + 1))}
 
     # --- looking ---
 
@@ -105,7 +104,9 @@ class World:
         rng = Draws(
             seed=f"{node}:{machine.lives}",
             planned_ns=machine.planned_ns,
-            told=lambda ns: self._tell("draw", f"{machine.name} draw election-timeout={ns // MS}ms"),
+            told=lambda ns: self._tell(
+                "draw", f"{machine.name} draw election-timeout={ns // MS}ms"
+            ),
         )
         machine.rig = Rig(
             size=self._size,
@@ -183,8 +184,11 @@ class World:
 
     def land_all(self) -> None:
         """Let everything arrive that nothing delays, and what comes of it."""
-        while self.links.land():
-            pass
+        if not self._is_landing:
+            self._is_landing = True
+            while self.links.land():
+                pass
+            self._is_landing = False
 
     # --- time ---
 
@@ -238,6 +242,9 @@ class World:
                 self._tell("state", f"{name} stop")
             case _:
                 pass  # a flush is told when it is done
+
+    def _tell_draw(self, machine: Machine, drawn_ns: int) -> None:
+        self._tell("draw", f"{machine.name} draw election-timeout={drawn_ns // MS}ms")
 
     def _ask(self, name: Party, ask: Ask) -> None:
         link = self.links.connect(name, node_name(ask.peer))
@@ -294,9 +301,7 @@ class World:
         client = self._real(link.client) if link.label is None else None
         if client is not None and client.rig is not None and self.links.is_open(link):
             peer = self._id_of(link.server)
-            self.step(
-                client.key.id, lambda rig: rig.answer(peer, asked.correlation_id, response)
-            )
+            self.step(client.key.id, lambda rig: rig.answer(peer, asked.correlation_id, response))
 
     def _break(self, link: Link) -> None:
         """Both ends learn that the connection is gone, as far as they live and can be told."""
