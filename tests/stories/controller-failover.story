@@ -26,13 +26,13 @@ n3 persist epoch=1 voted=n1
 n3 unattached epoch=1 voted=n1
 n1 persist epoch=1 leader=n1
 n1 leader epoch=1 leader=n1
-n1 append 0 epoch=1 leader-change granted-by=n1,n2
+n1 append 0 epoch=1 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n2 persist epoch=1 leader=n1 voted=n1
 n2 follower epoch=1 leader=n1 voted=n1
-n2 append 0 epoch=1 leader-change granted-by=n1,n2
+n2 append 0 epoch=1 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n3 persist epoch=1 leader=n1 voted=n1
 n3 follower epoch=1 leader=n1 voted=n1
-n3 append 0 epoch=1 leader-change granted-by=n1,n2
+n3 append 0 epoch=1 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n1 high-watermark 1
 n1 controller active, replayed to 1
 n1 append 1-3 epoch=1 begin metadata.version=30 end
@@ -74,10 +74,10 @@ n2 persist epoch=2 voted=n3
 n2 unattached epoch=2 voted=n3
 n3 persist epoch=2 leader=n3
 n3 leader epoch=2 leader=n3
-n3 append 5 epoch=2 leader-change granted-by=n2,n3
+n3 append 5 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n2 persist epoch=2 leader=n3 voted=n3
 n2 follower epoch=2 leader=n3 voted=n3
-n2 append 5 epoch=2 leader-change granted-by=n2,n3
+n2 append 5 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n3 high-watermark 6
 n3 controller active, replayed to 6
 n2 high-watermark 6
@@ -101,5 +101,5 @@ n1 persist epoch=2 leader=n3
 n1 follower epoch=2 leader=n3
 after 1050ms:
 n1 truncate to 5
-n1 append 5 epoch=2 leader-change granted-by=n2,n3
+n1 append 5 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n1 high-watermark 6

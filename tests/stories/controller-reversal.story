@@ -49,7 +49,7 @@ n1 -> n2 vote-request epoch=3 log=6@2
 n1 -> n3 vote-request epoch=3 log=6@2
 n1 persist epoch=3 leader=n1
 n1 leader epoch=3 leader=n1
-n1 append 6 epoch=3 leader-change granted-by=n1,n2
+n1 append 6 epoch=3 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n1 high-watermark 7
 n1 controller active, replayed to 7
 n1 -> client describe-configs a interval.ms=1000

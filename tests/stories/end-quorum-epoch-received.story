@@ -71,7 +71,34 @@ n1 follower epoch=3 leader=n2
 n1 -> n2 end-quorum-epoch ok epoch=3 leader=n2
 n1 fetch-timeout in 500ms
 
+# A candidate learns whom to follow; who is prospective already need not be told.
+quorum 3
+timeout n1
+pre-vote-response from=n2 to=n1 granted
+
+end-quorum-epoch-request from=n2 to=n1 epoch=1 preferred=n3,n1
+timer n1
+timeout n1
+timer n1
+end-quorum-epoch-request from=n2 to=n1 epoch=1 preferred=n3,n1
+timer n1
+----
+n1 persist epoch=1 leader=n2 voted=n1
+n1 follower epoch=1 leader=n2 voted=n1
+n1 -> n2 end-quorum-epoch ok epoch=1 leader=n2
+n1 fetch-timeout in 500ms
+after 500ms:
+n1 prospective epoch=1 leader=n2 voted=n1
+n1 -> n2 pre-vote-request epoch=1 log=0@0
+n1 -> n3 pre-vote-request epoch=1 log=0@0
+n1 election-timeout in 1530ms
+n1 -> n2 end-quorum-epoch ok epoch=1 leader=n2
+n1 election-timeout in 1530ms
+
 # What cannot be true is refused.
+quorum 3
+begin-quorum-epoch-request from=n2 to=n1 epoch=3
+
 end-quorum-epoch-request from=n2 to=n1 epoch=2
 end-quorum-epoch-request from=n3 to=n1 epoch=3
 end-quorum-epoch-request from=n2 to=n1 epoch=4 leader=n9
@@ -84,7 +111,7 @@ n1 -> n2 end-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
 n1 -> n2 end-quorum-epoch INCONSISTENT_CLUSTER_ID (104) at the top
 n1 -> n2 end-quorum-epoch INVALID_REQUEST (42) at the top
 
-# The second of two has a longer way in a bigger crowd.
+# The longest wait is controller.quorum.election.backoff.max.ms.
 quorum 3 election.backoff.max.ms=400
 end-quorum-epoch-request from=n2 to=n1 epoch=3 preferred=n3,n1
 timer n1

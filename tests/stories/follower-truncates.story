@@ -38,6 +38,16 @@ n1 truncate to 0
 n1 flush to 0
 n1 -> n2 fetch-request epoch=5 log=0@0 hwm=unknown
 
+quorum 3
+disk n1 epoch=4 log=1x3,4x2
+begin-quorum-epoch-request from=n2 to=n1 epoch=5
+
+fetch-response from=n2 to=n1 diverging=2@0
+----
+n1 truncate to 2
+n1 flush to 2
+n1 -> n2 fetch-request epoch=5 log=2@1 hwm=unknown
+
 # It fetches again only when the truncation is durable.
 quorum 3
 slow-disk n1

@@ -29,7 +29,7 @@ vote-response from=n2 to=n1 granted
 ----
 n1 persist epoch=6 leader=n1
 n1 leader epoch=6 leader=n1
-n1 append 0 epoch=6 leader-change granted-by=n1,n2
+n1 append 0 epoch=6 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n1 -> n2 begin-quorum-epoch-request epoch=6
 n1 -> n3 begin-quorum-epoch-request epoch=6
 n1 flush to 1

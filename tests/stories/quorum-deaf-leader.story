@@ -33,11 +33,11 @@ n2 unattached epoch=2
 n2 unattached epoch=2 voted=n3
 n2 -> n3 vote granted epoch=2
 n3 leader epoch=2 leader=n3
-n3 append 1 epoch=2 leader-change granted-by=n2,n3
+n3 append 1 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n3 -> n2 begin-quorum-epoch-request epoch=2
 n2 follower epoch=2 leader=n3 voted=n3
 n2 -> n3 begin-quorum-epoch ok epoch=2 leader=n3
-n2 append 1 epoch=2 leader-change granted-by=n2,n3
+n2 append 1 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n3 high-watermark 2
 n3 controller active, replayed to 2
 n2 high-watermark 2

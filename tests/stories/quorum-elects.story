@@ -34,17 +34,17 @@ n3 unattached epoch=1 voted=n1
 n3 -> n1 vote granted epoch=1
 n1 persist epoch=1 leader=n1
 n1 leader epoch=1 leader=n1
-n1 append 0 epoch=1 leader-change granted-by=n1,n2
+n1 append 0 epoch=1 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n1 -> n2 begin-quorum-epoch-request epoch=1
 n1 flush to 1
 n2 persist epoch=1 leader=n1 voted=n1
 n2 follower epoch=1 leader=n1 voted=n1
 n2 -> n1 begin-quorum-epoch ok epoch=1 leader=n1
-n2 append 0 epoch=1 leader-change granted-by=n1,n2
+n2 append 0 epoch=1 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n2 flush to 1
 n3 persist epoch=1 leader=n1 voted=n1
 n3 follower epoch=1 leader=n1 voted=n1
-n3 append 0 epoch=1 leader-change granted-by=n1,n2
+n3 append 0 epoch=1 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n3 flush to 1
 n1 high-watermark 1
 n1 controller active, replayed to 1

@@ -51,7 +51,7 @@ deliver n2 -> n1
 ----
 n1 persist epoch=2 leader=n1
 n1 leader epoch=2 leader=n1
-n1 append 0 epoch=2 leader-change granted-by=n1,n2
+n1 append 0 epoch=2 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n1 -> n2 begin-quorum-epoch-request epoch=2
 n1 -> n3 begin-quorum-epoch-request epoch=2 (lost)
 n2 persist epoch=2 leader=n1 voted=n1

@@ -40,13 +40,13 @@ n2 unattached epoch=2 voted=n3
 n2 -> n3 vote granted epoch=2
 n3 persist epoch=2 leader=n3
 n3 leader epoch=2 leader=n3
-n3 append 4 epoch=2 leader-change granted-by=n2,n3
+n3 append 4 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n3 -> n2 begin-quorum-epoch-request epoch=2
 n3 flush to 5
 n2 persist epoch=2 leader=n3 voted=n3
 n2 follower epoch=2 leader=n3 voted=n3
 n2 -> n3 begin-quorum-epoch ok epoch=2 leader=n3
-n2 append 4 epoch=2 leader-change granted-by=n2,n3
+n2 append 4 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 n2 flush to 5
 n3 high-watermark 5
 n3 controller active, replayed to 5
@@ -68,7 +68,7 @@ n1 persist epoch=2 leader=n3
 n1 follower epoch=2 leader=n3
 n1 flush to 4
 after 20ms:
-n1 append 4 epoch=2 leader-change granted-by=n2,n3
+n1 append 4 epoch=2 leader-change n3 of n1,n2,n3 granted-by=n2,n3
 after 100ms:
 n1 flush to 5
 n1 high-watermark 5

@@ -35,12 +35,12 @@ n3 unattached epoch=1 voted=n2
 n3 -> n2 vote granted epoch=1
 n2 persist epoch=1 leader=n2
 n2 leader epoch=1 leader=n2
-n2 append 0 epoch=1 leader-change granted-by=n2,n3
+n2 append 0 epoch=1 leader-change n2 of n1,n2,n3 granted-by=n2,n3
 n2 -> n1 begin-quorum-epoch-request epoch=1 (delayed)
 n2 -> n3 begin-quorum-epoch-request epoch=1
 n3 persist epoch=1 leader=n2 voted=n2
 n3 follower epoch=1 leader=n2 voted=n2
-n3 append 0 epoch=1 leader-change granted-by=n2,n3
+n3 append 0 epoch=1 leader-change n2 of n1,n2,n3 granted-by=n2,n3
 n2 high-watermark 1
 n2 controller active, replayed to 1
 n3 high-watermark 1
@@ -57,7 +57,7 @@ deliver n2 -> n1
 n2 -> n1 pre-vote FENCED_LEADER_EPOCH (74) epoch=1 leader=n2 (delayed)
 n1 -> n2 pre-vote FENCED_LEADER_EPOCH (74) epoch=1 leader=n2 (delayed)
 n1 -> n2 vote rejected epoch=1 leader=n2 (delayed)
-n1 append 0 epoch=1 leader-change granted-by=n2,n3
+n1 append 0 epoch=1 leader-change n2 of n1,n2,n3 granted-by=n2,n3
 n1 high-watermark 1
 
 # Without a third each votes for itself, and nobody wins. Both wait, for times that differ, and the
@@ -109,11 +109,11 @@ n2 unattached epoch=2 voted=n1
 n2 -> n1 vote granted epoch=2
 n1 persist epoch=2 leader=n1
 n1 leader epoch=2 leader=n1
-n1 append 0 epoch=2 leader-change granted-by=n1,n2
+n1 append 0 epoch=2 leader-change n1 of n1,n2 granted-by=n1,n2
 n1 -> n2 begin-quorum-epoch-request epoch=2
 n2 persist epoch=2 leader=n1 voted=n1
 n2 follower epoch=2 leader=n1 voted=n1
-n2 append 0 epoch=2 leader-change granted-by=n1,n2
+n2 append 0 epoch=2 leader-change n1 of n1,n2 granted-by=n1,n2
 n1 high-watermark 1
 n1 controller active, replayed to 1
 n2 high-watermark 1

@@ -28,7 +28,7 @@ n1 persist epoch=1 voted=n1
 n1 candidate epoch=1 voted=n1
 n1 persist epoch=1 leader=n1
 n1 leader epoch=1 leader=n1
-n1 append 0 epoch=1 leader-change granted-by=n1
+n1 append 0 epoch=1 leader-change n1 of n1 granted-by=n1
 n1 flush to 1
 n1 high-watermark 1
 n1 controller active, replayed to 1

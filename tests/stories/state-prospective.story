@@ -116,6 +116,15 @@ n1 persist epoch=6 leader=n2
 n1 follower epoch=6 leader=n2
 n1 -> n2 begin-quorum-epoch ok epoch=6 leader=n2
 
+quorum 3
+begin-quorum-epoch-request from=n2 to=n1 epoch=4
+timeout n1
+
+begin-quorum-epoch-request from=n2 to=n1 epoch=4
+----
+n1 follower epoch=4 leader=n2
+n1 -> n2 begin-quorum-epoch ok epoch=4 leader=n2
+
 # A higher epoch without a leader makes it unattached.
 quorum 3
 disk n1 epoch=4

@@ -8,7 +8,7 @@ n1 -> n2 vote INVALID_REQUEST (42) at the top
 
 # Impossible values are refused before anything else is looked at, and change nothing: a log that
 # ends nowhere, a real vote from a log that is not older than its epoch, a pre-vote from a log that
-# is newer, no candidate, no epoch.
+# is newer, no candidate, no epoch, or the last one there is.
 quorum 3
 disk n1 epoch=3
 vote-request from=n2 to=n1 epoch=5 log=0@-1
@@ -17,6 +17,7 @@ vote-request from=n2 to=n1 epoch=5 log=1@5
 pre-vote-request from=n2 to=n1 epoch=5 log=1@6
 vote-request from=none to=n1 epoch=5
 vote-request from=n2 to=n1 epoch=-1
+vote-request from=n2 to=n1 epoch=2147483647
 vote-request from=n2 to=n1 epoch=2 log=1@2
 ----
 n1 -> n2 vote INVALID_REQUEST (42) epoch=3
@@ -24,6 +25,7 @@ n1 -> n2 vote INVALID_REQUEST (42) epoch=3
 n1 -> n2 vote INVALID_REQUEST (42) epoch=3
 n1 -> n2 pre-vote INVALID_REQUEST (42) epoch=3
 n1 -> none vote INVALID_REQUEST (42) epoch=3
+n1 -> n2 vote INVALID_REQUEST (42) epoch=3
 n1 -> n2 vote INVALID_REQUEST (42) epoch=3
 n1 -> n2 vote INVALID_REQUEST (42) epoch=3
 

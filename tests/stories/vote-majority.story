@@ -13,7 +13,7 @@ n1 candidate epoch=1 voted=n1
 n1 -> n2 vote-request epoch=1 log=0@0
 n1 persist epoch=1 leader=n1
 n1 leader epoch=1 leader=n1
-n1 append 0 epoch=1 leader-change granted-by=n1,n2
+n1 append 0 epoch=1 leader-change n1 of n1,n2 granted-by=n1,n2
 
 # three of four,
 quorum 4
@@ -40,7 +40,7 @@ vote-response from=n4 to=n1 granted
 ----
 n1 persist epoch=1 leader=n1
 n1 leader epoch=1 leader=n1
-n1 append 0 epoch=1 leader-change granted-by=n1,n2,n4
+n1 append 0 epoch=1 leader-change n1 of n1,n2,n3,n4 granted-by=n1,n2,n4
 
 # three of five; two rejections do not end it.
 quorum 5
@@ -66,4 +66,4 @@ n1 -> n4 vote-request epoch=1 log=0@0
 n1 -> n5 vote-request epoch=1 log=0@0
 n1 persist epoch=1 leader=n1
 n1 leader epoch=1 leader=n1
-n1 append 0 epoch=1 leader-change granted-by=n1,n4,n5
+n1 append 0 epoch=1 leader-change n1 of n1,n2,n3,n4,n5 granted-by=n1,n4,n5

@@ -56,7 +56,7 @@ n1 -> n2 vote-request epoch=5 log=0@0
 n1 -> n3 vote-request epoch=5 log=0@0
 n1 persist epoch=5 leader=n1
 n1 leader epoch=5 leader=n1
-n1 append 0 epoch=5 leader-change granted-by=n1,n2
+n1 append 0 epoch=5 leader-change n1 of n1,n2,n3 granted-by=n1,n2
 n1 -> n2 begin-quorum-epoch-request epoch=5
 n1 -> n3 begin-quorum-epoch-request epoch=5
 n1 flush to 1

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from typing import TypeVar
 from uuid import UUID
 
 from node.config import NodeConfig, QuorumTimeouts
@@ -20,10 +19,8 @@ from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.messages import (
     BeginQuorumEpochRequest,
     Endpoint,
-    EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
-    PeerRequest,
     Request,
     Response,
     VoteRequest,
@@ -35,7 +32,6 @@ from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
-P = TypeVar("P", VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest)
 MS = 1_000_000
 CLUSTER = "a-cluster"
 
@@ -135,21 +131,6 @@ class Rig:
     @property
     def role(self) -> Role:
         return self.core.raft.quorum.role
-
-    @property
-    def high_watermark(self) -> Offset | None:
-        return self.core.raft.quorum.high_watermark
-
-    def last_ask(self, peer: int) -> PeerRequest:
-        """The newest request to `peer`."""
-        return next(ask.request for ask in reversed(self.asked) if ask.peer == peer)
-
-    def asks(self, kind: type[P], *, peer: int | None = None) -> list[P]:
-        return [
-            ask.request
-            for ask in self.asked
-            if isinstance(ask.request, kind) and peer in (None, ask.peer)
-        ]
 
     # --- events ---
 
@@ -251,7 +232,14 @@ class Rig:
 
     def follow(self, leader: int = 2, epoch: int = 1) -> None:
         """Be told who leads; the first Fetch is then out."""
-        self.request(begin(leader=leader, epoch=epoch), connection=90)
+        told = BeginQuorumEpochRequest(
+            cluster_id=CLUSTER,
+            voter=ME.id,
+            voter_directory=ME.directory,
+            leader=NodeId(leader),
+            epoch=Epoch(epoch),
+        )
+        self.request(told, connection=90)
 
     def feed(self, records: bytes = b"", *, hwm: int = -1, epoch: int = 1, leader: int = 2) -> None:
         """The leader answers the Fetch that is out."""
@@ -263,42 +251,6 @@ class Rig:
         )
 
 
-def vote(
-    *,
-    epoch: int,
-    candidate: ReplicaKey = OTHER,
-    last_epoch: int = 0,
-    last_offset: int = 0,
-    pre_vote: bool = False,
-    voter: ReplicaKey = ME,
-    cluster: str | None = CLUSTER,
-    partition_ok: bool = True,
-) -> VoteRequest:
-    return VoteRequest(
-        cluster_id=cluster,
-        partition_ok=partition_ok,
-        voter=voter.id,
-        voter_directory=voter.directory,
-        epoch=Epoch(epoch),
-        candidate=candidate,
-        last_epoch=last_epoch,
-        last_offset=last_offset,
-        pre_vote=pre_vote,
-    )
-
-
-def begin(
-    *, leader: int = 2, epoch: int = 1, cluster: str | None = CLUSTER, voter: ReplicaKey = ME
-) -> BeginQuorumEpochRequest:
-    return BeginQuorumEpochRequest(
-        cluster_id=cluster,
-        voter=voter.id,
-        voter_directory=voter.directory,
-        leader=NodeId(leader),
-        epoch=Epoch(epoch),
-    )
-
-
 def fetch(
     *,
     epoch: int = 1,
@@ -306,18 +258,13 @@ def fetch(
     last_epoch: int = 0,
     replica: ReplicaKey = OTHER,
     max_wait_ms: int = 500,
-    high_watermark: int = 2**63 - 1,
-    cluster: str | None = CLUSTER,
-    partition_ok: bool = True,
 ) -> FetchRequest:
     return FetchRequest(
-        cluster_id=cluster,
-        partition_ok=partition_ok,
+        cluster_id=CLUSTER,
         replica=replica,
         epoch=Epoch(epoch),
         fetch_offset=offset,
         last_epoch=last_epoch,
         max_wait_ms=max_wait_ms,
         max_bytes=1024 * 1024,
-        high_watermark=high_watermark,
     )

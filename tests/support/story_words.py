@@ -227,7 +227,8 @@ def _contents(batch: Batch) -> Iterator[str]:
         if batch.header.is_control:
             change = decode_control(record.key, record.value)
             assert isinstance(change, LeaderChange)
-            yield f"leader-change granted-by={_nodes(change.granting_voters)}"
+            voters, granting = _nodes(change.voters), _nodes(change.granting_voters)
+            yield f"leader-change {node_name(change.leader)} of {voters} granted-by={granting}"
         else:
             yield _record_word(record.value)
 
