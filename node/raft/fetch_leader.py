@@ -1,6 +1,5 @@
 """Fetch, as the leader serves it: records out, followers' durable ends in, high watermark on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from node.errors import ErrorCode
@@ -49,14 +48,12 @@ class LeaderFetch:
         reads: ReadIndex,
         outbox: Outbox,
         cluster_id: str,
-        is_shutting_down: Callable[[], bool],
     ) -> None:
         self._quorum = quorum
         self._log = log
         self._reads = reads
         self._outbox = outbox
         self._cluster_id = cluster_id
-        self._is_shutting_down = is_shutting_down
         self._parked: dict[ConnectionId, Parked] = {}
 
     def on_request(
@@ -94,8 +91,6 @@ class LeaderFetch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
         if not isinstance(self._quorum.role, Leader):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if self._is_shutting_down():
-            return ErrorCode.BROKER_NOT_AVAILABLE
         return ErrorCode.NONE
 
     # --- what a valid Fetch tells ---

@@ -80,9 +80,7 @@ class Raft:
             self.quorum, self.log, self._peers, outbox, cluster_id, self._on_elected
         )
         self._epochs = Epochs(self.quorum, self._peers, cluster_id)
-        self._serving = LeaderFetch(
-            self.quorum, self.log, self.reads, outbox, cluster_id, self.is_shutting_down
-        )
+        self._serving = LeaderFetch(self.quorum, self.log, self.reads, outbox, cluster_id)
         self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
 
     # --- life ---

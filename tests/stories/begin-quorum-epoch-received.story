@@ -40,7 +40,7 @@ n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) at the top
 
 # What is for another voter is refused after the news was heard.
 begin-quorum-epoch-request from=n3 to=n1 epoch=4 voter=n1:lost
-begin-quorum-epoch-request from=n3 to=n1 epoch=5 voter=n2
+begin-quorum-epoch-request from=n3 to=n1 epoch=5 voter=n2:any
 ----
 n1 persist epoch=4 leader=n3
 n1 follower epoch=4 leader=n3
@@ -50,6 +50,16 @@ n1 persist epoch=5 leader=n3
 n1 follower epoch=5 leader=n3
 n1 -> n3 begin-quorum-epoch INVALID_VOTER_KEY (125) epoch=5 leader=n3
 n1 -> n3 fetch-request epoch=5 log=1@1 hwm=unknown
+
+# It need not say whom it is for.
+begin-quorum-epoch-request from=n2 to=n1 epoch=6 voter=n1:any
+begin-quorum-epoch-request from=n2 to=n1 epoch=6 voter=none
+----
+n1 persist epoch=6 leader=n2
+n1 follower epoch=6 leader=n2
+n1 -> n2 begin-quorum-epoch ok epoch=6 leader=n2
+n1 -> n2 fetch-request epoch=6 log=1@1 hwm=unknown
+n1 -> n2 begin-quorum-epoch ok epoch=6 leader=n2
 
 # A node that does not know that it is a voter follows, too.
 quorum 3

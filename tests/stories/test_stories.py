@@ -15,10 +15,15 @@ HERE = Path(__file__).parent
 STORIES = sorted(HERE.glob("*.story"))
 
 
+def tell(story: str) -> str:
+    """The story, with what really comes of its commands."""
+    return format_story(retell(parse_story(story), Interpreter().perform))
+
+
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_story(path: Path, pytestconfig: pytest.Config) -> None:
     text = path.read_text()
-    told = format_story(retell(parse_story(text), Interpreter().perform))
+    told = tell(text)
     if pytestconfig.getoption("--rewrite"):
         path.write_text(told)
     else:

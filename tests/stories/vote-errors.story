@@ -43,7 +43,7 @@ n1 -> n2 pre-vote FENCED_LEADER_EPOCH (74) epoch=3
 
 # Who is addressed is looked at last: a higher epoch was adopted by then.
 vote-request from=n2 to=n1 epoch=5 voter=n1:lost
-vote-request from=n2 to=n1 epoch=5 voter=n3
+vote-request from=n2 to=n1 epoch=5 voter=n3:any
 ----
 n1 persist epoch=5
 n1 unattached epoch=5
@@ -52,7 +52,9 @@ n1 -> n2 vote INVALID_VOTER_KEY (125) epoch=5
 
 # Who addresses nobody in particular is answered.
 vote-request from=n2 to=n1 epoch=5 voter=none
+vote-request from=n2 to=n1 epoch=5 voter=n1:any
 ----
 n1 persist epoch=5 voted=n2
 n1 unattached epoch=5 voted=n2
+n1 -> n2 vote granted epoch=5
 n1 -> n2 vote granted epoch=5

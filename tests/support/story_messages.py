@@ -1,6 +1,7 @@
 """The messages that a story sends in the name of nodes that it plays, and of clients."""
 
 from collections.abc import Callable
+from uuid import UUID
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId
@@ -22,7 +23,7 @@ from node.messages import (
     VoteResponse,
 )
 from tests.support.rig import CLUSTER, batch
-from tests.support.story_command import NOBODY, Command, parse_epochs, parse_replica
+from tests.support.story_command import NOBODY, Command, parse_epochs, parse_node, parse_replica
 
 _CLIENT_METRICS = 16
 _OPERATIONS = ("set", "delete", "append", "subtract")
@@ -34,13 +35,13 @@ _HWM_UNSUPPORTED = 2**63 - 1
 
 def vote_request(command: Command, to: NodeId, *, pre_vote: bool) -> Request:
     candidate = command.replica("from")
-    voter = parse_replica(command.text("voter", f"n{to}"))
+    voter, directory = _addressed(command, to)
     end = command.position("log", "0@0")
     return VoteRequest(
         cluster_id=_cluster(command),
         partition_ok=not command.take_flag("wrong-partition"),
-        voter=voter.id,
-        voter_directory=None if voter.id == NO_NODE else voter.directory,
+        voter=voter,
+        voter_directory=directory,
         epoch=Epoch(command.number("epoch")),
         candidate=candidate,
         last_epoch=end.epoch,
@@ -51,12 +52,12 @@ def vote_request(command: Command, to: NodeId, *, pre_vote: bool) -> Request:
 
 def begin_request(command: Command, to: NodeId) -> Request:
     leader = command.replica("from").id
-    voter = parse_replica(command.text("voter", f"n{to}"))
+    voter, directory = _addressed(command, to)
     return BeginQuorumEpochRequest(
         cluster_id=_cluster(command),
         partition_ok=not command.take_flag("wrong-partition"),
-        voter=voter.id,
-        voter_directory=None if voter.id == NO_NODE else voter.directory,
+        voter=voter,
+        voter_directory=directory,
         leader=command.node("leader", leader),
         epoch=Epoch(command.number("epoch")),
     )
@@ -112,6 +113,15 @@ def describe_configs_request(command: Command, _to: NodeId) -> Request:
         keys=(command.text("key", "interval.ms"),),
     )
     return DescribeConfigsRequest(resources=(query,))
+
+
+def _addressed(command: Command, to: NodeId) -> tuple[NodeId, UUID | None]:
+    """Whom the sender believes to address: `none`, or `n2:any` whatever its directory."""
+    node, _, directory = command.text("voter", f"n{to}").partition(":")
+    if node == NOBODY or directory == "any":
+        return parse_node(node), None
+    voter = parse_replica(f"{node}:{directory}" if directory else node)
+    return voter.id, voter.directory
 
 
 def _cluster(command: Command) -> str:

@@ -4,9 +4,7 @@ A node that the story starts is real. The others are played by the story: what t
 for the answer that the story gives, or for ever.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -15,20 +13,18 @@ from node.effects import (
     AppendBatches,
     CloseConnection,
     DisconnectPeer,
-    ElectionState,
     PersistElectionState,
     Stop,
     Trace,
     TruncateLog,
 )
-from node.ids import NodeId, ReplicaKey
+from node.ids import NodeId
 from node.messages import Request, Response
 from node.raft.outbox import Answer, Ask, Output
-from tests.support.memory_log import MemoryLog
 from tests.support.rig import MS, Rig, key
 from tests.support.story_command import StoryError, node_name
-from tests.support.story_draws import Draws
 from tests.support.story_links import Asked, Link, Links, Party
+from tests.support.story_machine import Machine
 from tests.support.story_words import (
     batch_lines,
     election_words,
@@ -43,23 +39,6 @@ class Tell(Protocol):
     """Takes the kind of thing that happened, and a line about it."""
 
     def __call__(self, kind: str, line: str, /) -> None: ...
-
-
-@dataclass(slots=True, kw_only=True)
-class Machine:
-    """A node's disk over its lives, and the life that it has now, if any."""
-
-    key: ReplicaKey
-    log: MemoryLog = field(default_factory=MemoryLog)
-    election: ElectionState = ElectionState()
-    has_slow_disk: bool = False
-    planned_ns: deque[int] = field(default_factory=deque)  # the next election time-outs
-    lives: int = 0
-    rig: Rig | None = None
-
-    @property
-    def name(self) -> Party:
-        return node_name(self.key.id)
 
 
 class World:
@@ -100,24 +79,12 @@ class World:
         machine = self.machine(node)
         if machine.rig is not None:
             raise StoryError(f"{machine.name} is up already")
-        machine.lives += 1
-        rng = Draws(
-            seed=f"{node}:{machine.lives}",
-            planned_ns=machine.planned_ns,
-            told=lambda ns: self._tell(
-                "draw", f"{machine.name} draw election-timeout={ns // MS}ms"
-            ),
-        )
-        machine.rig = Rig(
+        machine.boot(
             size=self._size,
-            me=machine.key,
-            log=machine.log,
-            election=machine.election,
-            flushes=not machine.has_slow_disk,
-            rng=rng,
             timeouts=self._timeouts,
             now_ns=self.now_ns,
             watch=partial(self._see, machine),
+            drawn=partial(self._tell_draw, machine),
         )
         self._after_step(machine)
 
