@@ -34,6 +34,7 @@ def test_an_outcome_needs_a_command() -> None:
         ("wait 5", "'5' is not a time"),
         ("start n9", "n9 is not in a quorum of 3"),
         ("start 1", "'1' is not a node"),
+        ("disk epoch=3", "disk needs a node"),
         ("hide everything", "nothing is called everything"),
         ("deliver n1 -> n2", "nothing is on its way from n1 to n2"),
         ("disconnect n2 -> n1", "n2 has no connection to n1"),

@@ -145,10 +145,11 @@ class Interpreter:
 
     def _disk(self, command: Command) -> None:
         """What a node finds when it starts."""
-        machine = self._world.machine(parse_replica(command.words[0]).id)
+        replica = parse_replica(command.the_word("a node"))
+        machine = self._world.machine(replica.id)
         if machine.rig is not None:
             raise StoryError(f"{machine.name} is up")
-        machine.key = parse_replica(command.the_word("a node"))
+        machine.key = replica
         voted = command.text("voted", NOBODY)
         machine.election = ElectionState(
             epoch=Epoch(command.number("epoch", 0)),
@@ -222,11 +223,8 @@ class Interpreter:
     def _timer(self, command: Command) -> None:
         node = _node(command)
         name, deadline_ns = timer_of(self._world.rig(node).role)
-        remaining = "never" if deadline_ns == NEVER_NS else f"in {_ms(deadline_ns - self._now())}"
-        self._tell("timer", f"{node_name(node)} {name} {remaining}")
-
-    def _now(self) -> int:
-        return self._world.now_ns
+        left = "never" if deadline_ns == NEVER_NS else f"in {_ms(deadline_ns - self._world.now_ns)}"
+        self._tell("timer", f"{node_name(node)} {name} {left}")
 
     # --- the network ---
 
