@@ -1,6 +1,7 @@
 """One wrong decision, and how it takes the place of the right one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -18,6 +19,16 @@ class Planted:
         """For the rest of this process. The node must have such a decision, or nothing is wrong."""
         assert callable(getattr(self.owner, self.decision)), f"{self.owner} decides no such thing"
         setattr(self.owner, self.decision, self.wrong)
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """While the block lasts: for a simulated run, whose nodes live in this process."""
+        right = vars(self.owner)[self.decision]
+        self.plant()
+        try:
+            yield
+        finally:
+            setattr(self.owner, self.decision, right)
 
 
 def planted_by(mutation: str) -> Planted:
