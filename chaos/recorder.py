@@ -51,7 +51,7 @@ class EventWriter:
             self.flush()
 
     def flush(self, *, sync: bool = False) -> None:
-        """Close the frame; with `sync` it is on the disk when this returns, if this writer syncs."""
+        """Close the frame; with `sync` it is on the disk when this returns."""
         try:
             if self._lines:
                 self._append(self._compressor.compress(b"".join(self._lines)))

@@ -94,7 +94,8 @@ class Links:
     async def quicken(self, running: Sequence[NodeId]) -> Evidence:
         """Probe the links between nodes that run, then take the delay away."""
         probed = [link for link in self._links if link.source in running and link.target in running]
-        knocked = await self._knock(probed, 2 * self._latency_ms / 1000 + KNOCK_WAIT_S)
+        # There and back twice: a connection is made first.
+        knocked = await self._knock(probed, 4 * self._latency_ms / 1000 + KNOCK_WAIT_S)
         latency_ms, self._latency_ms = self._latency_ms, 0
         self._network.slow(0)
         answers = {link: knocked[link].answer_ms if link in knocked else -1.0 for link in probed}

@@ -13,11 +13,12 @@ import itertools
 import signal
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 START_S = 1000.0  # what `time()` says first: a fixed number, as no code may depend on it
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class DeadlockError(Exception):
@@ -62,9 +63,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._ready: deque[asyncio.Handle]
         self._stopping: bool
         _Task._numbers = itertools.count()
-        self.set_task_factory(
-            lambda loop, coroutine, **options: _Task(coroutine, loop=loop, **options)
-        )
+        self.set_task_factory(lambda loop, made, **options: _Task(made, loop=loop, **options))
 
     def time(self) -> float:
         return self._now
@@ -80,8 +79,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def call_at(
         self,
         when: float,
-        callback: Callable[..., object],
-        *args: Any,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Timers of one moment fire in the order in which they were set."""
@@ -92,16 +91,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def call_later(
         self,
         delay: float,
-        callback: Callable[..., object],
-        *args: Any,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_soon_threadsafe(
         self,
-        callback: Callable[..., object],
-        *args: Any,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
         """There is one thread; asyncio's own SIGINT handler asks in this way."""
@@ -136,7 +135,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     # --- the machine's signals: Ctrl-C is real ---
 
-    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
+    def add_signal_handler(self, sig: int, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         """Called in the next turn after the signal; turns are short."""
         self._handlers[sig] = asyncio.Handle(callback, args, self, None)
         signal.signal(sig, lambda number, _frame: self._signals.append(number))
@@ -162,7 +161,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         protocol = protocol_factory()
         return await self.internet.dial(protocol, host, port), protocol
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> NoReturn:
+    def run_in_executor(self, executor: Any, func: Callable[[*Ts], object], *args: *Ts) -> NoReturn:
         del executor, args
         self._refuse(f"a thread for {getattr(func, '__qualname__', func)}")
 

@@ -1,7 +1,6 @@
 """A node's machine: its disk, clock and output, and the processes that run on it one by one."""
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from chaos.cluster.sim.clock import NodeClock
 from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
-from chaos.cluster.sim.process import Process, World
+from chaos.cluster.sim.process import Between, Process, Surroundings
 from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import node_on, recover, start_line
@@ -38,7 +37,7 @@ class Machine:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.process: Process | None = None
-        self.between: Callable[[], None] | None = None  # see `chaos.cluster.sim.strike`
+        self.between: Between | None = None  # see `chaos.cluster.sim.strike`
         self._site = site
         self._config = config
         self._lives = 0
@@ -104,7 +103,7 @@ class Machine:
             found=found,
             config=self._config,
             traces=traces,
-            world=World(
+            around=Surroundings(
                 loop=self._site.loop,
                 network=self._site.network,
                 clock=self.clock,

@@ -319,7 +319,7 @@ def _reset() -> ConnectionResetError:
 
 
 def _ways(nodes: tuple[NodeId, ...]) -> Iterator[tuple[Address, tuple[NodeId, NodeId, int]]]:
-    """What each address leads from and to, and which port it ends at: that of a proxy's upstream."""
+    """What each address leads from and to, and the port that the proxy dials there."""
     for node in nodes:
         yield client_address(node), (CLIENT, node, OUTER_PORT)
         for other in nodes:

@@ -12,12 +12,14 @@ nothing: what arrives waits, as in a kernel's buffers, and so it does while the 
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.clock import NodeClock
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Attempt, Network, link_address
+from node import ids
 from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
@@ -44,6 +46,7 @@ from node.server.traces import TraceWriter
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time goes without
 
+Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
 Outgoing = SendReply | SendToPeer | CloseConnection | DisconnectPeer
 
 
@@ -52,14 +55,14 @@ class StruckError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class Surroundings:
     """What a process lives in; it outlives the process."""
 
     loop: VirtualLoop
     network: Network
     clock: NodeClock
     sync_ns: Callable[[], int]  # how long the next sync will take
-    between: Callable[[], None]  # may raise StruckError, or the disk's own errors
+    between: Between
     err: Callable[[str], None]  # stderr
 
 
@@ -73,7 +76,7 @@ class Process:
         found: Recovered,
         config: NodeConfig,
         traces: TraceWriter,
-        world: World,
+        around: Surroundings,
     ) -> None:
         self.exit_code: int | None = None
         self.is_paused = False
@@ -81,7 +84,7 @@ class Process:
         self._found = found
         self._config = config
         self._traces = traces
-        self._world = world
+        self._around = around
         self._id = NodeId(config.node_id)
         self._inbox: deque[Callable[[], None]] = deque()
         self._ready: list[Event] = []
@@ -102,14 +105,14 @@ class Process:
     def start(self) -> None:
         """Open the listeners, and let the node begin."""
         for endpoint in self._config.listeners:
-            self._world.network.listen(
+            self._around.network.listen(
                 self._id,
                 endpoint.port,
-                lambda name=endpoint.name: self._connections.accept(name),
+                partial(self._connections.accept, endpoint.name),
                 self.hear,
             )
         listeners = ", ".join(f"{e.name}://{e.host}:{e.port}" for e in self._config.listeners)
-        self._world.err(f"{self.name}: serving on {listeners}\n")
+        self._around.err(f"{self.name}: serving on {listeners}\n")
         self._work = self._begin()
         self._wake()
 
@@ -131,9 +134,9 @@ class Process:
         """SIGTERM: shut down in good order, within a bounded time."""
 
         def request() -> None:
-            self._world.err("kraft-node: SIGTERM, shutting down\n")
+            self._around.err("kraft-node: SIGTERM, shutting down\n")
             self._ready_append(ShutdownRequested())
-            self._world.loop.call_later(SHUTDOWN_BOUND_S, self.hear, give_up)
+            self._around.loop.call_later(SHUTDOWN_BOUND_S, self.hear, give_up)
 
         def give_up() -> None:
             self._stop(Stop(code=0, reason=f"no farewell in {SHUTDOWN_BOUND_S:g} s"))
@@ -149,7 +152,7 @@ class Process:
     def _wake(self) -> None:
         if not self._is_scheduled and not self.is_paused:
             self._is_scheduled = True
-            self._world.loop.call_soon(self._turn)
+            self._around.loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         """Work until there is nothing to do, or the disk has to be waited for."""
@@ -173,10 +176,10 @@ class Process:
             self._arm_timer()
         else:
             self._is_scheduled = True
-            self._world.loop.call_later(wait_ns / 1e9, self._turn)
+            self._around.loop.call_later(wait_ns / 1e9, self._turn)
 
     def _begin(self) -> Iterator[int]:
-        now = self._world.clock.now()
+        now = self._around.clock.now()
         yield from self._perform(self.node.start(now))
         yield from self._drain()
 
@@ -188,12 +191,12 @@ class Process:
             self._send()
             if self._flush_wanted:
                 self._flush_wanted = False
-                yield self._world.sync_ns()
-                self._world.between()
+                yield self._around.sync_ns()
+                self._around.between()
                 yield from self._step(LogFlushed(end=self._found.log.flush()))
             elif self._inbox or self._ready:
                 continue
-            elif self._world.clock.now().mono_ns >= self.node.next_deadline_ns():
+            elif self._around.clock.now().mono_ns >= self.node.next_deadline_ns():
                 yield from self._step(TimeoutElapsed())
             else:
                 return
@@ -212,25 +215,25 @@ class Process:
                 yield from self._step(event)
 
     def _step(self, event: Event) -> Iterator[int]:
-        return self._perform(self.node.step(event, self._world.clock.now()))
+        return self._perform(self.node.step(event, self._around.clock.now()))
 
     def _perform(self, effects: list[Effect]) -> Iterator[int]:
         for effect in effects:
-            self._world.between()
+            self._around.between()
             match effect:
                 case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
                     self._outgoing.append(effect)
                 case Trace():
-                    self._traces.add(effect, self._world.clock.true())
+                    self._traces.add(effect, self._around.clock.true())
                 case AppendBatches():
                     self._found.log.append(effect.data)
                 case FlushLog():
                     self._flush_wanted = True
                 case TruncateLog():
-                    yield self._world.sync_ns()
+                    yield self._around.sync_ns()
                     self._found.log.truncate(effect.end)
                 case PersistElectionState():
-                    yield self._world.sync_ns()
+                    yield self._around.sync_ns()
                     self._found.elections.save(effect.state)
                 case Stop():
                     self._send()
@@ -244,7 +247,7 @@ class Process:
         self._traces.flush()
         outgoing, self._outgoing = self._outgoing, []
         for effect in outgoing:
-            self._world.between()
+            self._around.between()
             match effect:
                 case SendReply():
                     self._connections.reply(effect.connection, effect.frame)
@@ -259,13 +262,13 @@ class Process:
 
     def _arm_timer(self) -> None:
         """One timer is enough while it fires no later than the deadline: it looks again then."""
-        when = self._world.clock.when(self.node.next_deadline_ns())
-        now = self._world.loop.time()
+        when = self._around.clock.when(self.node.next_deadline_ns())
+        now = self._around.loop.time()
         if now < self._timer_at <= when:
             return
         self._timer_at = when
         self._timer_number += 1
-        self._world.loop.call_at(when, self._time_out, self._timer_number)
+        self._around.loop.call_at(when, self._time_out, self._timer_number)
 
     def _time_out(self, number: int) -> None:
         if number == self._timer_number and self.exit_code is None:
@@ -277,19 +280,20 @@ class Process:
     def _ready_append(self, event: Event) -> None:
         self._ready.append(event)
 
-    def _addresses(self) -> dict[NodeId, Endpoint]:
+    def _addresses(self) -> dict[ids.NodeId, Endpoint]:
         """The others' names resolve to the proxies of the links to them, as in containers."""
         found = {}
         for key, endpoints in self._found.voters:
-            if key.id != self._id:
-                address = link_address(Link(self._id, NodeId(key.id)))
+            other = NodeId(key.id)
+            if other != self._id:
+                address = link_address(Link(self._id, other))
                 found[key.id] = Endpoint(
                     name=endpoints[0].name, host=address.host, port=address.port
                 )
         return found
 
     def _dial(self, address: Endpoint, link: PeerLink) -> Attempt:
-        attempt = self._world.network.connect(
+        attempt = self._around.network.connect(
             Address(address.host, address.port),
             link,
             self.hear,
@@ -302,14 +306,14 @@ class Process:
     # --- the end ---
 
     def _stop(self, stop: Stop) -> None:
-        self._traces.add(stop_line(stop), self._world.clock.true())
+        self._traces.add(stop_line(stop), self._around.clock.true())
         self._traces.flush()
-        self._world.err(f"{self.name}: stopped, {stop.reason}\n")
+        self._around.err(f"{self.name}: stopped, {stop.reason}\n")
         self._end(stop.code)
 
     def _die(self, error: Exception) -> None:
         """Of its disk, or of a broken invariant: at once, without a farewell."""
-        self._world.err(f"{self.name}: {describe_failure(error)}\n")
+        self._around.err(f"{self.name}: {describe_failure(error)}\n")
         self._end(FAILED)
 
     def _end(self, exit_code: int) -> None:
@@ -319,4 +323,4 @@ class Process:
         self._inbox.clear()
         for attempt in self._attempts:
             attempt.cancel()
-        self._world.network.leave(self._id)
+        self._around.network.leave(self._id)

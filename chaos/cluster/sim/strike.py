@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from chaos.cluster.interface import NodeStatus
 from chaos.cluster.sim.machine import Machine
-from chaos.cluster.sim.process import StruckError
+from chaos.cluster.sim.process import Between, StruckError
 
 _MOST_EFFECTS = 200
 _WITHIN_S = 0.05
@@ -29,7 +29,7 @@ async def strike(victims: Sequence[Machine], rng: random.Random, deed: Callable[
             done.set_result(None)
             deed()
 
-    def between_of(victim: Machine) -> Callable[[], None]:
+    def between_of(victim: Machine) -> Between:
         def between() -> None:
             nonlocal left
             left -= 1

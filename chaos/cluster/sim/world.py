@@ -1,4 +1,4 @@
-"""One simulated run's own world: its loop, its clock and, with a bug planted or not, its cluster."""
+"""One simulated run's own world: loop, clock and cluster, with a bug planted or not."""
 
 import time
 from collections.abc import Coroutine
