@@ -11,6 +11,7 @@ from checkers.foreign.read import History
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
+from checkers.linearizability.words import describe
 from checkers.verdict import Verdict
 
 _NOTHING = "no operation succeeded, so there is nothing to judge"
@@ -117,7 +118,7 @@ def _witness(history: History, calls: Calls, decision: Decision) -> tuple[Shown,
             completed_line=int(history.completed_line[row]),
             process=int(calls.process[row]),
             key=key,
-            what=describe(calls, row),
+            what=_what(calls, row),
             part=part,
         )
         for row, part in zip(decision.witness.calls, decision.witness.parts, strict=True)
@@ -149,35 +150,8 @@ def _unwritten(history: History, calls: Calls, decision: Decision) -> tuple[str,
     return (f"nobody wrote {value}; if it was there before all writes: --initial '{value}'",)
 
 
-def describe(calls: Calls, row: int) -> str:
+def _what(calls: Calls, row: int) -> str:
     """`write 3`, `cas 1 to 2 (info)`: what a call did and how it ended, where that is not ok."""
-    steps = range(calls.step_from[row], calls.step_from[row + 1])
-    said = ", ".join(_step(calls, step) for step in steps)
     outcome = Outcome(calls.outcome[row])
-    if outcome is Outcome.OK:
-        return said
-    return f"{said} ({outcome.name.lower()})"
-
-
-def _step(calls: Calls, step: int) -> str:
-    value = _value(calls, int(calls.value[step]))
-    expected = _value(calls, int(calls.expected[step]))
-    key = f" {calls.keys[calls.key[step]]}" if calls.model is Model.MULTI_REGISTER else ""
-    match Step(calls.kind[step]):
-        case Step.READ:
-            return f"read{key} {value}"
-        case Step.WRITE:
-            return f"write{key} {value}"
-        case Step.CAS:
-            return f"cas{key} {expected} to {value}"
-        case Step.CAS_FAILED:
-            return f"cas{key} {expected} to {value}, refused"
-        case Step.APPEND:
-            return f"append{key} {value}"
-
-
-def _value(calls: Calls, code: int) -> str:
-    if code in (NIL, ANY):
-        return "nil" if code == NIL else "?"
-    text = calls.values[code]
-    return f'"{text}"' if calls.model is Model.KV else text
+    ended = "" if outcome is Outcome.OK else f" ({outcome.name.lower()})"
+    return describe(calls, row) + ended

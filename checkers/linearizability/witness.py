@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
+from checkers.history.calls import Calls, Model, Outcome, Step
 from checkers.linearizability.blocks import (
     CYCLE,
     FUTURE,
@@ -17,6 +17,7 @@ from checkers.linearizability.frontier import End
 from checkers.linearizability.shrink import Roles, Shrunk, shrink
 from checkers.linearizability.split import EQUAL, RESET, SWAP, Codes
 from checkers.linearizability.tables import Object
+from checkers.linearizability.words import describe, text
 from checkers.verdict import WITNESS_LIMIT
 
 _SHOWN = 4  # configurations in words
@@ -52,32 +53,6 @@ def _values(calls: Calls, found: Object) -> dict[int, str]:
         if problem.kind[op] == SWAP:
             words[int(problem.start[op])] = text(calls, int(calls.expected[step]))
     return words
-
-
-def text(calls: Calls, code: int) -> str:
-    return "nil" if code in (NIL, ANY) else calls.values[code]
-
-
-def describe(calls: Calls, row: int) -> str:
-    """What a call did, in words: `read 3`, `cas 1 to 2`."""
-    steps = range(calls.step_from[row], calls.step_from[row + 1])
-    return ", ".join(_step(calls, step, len(steps) > 1) for step in steps)
-
-
-def _step(calls: Calls, step: int, keyed: bool) -> str:
-    value, expected = text(calls, int(calls.value[step])), text(calls, int(calls.expected[step]))
-    at = f"{calls.keys[calls.key[step]]} " if keyed else ""
-    match Step(int(calls.kind[step])):
-        case Step.READ:
-            return f"read {at}{value}"
-        case Step.WRITE:
-            return f"write {at}{value}"
-        case Step.CAS:
-            return f"cas {at}{expected} to {value}"
-        case Step.CAS_FAILED:
-            return f"cas {at}from {expected}, refused"
-        case Step.APPEND:
-            return f"append {at}{value}"
 
 
 def _part(found: Object, op: int, shrunk: Shrunk) -> str:

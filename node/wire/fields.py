@@ -4,8 +4,9 @@ kio's classes are dataclasses whose fields carry Kafka's type and, for tagged fi
 tag. This is the only place that looks into them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import groupby
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -59,6 +60,15 @@ def wire_fields(message_class: type[Any]) -> Iterator[WireField]:
             nullable=nullable,
             tag=tag,
         )
+
+
+def runs(plain: Iterable[WireField]) -> Iterator[list[WireField]]:
+    """Neighbours of fixed width together, every other field alone."""
+    for is_fixed, group in groupby(plain, key=lambda field: field.is_fixed):
+        if is_fixed:
+            yield list(group)
+        else:
+            yield from ([field] for field in group)
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:

@@ -16,7 +16,7 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode as KioErrorCode
 
 from node.ids import ZERO_UUID
-from node.wire.fields import FIXED, WireField, wire_fields
+from node.wire.fields import FIXED, WireField, runs, wire_fields
 from node.wire.malformed import MalformedFrame
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
@@ -42,7 +42,8 @@ def struct_reader(message_class: Any) -> Reader:
     """A reader of one class; fields of fixed width that follow each other are unpacked at once."""
     flexible: bool = message_class.__flexible__
     described = list(wire_fields(message_class))
-    steps = _steps([f for f in described if f.tag is None], flexible)
+    plain = [f for f in described if f.tag is None]
+    steps = [_step(run, flexible) for run in runs(plain)]
     tags = {f.tag: (f.name, _field_reader(f, flexible)) for f in described if f.tag is not None}
 
     def read(data: bytes, at: int) -> tuple[Any, int]:
@@ -59,18 +60,10 @@ def struct_reader(message_class: Any) -> Reader:
 Step = Callable[[bytes, int, dict[str, Any]], int]
 
 
-def _steps(plain: list[WireField], flexible: bool) -> list[Step]:
-    steps: list[Step] = []
-    run: list[WireField] = []
-    for field in plain:
-        if field.is_fixed:
-            run.append(field)
-            continue
-        if run:
-            steps.append(_fixed_step(run))
-            run = []
-        steps.append(_single_step(field.name, _field_reader(field, flexible)))
-    return [*steps, _fixed_step(run)] if run else steps
+def _step(run: list[WireField], flexible: bool) -> Step:
+    if run[0].is_fixed:
+        return _fixed_step(run)
+    return _single_step(run[0].name, _field_reader(run[0], flexible))
 
 
 def _fixed_step(run: list[WireField]) -> Step:

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from node.ids import ZERO_UUID
-from node.wire.fields import FIXED, WireField, wire_fields
+from node.wire.fields import FIXED, WireField, runs, wire_fields
 
 # Appends the encoding of a value to what is written so far.
 Writer = Callable[[bytearray, Any], None]
@@ -35,7 +35,8 @@ def write_whole(message: Any) -> bytes:
 def struct_writer(message_class: Any) -> Writer:
     flexible: bool = message_class.__flexible__
     described = list(wire_fields(message_class))
-    steps = _steps([field for field in described if field.tag is None], flexible)
+    plain = [field for field in described if field.tag is None]
+    steps = [_step(run, flexible) for run in runs(plain)]
     tagged = sorted(
         (field.tag, field.name, _default(message_class, field.name), _field_writer(field, flexible))
         for field in described
@@ -55,18 +56,10 @@ def _default(message_class: Any, name: str) -> Any:
     return next(field.default for field in fields(message_class) if field.name == name)
 
 
-def _steps(plain: list[WireField], flexible: bool) -> list[Writer]:
-    steps: list[Writer] = []
-    run: list[WireField] = []
-    for field in plain:
-        if field.is_fixed:
-            run.append(field)
-            continue
-        if run:
-            steps.append(_fixed_step(run))
-            run = []
-        steps.append(_single_step(field.name, _field_writer(field, flexible)))
-    return [*steps, _fixed_step(run)] if run else steps
+def _step(run: list[WireField], flexible: bool) -> Writer:
+    if run[0].is_fixed:
+        return _fixed_step(run)
+    return _single_step(run[0].name, _field_writer(run[0], flexible))
 
 
 def _fixed_step(run: list[WireField]) -> Writer:

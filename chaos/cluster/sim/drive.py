@@ -5,79 +5,72 @@ from collections.abc import Callable, Mapping
 
 from chaos.cluster.evidence import FORGOTTEN
 from chaos.cluster.interface import DiskTrouble, PowerCutMode
-from chaos.cluster.sim.interim import FileSystem, SimDisk
+from chaos.cluster.sim.disk import SimDisk
+from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.journal import PAGE
 
-LOG_DIRECTORY = "kraft"  # below it: other things lie beside, as in containers
-CANARY = "canary"
-_SYNCED = b"synced long ago\n"
+LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
+_CANARY = "canary"
 _PAGES = 64  # of the canary: that a torn power cut keeps all of them does not happen
-_SYNC_NS = (200_000, 4_000_000)  # a disk that is well
-_SLOW_SYNC_NS = 40_000_000
+_SYNC_NS = (200_000, 4_000_000)  # of a disk that is well
+_SLOW_NS = 40_000_000
 
 
 class Drive:
-    """`before` is called before every operation that changes the disk; it may raise."""
+    """`before` is called ahead of every step that changes the disk; it may raise."""
 
     def __init__(self, rng: random.Random, before: Callable[[], None]) -> None:
         self._rng = rng
-        self._trouble: DiskTrouble | None = None
-        self._slow = 0
-        self._overwritten = b""
-        self.files = FileSystem(before=before)
-        self._outer = SimDisk(self.files, "")
-        self._outer.make_directory(LOG_DIRECTORY)
-        self._outer.replace(CANARY, _SYNCED * (_PAGES * 4096 // len(_SYNCED)))
+        self._overwriting = b""
+        self.trouble: DiskTrouble | None = None
+        self.files = FileSystem(before=lambda _: before())
+        outer = SimDisk(self.files)
+        outer.make_directory(LOG_DIRECTORY)
+        outer.replace(_CANARY, _filled(b"synced long ago"))
         self.disk = SimDisk(self.files, LOG_DIRECTORY)
 
-    @property
-    def trouble(self) -> DiskTrouble | None:
-        return self._trouble
+    def go_wrong(self, trouble: DiskTrouble) -> None:
+        """Syncs are slow, or are not done, until the power is cut."""
+        self.trouble = trouble
+        self.files.troubled_syncs = 0
+        self.files.trouble.sync_delay_ns = _SLOW_NS if trouble is DiskTrouble.SLOW else 0
+        self.files.trouble.lying = trouble is DiskTrouble.LYING
 
     @property
     def troubled(self) -> int:
         """How many syncs went wrong since they began to."""
-        return self._slow if self._trouble is DiskTrouble.SLOW else self.files.lies
-
-    def go_wrong(self, trouble: DiskTrouble) -> None:
-        """From now on, until the power is cut."""
-        self._trouble = trouble
-        self._slow = 0
-        self.files.lies = 0
-        self.files.lying = trouble is DiskTrouble.LYING
+        return self.files.troubled_syncs if self.trouble is not None else 0
 
     def sync_ns(self) -> int:
-        """How long the next sync takes."""
-        if self._trouble is DiskTrouble.SLOW:
-            self._slow += 1
-            return _SLOW_SYNC_NS
-        return self._rng.randrange(*_SYNC_NS)
+        """How long the next sync takes; who waits for it waits before it is done."""
+        return self._rng.randrange(*_SYNC_NS) + self.files.trouble.sync_delay_ns
 
     def overwrite_canary(self, token: str) -> bool:
-        """Without a sync; whether the new bytes can be read."""
-        text = f"{token}\n".encode()
-        self._overwritten = text * (_PAGES * 4096 // len(text))
-        file = self._outer.open(CANARY)
-        file.truncate(0)
-        file.append(self._overwritten)
-        file.close()
-        return self._outer.read_all(CANARY) == self._overwritten
+        """In place, without a sync; whether the new bytes can be read."""
+        self._overwriting = _filled(token.encode())
+        descriptor = self.files.open(_CANARY)
+        self.files.write(descriptor, 0, self._overwriting)
+        self.files.close(descriptor)
+        return self._read_canary() == self._overwriting
 
     def canary(self) -> str:
         """What is left of the last overwriting: FORGOTTEN if any of it is gone."""
-        return "new" if self._outer.read_all(CANARY) == self._overwritten else FORGOTTEN
+        return "new" if self._read_canary() == self._overwriting else FORGOTTEN
 
     def cut_power(self, mode: PowerCutMode) -> None:
-        """Forget what was not synced, as `mode` says; no trouble outlives it."""
-        self._trouble = None
-        self.files.lying = False
+        """Forget what `mode` says; no trouble outlives it."""
+        self.trouble = None
+        self.files.trouble.sync_delay_ns = 0
+        self.files.trouble.lying = False
         self.files.power_cut(mode, self._rng)
 
     def log_directory(self) -> Mapping[str, bytes]:
         """The node's files, by their paths in its log directory."""
-        prefix = f"{LOG_DIRECTORY}/"
-        found = self.files.files()
-        return {
-            path.lstrip("/").removeprefix(prefix): content
-            for path, content in found.items()
-            if path.lstrip("/").startswith(prefix)
-        }
+        return self.files.files(LOG_DIRECTORY)
+
+    def _read_canary(self) -> bytes:
+        return SimDisk(self.files).read_all(_CANARY)
+
+
+def _filled(text: bytes) -> bytes:
+    return text.ljust(PAGE) * _PAGES

@@ -81,6 +81,8 @@ class Machine:
             self._say(f"kraft-node {self.node}: {describe_failure(error)}\n")
         if self.process is not None:
             self.process.start()
+        else:
+            self.drive.files.close_all()
 
     def kill(self) -> None:
         """SIGKILL, or the end of the power."""
@@ -110,6 +112,7 @@ class Machine:
                 sync_ns=self.drive.sync_ns,
                 between=self._between,
                 err=self._say,
+                close_files=self.drive.files.close_all,
             ),
         )
 

@@ -64,6 +64,7 @@ class Surroundings:
     sync_ns: Callable[[], int]  # how long the next sync will take
     between: Between
     err: Callable[[str], None]  # stderr
+    close_files: Callable[[], None]  # as the kernel does when a process ends
 
 
 class Process:
@@ -324,3 +325,4 @@ class Process:
         for attempt in self._attempts:
             attempt.cancel()
         self._around.network.leave(self._id)
+        self._around.close_files()
