@@ -12,6 +12,7 @@ from chaos.cluster.sim.loop import (
     START_S,
     DeadlockError,
     NotSimulatedError,
+    StandstillError,
     VirtualLoop,
     run,
 )
@@ -74,6 +75,16 @@ def test_nothing_to_wait_for_is_an_error_that_says_so() -> None:
         await asyncio.get_running_loop().create_future()
 
     with pytest.raises(DeadlockError, match=r"at 2\.000 virtual seconds nothing is ready"):
+        run(story(), VirtualLoop())
+
+
+def test_code_that_never_lets_time_go_on_is_an_error_that_says_so() -> None:
+    async def story() -> None:
+        await asyncio.sleep(1)
+        while True:
+            await asyncio.sleep(0)
+
+    with pytest.raises(StandstillError, match=r"still 1\.000 virtual seconds"):
         run(story(), VirtualLoop())
 
 

@@ -69,6 +69,10 @@ class Net:
         return mine, self.accepted[-1]
 
 
+def never_told(end: End | None) -> None:
+    raise AssertionError(f"told of {end}")
+
+
 def at_once(callback: Callable[[], None]) -> None:
     callback()
 
@@ -243,7 +247,7 @@ def test_the_death_of_a_process_resets_its_streams_and_frees_its_ports() -> None
 def test_an_attempt_that_was_taken_back_is_never_heard_of() -> None:
     async def story(net: Net) -> None:
         mine = Talker(net.loop)
-        attempt = net.network.connect(link_address(THERE), mine, at_once, pytest.fail)
+        attempt = net.network.connect(link_address(THERE), mine, at_once, never_told)
         attempt.cancel()
         await asyncio.sleep(1)
         assert mine.transport is None
