@@ -14,12 +14,16 @@ from typing import Any, Protocol, TypeVar
 from chaos.clock import Clock, MachineClock
 from chaos.cluster.interface import Cluster, Hosted
 
+DOCKER = "docker"
 SIM = "sim"
 
 T = TypeVar("T")
 
 
 class Runtime(Protocol):
+    def why_not(self) -> str:
+        """Why there can be no cluster on this machine, set up or not; "" where there can."""
+
     def new(
         self,
         *,
@@ -43,6 +47,11 @@ class Runtime(Protocol):
 @dataclass(frozen=True, slots=True)
 class DockerRuntime:
     """Containers; imported when asked for, since the engine's libraries take their time."""
+
+    def why_not(self) -> str:
+        from chaos.setup.docker_engine import why_not_to_be_had
+
+        return why_not_to_be_had()
 
     def new(
         self,
@@ -123,7 +132,7 @@ class HostWorld:
         return ""
 
 
-RUNTIMES: dict[str, Runtime] = {"docker": DockerRuntime()}  # whose clusters can be kept
+RUNTIMES: dict[str, Runtime] = {DOCKER: DockerRuntime()}  # whose clusters can be kept
 
 
 def world_of(runtime: str, *, seed: int, mutation: str) -> World:

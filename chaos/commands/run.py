@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +17,15 @@ from chaos.nemesis.faults import lacking
 from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, new_run_directory, point_latest
 from chaos.runner import Runner, RunPlan
-from chaos.runtimes import SIM, World, let_go, why_lacking, world_of
+from chaos.runtimes import DOCKER, RUNTIMES, SIM, World, let_go, why_lacking, world_of
 from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 from checkers.verdict import Judgement
 from workloads.register import RegisterOptions
+
+# Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
+# and each of its operations costs ours.
+_UNASKED_RATES = {SIM: 100.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class RunArguments:
     keep: bool
     as_json: bool
     target: str
-    runtime: str
+    runtime: str  # "": whichever there is
     mutation: str = ""
 
 
@@ -61,7 +66,7 @@ def run(arguments: RunArguments) -> int:
 def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
     scenario = scenario_of(arguments.scenario)
-    arguments = replace(arguments, runtime=arguments.runtime or "docker")
+    arguments = replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell))
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
     world = world_of(arguments.runtime, seed=seed, mutation=arguments.mutation)
@@ -73,7 +78,7 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         duration_s=duration_s,
         load=RegisterOptions(
             concurrency=arguments.concurrency,
-            rate=arguments.rate or scenario.rate,
+            rate=arguments.rate or scenario.rate or _UNASKED_RATES.get(arguments.runtime, 0.0),
             live_keys=scenario.live_keys,
         ),
         target=arguments.target,
@@ -96,6 +101,17 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         progress.tell(account)
     _point_latest(directory, progress)
     return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
+
+
+def runtime_of(asked: str, tell: Callable[[str], None]) -> str:
+    """What was asked for; else containers, or with a word of it the simulator where none can be."""
+    if asked:
+        return asked
+    why = RUNTIMES[DOCKER].why_not()
+    if not why:
+        return DOCKER
+    tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
+    return SIM
 
 
 def scenario_of(name: str) -> Scenario:

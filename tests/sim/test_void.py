@@ -101,6 +101,7 @@ SLOW_KILL = Kill(target=Follower(), latency_ms=100)
 SLOW_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
 LYING_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
 
+unstopped = nothing(Network, "stop")
 UNSWALLOWED = "was not swallowed"
 
 CASES = (
