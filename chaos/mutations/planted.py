@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +15,12 @@ class Planted:
     owner: object
     decision: str
     wrong: Callable[..., object]
+
+    @property
+    def module(self) -> str:
+        """Where in the node the decision is taken."""
+        name = "__name__" if isinstance(self.owner, ModuleType) else "__module__"
+        return str(getattr(self.owner, name))
 
     def plant(self) -> None:
         """For the rest of this process. The node must have such a decision, or nothing is wrong."""
