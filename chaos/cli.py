@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _expected() -> tuple[type[Exception], ...]:
     """Errors whose messages are made for operators."""
-    from chaos.cluster.docker.errors import ClusterError
+    from chaos.cluster.errors import ClusterError
     from chaos.recorder import RecordingError
     from chaos.seal import UnsealableError
     from chaos.setup.needs import SetupError

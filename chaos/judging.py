@@ -4,7 +4,9 @@ Used at the end of a run and by `kraft-chaos check`. A checker that crashes make
 verdict of its own; a violation found in a run that broke off stays a violation.
 """
 
+import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +78,7 @@ def troubles(run: Run) -> list[CheckResult]:
 
 def _judged(run: Run, directory: Path) -> Judgement:
     try:
-        return judge(run)
+        return judge(run, stopwatch=_stopwatch(run.info))
     except Exception as error:  # noqa: BLE001 - whatever a checker throws, the run is not valid
         log_crash(directory, error)
         row = CheckResult(
@@ -85,6 +87,11 @@ def _judged(run: Run, directory: Path) -> Judgement:
             message=f"the judge crashed ({type(error).__name__}: {error}); see {HARNESS_LOG}",
         )
         return broken(run.info.run_id, row)
+
+
+def _stopwatch(info: RunInfo) -> Callable[[], float]:
+    """A seed gives the same bytes on every machine: what judging took there is left out."""
+    return time.perf_counter if info.runtime != "sim" else lambda: 0.0
 
 
 def _write_page(run: Run, judgement: Judgement, directory: Path) -> None:

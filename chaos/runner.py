@@ -70,13 +70,16 @@ class Runner:
         clock: Clock,
         progress: Progress,
         interrupt: Interrupt,
+        syncs: bool = True,
     ) -> None:
+        """`syncs`: what is recorded is put where a crash of this machine cannot take it."""
         self._plan = plan
         self._cluster = cluster
         self._directory = directory
         self._clock = clock
         self._progress = progress
         self._interrupt = interrupt
+        self._syncs = syncs
         self._timings: dict[str, float] = {}
         self._phase = "starting"
         self._troubles: list[str] = []
@@ -136,7 +139,7 @@ class Runner:
 
     async def _record(self) -> bool:
         """Run the story to its end or its trouble, whichever comes first; whether it ended well."""
-        with Recorder(self._directory, self._clock) as recorder:
+        with Recorder(self._directory, self._clock, syncs=self._syncs) as recorder:
             story = asyncio.create_task(self._story(recorder))
             asked = asyncio.create_task(self._interrupt.wait())
             await asyncio.wait({story, asked}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,17 +1,29 @@
 """Where clusters come from: the one place that knows runtimes and targets by name.
 
 A runtime makes a cluster out of a name and a number of nodes, or finds one that is up. Everything
-else in the harness sees `chaos.cluster.interface.Cluster` only.
+else in the harness sees `chaos.cluster.interface.Cluster` only. A run takes place in a world: this
+machine's, where its runtime makes containers, or a simulated one, with a time of its own.
 """
 
+import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
+from chaos.clock import Clock, MachineClock
 from chaos.cluster.interface import Cluster, Hosted
+
+DOCKER = "docker"
+SIM = "sim"
+
+T = TypeVar("T")
 
 
 class Runtime(Protocol):
+    def why_not(self) -> str:
+        """Why there can be no cluster on this machine, set up or not; "" where there can."""
+
     def new(
         self,
         *,
@@ -35,6 +47,11 @@ class Runtime(Protocol):
 @dataclass(frozen=True, slots=True)
 class DockerRuntime:
     """Containers; imported when asked for, since the engine's libraries take their time."""
+
+    def why_not(self) -> str:
+        from chaos.setup.docker_engine import why_not_to_be_had
+
+        return why_not_to_be_had()
 
     def new(
         self,
@@ -64,7 +81,69 @@ class DockerRuntime:
         return DockerCluster.attach(run_id)
 
 
-RUNTIMES: dict[str, Runtime] = {"docker": DockerRuntime()}
+class World(Protocol):
+    """What one run needs of where it takes place. Used once."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def syncs(self) -> bool:
+        """Whether what is recorded has to survive the machine."""
+
+    def cluster(
+        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+    ) -> Cluster:
+        """See `Runtime.new`; called within `run`."""
+
+    def run(self, main: Coroutine[Any, Any, T]) -> T:
+        """As `asyncio.run`."""
+
+    def account(self) -> str:
+        """What the run took, for a person; "" where that goes without saying."""
+
+
+class HostWorld:
+    """This machine, and the clusters that a runtime makes on it."""
+
+    syncs = True
+
+    def __init__(self, runtime: Runtime, mutation: str) -> None:
+        self._runtime = runtime
+        self._mutation = mutation
+        self.clock = MachineClock()
+
+    def cluster(
+        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+    ) -> Cluster:
+        return self._runtime.new(
+            run_id=run_id,
+            nodes=nodes,
+            target=target,
+            keep=keep,
+            directory=directory,
+            mutation=self._mutation,
+        )
+
+    def run(self, main: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(main)
+
+    def account(self) -> str:
+        return ""
+
+
+RUNTIMES: dict[str, Runtime] = {DOCKER: DockerRuntime()}  # whose clusters can be kept
+
+
+def world_of(runtime: str, *, seed: int, mutation: str) -> World:
+    """The world of a run, with a bug planted in its nodes unless `mutation` is empty."""
+    if runtime != SIM:
+        return HostWorld(RUNTIMES[runtime], mutation)
+    from chaos.cluster.sim.world import SimWorld  # brings the node along
+
+    return SimWorld(seed=seed, mutation=mutation)
+
+
 TARGETS = ("node",)
 
 

@@ -43,6 +43,7 @@ from checkers.votes import one_vote_per_epoch
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
 Check = Callable[[Run], CheckResult | None]
+Stopwatch = Callable[[], float]
 
 CHECKS: tuple[Check, ...] = (
     linearizable,
@@ -73,9 +74,14 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
-    """Run every check; the worst verdict is the run's. One that does not apply has no row."""
-    found = (_run(check, run) for check in checks)
+def judge(
+    run: Run, checks: Sequence[Check] = CHECKS, stopwatch: Stopwatch = time.perf_counter
+) -> Judgement:
+    """Run every check; the worst verdict is the run's. One that does not apply has no row.
+
+    `stopwatch` measures what each costs, in seconds.
+    """
+    found = (_run(check, run, stopwatch) for check in checks)
     results = tuple(result for result in found if result is not None)
     numbers = statistics(run)
     verdict = worst(result.verdict for result in results)
@@ -88,8 +94,8 @@ def judge(run: Run, checks: Sequence[Check] = CHECKS) -> Judgement:
     )
 
 
-def _run(check: Check, run: Run) -> CheckResult | None:
-    began = time.perf_counter()
+def _run(check: Check, run: Run, stopwatch: Stopwatch) -> CheckResult | None:
+    began = stopwatch()
     try:
         result = check(run)
     except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
@@ -102,7 +108,7 @@ def _run(check: Check, run: Run) -> CheckResult | None:
         )
     if result is None:
         return None
-    seconds = round(time.perf_counter() - began, 4)
+    seconds = round(stopwatch() - began, 4)
     return replace(result, seconds=seconds, promise=promise_of(check))
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 
 from chaos.commands import check_arguments, selftest_arguments
 from chaos.nemesis.named import FAULTS
-from chaos.runtimes import RUNTIMES, TARGETS
+from chaos.runtimes import RUNTIMES, SIM, TARGETS
 
 WRONG_USAGE = 254
 
@@ -193,7 +193,7 @@ def _add_run(commands: _Commands) -> None:
         type=_number(0, 100_000, "a number of operations/s"),
         default=0.0,
         metavar="N",
-        help="operations/s of all processes together (default 0: no limit)",
+        help="operations/s of all processes together (default 0: no limit; simulated: 100)",
     )
     _add_out(command, "where run directories are made")
     selftest_arguments.add_mutation(command)
@@ -201,7 +201,8 @@ def _add_run(commands: _Commands) -> None:
         "--keep", action="store_true", help="leave the cluster up; `down` removes it"
     )
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
-    _add_where(command)
+    _add_target(command)
+    _add_world(command)
 
 
 def _add_selftest(commands: _Commands) -> None:
@@ -213,7 +214,7 @@ def _add_selftest(commands: _Commands) -> None:
         examples=selftest_arguments.EXAMPLES,
     )
     selftest_arguments.add_arguments(command, _whole(0, _LARGEST_SEED - 99), _whole(1, 99))
-    _add_runtime(command)
+    _add_world(command)
 
 
 def _add_play(commands: _Commands) -> None:
@@ -230,7 +231,8 @@ def _add_play(commands: _Commands) -> None:
     )
     _add_name(command)
     _add_nodes(command)
-    _add_where(command)
+    _add_target(command)
+    _add_runtime(command)
     command = _add(
         commands,
         "down",
@@ -340,11 +342,20 @@ def _add_named(command: argparse.ArgumentParser) -> None:
     _add_runtime(command)
 
 
-def _add_where(command: argparse.ArgumentParser) -> None:
+def _add_target(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--target", choices=TARGETS, default="node", help="what runs (default node, our own)"
     )
-    _add_runtime(command)
+
+
+def _add_world(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--runtime",
+        choices=(*RUNTIMES, SIM),
+        default="",
+        help="where it runs: in containers, or in virtual time from the seed, byte for byte the "
+        "same each time (default: docker where an engine can be had, else sim)",
+    )
 
 
 def _add_runtime(command: argparse.ArgumentParser) -> None:

@@ -1,15 +1,14 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
-import asyncio
 import os
 import random
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC
-from chaos.clock import MachineClock
 from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.show import judgement_json, judgement_text
@@ -18,11 +17,15 @@ from chaos.nemesis.faults import lacking
 from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, new_run_directory, point_latest
 from chaos.runner import Runner, RunPlan
-from chaos.runtimes import RUNTIMES, let_go, why_lacking
+from chaos.runtimes import DOCKER, RUNTIMES, SIM, World, let_go, why_lacking, world_of
 from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 from checkers.verdict import Judgement
 from workloads.register import RegisterOptions
+
+# Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
+# and each of its operations costs ours.
+_UNASKED_RATES = {SIM: 100.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,7 @@ class RunArguments:
     keep: bool
     as_json: bool
     target: str
-    runtime: str
+    runtime: str  # "": whichever there is
     mutation: str = ""
 
 
@@ -61,12 +64,13 @@ def run(arguments: RunArguments) -> int:
 
 
 def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
-    """One scenario on a fresh cluster, to its verdict. Raises what `RUNTIMES` and set-up raise."""
+    """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
     scenario = scenario_of(arguments.scenario)
+    arguments = replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell))
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     duration_s = arguments.duration_s or scenario.default_duration_s
-    clock = MachineClock()
-    directory = _directory(arguments.out, scenario, seed, clock)
+    world = world_of(arguments.runtime, seed=seed, mutation=arguments.mutation)
+    directory = _directory(arguments.out, scenario, seed, world)
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
@@ -74,7 +78,7 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         duration_s=duration_s,
         load=RegisterOptions(
             concurrency=arguments.concurrency,
-            rate=arguments.rate or scenario.rate,
+            rate=arguments.rate or scenario.rate or _UNASKED_RATES.get(arguments.runtime, 0.0),
             live_keys=scenario.live_keys,
         ),
         target=arguments.target,
@@ -88,13 +92,26 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
     progress.tell(f"  into {directory}")
     try:
-        judgement = asyncio.run(_run(plan, directory, clock, progress, interrupt))
+        judgement = world.run(_run(plan, directory, world, progress, interrupt))
     finally:
         progress.end()
         with suppress(OSError):
             directory.rmdir()  # nothing was begun: it is still empty
+    if account := world.account():
+        progress.tell(account)
     _point_latest(directory, progress)
     return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
+
+
+def runtime_of(asked: str, tell: Callable[[str], None]) -> str:
+    """What was asked for; else containers, or with a word of it the simulator where none can be."""
+    if asked:
+        return asked
+    why = RUNTIMES[DOCKER].why_not()
+    if not why:
+        return DOCKER
+    tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
+    return SIM
 
 
 def scenario_of(name: str) -> Scenario:
@@ -111,25 +128,25 @@ def scenario_of(name: str) -> Scenario:
 async def _run(
     plan: RunPlan,
     directory: Path,
-    clock: MachineClock,
+    world: World,
     progress: ConsoleProgress,
     interrupt: Interrupt,
 ) -> Judgement:
     with signals_to(interrupt, progress.tell):
-        cluster = RUNTIMES[plan.runtime].new(
+        cluster = world.cluster(
             run_id=plan.cluster_name,
             nodes=plan.nodes,
             target=plan.target,
             keep=plan.keep,
             directory=directory,
-            mutation=plan.mutation,
         )
         _require_powers(plan, cluster)
         runner = Runner(
             plan=plan,
             cluster=cluster,
             directory=directory,
-            clock=clock,
+            clock=world.clock,
+            syncs=world.syncs,
             progress=progress,
             interrupt=interrupt,
         )
@@ -140,9 +157,9 @@ async def _run(
                 let_go(cluster)
 
 
-def _directory(out: Path, scenario: Scenario, seed: int, clock: MachineClock) -> Path:
+def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
     try:
-        return new_run_directory(out, scenario.name, seed, clock.wall_ns())
+        return new_run_directory(out, scenario.name, seed, world.clock.wall_ns())
     except OSError as error:
         raise OperatorError(
             f"no run directory can be made in {out}: {error.strerror}\n"
@@ -177,6 +194,8 @@ def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: f
     words += ["--concurrency", str(arguments.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if arguments.runtime == SIM:
+        words += ["--runtime", SIM]
     if arguments.mutation:
         words += ["--mutation", arguments.mutation]
     return " ".join(words)

@@ -118,7 +118,7 @@ def _check_cells(result: CheckResult) -> Sequence[Child]:
         units.quantity(result.count),
         _with_facts(result.message, result.facts),
         result.algorithm,
-        units.duration(result.seconds * 1e9),
+        units.duration(result.seconds * 1e9) if result.seconds else "",
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import Protocol
 
 from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import NodeId
@@ -10,20 +11,49 @@ from node.server.frames import FrameCutter, FrameSizeRefused, with_size
 from node.server.tcp import Feed
 
 
+class Attempt(Protocol):
+    """A connection in the making."""
+
+    def cancel(self) -> object: ...
+
+
+class Dial(Protocol):
+    """How connections are made."""
+
+    def __call__(self, address: Endpoint, link: "PeerLink") -> Attempt:
+        """Begin one. It ends in `connection_made`, or in `failed` within a bounded time."""
+
+
+class TcpDial:
+    """Over the sockets of the running loop."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+
+    def __call__(self, address: Endpoint, link: "PeerLink") -> Attempt:
+        return asyncio.get_running_loop().create_task(self._connect(address, link))
+
+    async def _connect(self, address: Endpoint, link: "PeerLink") -> None:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                loop = asyncio.get_running_loop()
+                await loop.create_connection(lambda: link, address.host, address.port)
+        except OSError:  # TimeoutError is one
+            link.failed()
+
+
 class Peers:
-    def __init__(
-        self, addresses: Mapping[NodeId, Endpoint], feed: Feed, connect_timeout_s: float
-    ) -> None:
+    def __init__(self, addresses: Mapping[NodeId, Endpoint], feed: Feed, dial: Dial) -> None:
         self._addresses = addresses
         self._feed = feed
-        self._connect_timeout_s = connect_timeout_s
+        self._dial = dial
         self._links: dict[NodeId, PeerLink] = {}
 
     def send(self, peer: NodeId, frame: bytes) -> None:
         """Over the connection that there is, or a new one. A failure is a PeerDisconnected."""
         if peer not in self._links:
             self._links[peer] = PeerLink(peer, self)
-            self._links[peer].connect(self._addresses[peer], self._connect_timeout_s)
+            self._links[peer].connect(self._addresses[peer], self._dial)
         self._links[peer].send(frame)
 
     def disconnect(self, peer: NodeId) -> None:
@@ -52,18 +82,14 @@ class PeerLink(asyncio.Protocol):
         self._cutter = FrameCutter()
         self._waiting: list[bytes] = []
         self._transport: asyncio.Transport | None = None
-        self._attempt: asyncio.Task[None] | None = None
+        self._attempt: Attempt | None = None
 
-    def connect(self, address: Endpoint, timeout_s: float) -> None:
-        self._attempt = asyncio.get_running_loop().create_task(self._connect(address, timeout_s))
+    def connect(self, address: Endpoint, dial: Dial) -> None:
+        self._attempt = dial(address, self)
 
-    async def _connect(self, address: Endpoint, timeout_s: float) -> None:
-        try:
-            async with asyncio.timeout(timeout_s):
-                loop = asyncio.get_running_loop()
-                await loop.create_connection(lambda: self, address.host, address.port)
-        except OSError:  # TimeoutError is one
-            self._owner.lost(self)
+    def failed(self) -> None:
+        """No connection could be made."""
+        self._owner.lost(self)
 
     def send(self, frame: bytes) -> None:
         if self._transport is None:

@@ -11,52 +11,35 @@ import random
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from node.config import NodeConfig
-from node.effects import ElectionState, Stop, Trace
+from node.effects import Stop
 from node.events import ShutdownRequested
-from node.ids import NodeId, ReplicaKey
 from node.messages import Endpoint
-from node.node import Node
-from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal, die
-from node.server.peers import Peers
+from node.server.peers import Peers, TcpDial
 from node.server.real_disk import RealDisk
+from node.server.recovered import (
+    Recovered,
+    addresses,
+    node_on,
+    recover,
+    start_line,
+    stop_line,
+)
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter
-from node.storage.bootstrap import VoterSet, read_bootstrap, read_voters
-from node.storage.election_store import ElectionStore
-from node.storage.layout import METADATA_DIRECTORY
-from node.storage.log import Log
-from node.storage.meta import MetaProperties, load_meta
+from node.server.traces import TraceWriter, to_descriptor
 
-VERSION = "kraft-chaos 0.1.0"
 LOCK_FILE = ".lock"
 BACKLOG = 128
 # A node that cannot say farewell in this time goes without.
 SHUTDOWN_BOUND_S = 5.0
 STDOUT = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    """What the disk holds of this node."""
-
-    meta: MetaProperties
-    voters: VoterSet
-    election: ElectionState
-    elections: ElectionStore
-    bootstrap: tuple[MetadataRecord, ...]
-    log: Log
-
-    @property
-    def key(self) -> ReplicaKey:
-        return ReplicaKey(self.meta.node_id, self.meta.directory_id)
 
 
 def serve(config: NodeConfig) -> int:
@@ -69,7 +52,7 @@ def serve(config: NodeConfig) -> int:
             next_step="kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ...",
         )
     lock = lock_directory(directory)
-    found = recover(config, directory)
+    found = recover(config, RealDisk(directory))
     try:
         stop = asyncio.run(_run(config, found))
     finally:
@@ -92,43 +75,23 @@ def lock_directory(directory: Path) -> int:
     return descriptor
 
 
-def recover(config: NodeConfig, directory: Path) -> Recovered:
-    disk = RealDisk(directory)
-    meta = load_meta(disk)
-    if meta.node_id != config.node_id:
-        raise Refusal(
-            what=f"this disk is node {meta.node_id}'s, and the file says node.id={config.node_id}",
-            where=str(directory / "meta.properties"),
-            next_step="give each node its own log.dirs",
-        )
-    elections = ElectionStore(disk)
-    return Recovered(
-        meta=meta,
-        voters=read_voters(disk),
-        election=elections.load(),
-        elections=elections,
-        bootstrap=read_bootstrap(disk),
-        log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
-    )
-
-
 async def _run(config: NodeConfig, found: Recovered) -> Stop:
     loop = asyncio.get_running_loop()
     name = str(config.node_id)
     loop.set_exception_handler(partial(_on_exception, name))
     stopped: asyncio.Future[Stop] = loop.create_future()
-    traces = TraceWriter(found.key, STDOUT)
-    traces.add(_start_line(found), read_clocks())
+    traces = TraceWriter(found.key, uuid4(), to_descriptor(STDOUT))
+    traces.add(start_line(found), read_clocks())
     shell = Shell(
-        node=_node(config, found),
+        node=node_on(found, config, random.Random()),
         log=found.log,
         elections=found.elections,
         traces=traces,
         stop=stopped.set_result,
     )
     connections = Connections(shell.feed)
-    timeout_s = config.timeouts.request_ms / 1000
-    peers = Peers(_addresses(found.voters), shell.feed, timeout_s)
+    dial = TcpDial(config.timeouts.request_ms / 1000)
+    peers = Peers(addresses(found.voters), shell.feed, dial)
     servers = [await _listen(endpoint, connections) for endpoint in config.listeners]
     _stop_on_signals(shell, stopped)
     shell.start(connections, peers)
@@ -136,45 +99,10 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     stop = await stopped
     for server in servers:
         server.close()
-    traces.add(
-        Trace(event="n.stop", fields={"code": stop.code, "reason": stop.reason}), read_clocks()
-    )
+    traces.add(stop_line(stop), read_clocks())
     traces.flush()
     sys.stderr.write(f"kraft-node {name}: stopped, {stop.reason}\n")
     return stop
-
-
-def _node(config: NodeConfig, found: Recovered) -> Node:
-    return Node(
-        config=config,
-        cluster_id=found.meta.cluster_id,
-        key=found.key,
-        voters=found.voters,
-        election=found.election,
-        log=found.log,
-        rng=random.Random(),
-        bootstrap=found.bootstrap,
-    )
-
-
-def _start_line(found: Recovered) -> Trace:
-    end = found.log.end()
-    return Trace(
-        event="n.start",
-        fields={
-            "version": VERSION,
-            "cluster": found.meta.cluster_id,
-            "epoch": found.election.epoch,
-            "leader": found.election.leader,
-            "log_end": end.offset,
-            "log_epoch": end.epoch,
-            "cut_bytes": found.log.cut_bytes,
-        },
-    )
-
-
-def _addresses(voters: VoterSet) -> Mapping[NodeId, Endpoint]:
-    return {key.id: endpoints[0] for key, endpoints in voters}
 
 
 async def _listen(endpoint: Endpoint, connections: Connections) -> asyncio.Server:

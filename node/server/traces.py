@@ -1,24 +1,28 @@
-"""The node's account of itself on stdout, one JSON line an event (`node.trace`)."""
+"""The node's account of itself, one JSON line an event (`node.trace`)."""
 
 import json
 import os
-from uuid import uuid4
+from collections.abc import Callable
+from uuid import UUID
 
 from node.effects import Trace
 from node.ids import Now, ReplicaKey, uuid_text
 from node.trace import TRACE_FIELDS
 
+Sink = Callable[[bytes], None]
+
 
 class TraceWriter:
     """Numbers the lines of one life of the process and holds them until `flush`.
 
-    Whoever makes something visible (sends a frame, ends the process) flushes first.
+    Whoever makes something visible (sends a frame, ends the process) flushes first. `incarnation`
+    names this life; `sink` takes whole lines, which are with their reader when it returns.
     """
 
-    def __init__(self, key: ReplicaKey, descriptor: int) -> None:
+    def __init__(self, key: ReplicaKey, incarnation: UUID, sink: Sink) -> None:
         self._identity = {"node": int(key.id), "dir": uuid_text(key.directory)}
-        self._incarnation = uuid_text(uuid4())
-        self._descriptor = descriptor
+        self._incarnation = uuid_text(incarnation)
+        self._sink = sink
         self._sequence = 0
         self._lines: list[str] = []
 
@@ -37,10 +41,19 @@ class TraceWriter:
         self._lines.append(json.dumps(line, separators=(",", ":")))
 
     def flush(self) -> None:
-        """Every line is with the reader of our stdout when this returns."""
-        if not self._lines:
-            return
-        rest = memoryview(("\n".join(self._lines) + "\n").encode())
-        self._lines.clear()
+        """Every line is with the reader when this returns."""
+        if self._lines:
+            data = ("\n".join(self._lines) + "\n").encode()
+            self._lines.clear()
+            self._sink(data)
+
+
+def to_descriptor(descriptor: int) -> Sink:
+    """Writes to an open file, all of it."""
+
+    def write(data: bytes) -> None:
+        rest = memoryview(data)
         while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+            rest = rest[os.write(descriptor, rest) :]
+
+    return write

@@ -8,8 +8,8 @@ import pytest
 
 from chaos.cluster.docker import power
 from chaos.cluster.docker.cluster import PoweredDockerCluster
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.metrics import Stream
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Cuttable,
     Killable,

@@ -19,7 +19,11 @@ class FakeRuntime:
 
     bites: bool = True
     break_at: str = ""
+    why: str = ""  # no cluster can be had
     made: list[FakeCluster] = field(default_factory=list)
+
+    def why_not(self) -> str:
+        return self.why
 
     def new(
         self,

@@ -24,10 +24,10 @@ from chaos.cluster.docker.containers import (
     start_proxy_on_free_ports,
 )
 from chaos.cluster.docker.disks import create_loop_disks, create_plain_volumes, devices_of
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Role, RunLabels
 from chaos.cluster.docker.networks import create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Target
 from chaos.cluster.topology import (

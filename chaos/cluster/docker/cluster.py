@@ -8,17 +8,17 @@ import docker
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from chaos.cluster.docker import evidence
+from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of
 from chaos.cluster.docker.disks import why_no_loop_disks
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power, kill
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,

@@ -15,9 +15,9 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
 from chaos.cluster.docker.disks import GID, UID, volume_name
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Role, RunLabels
 from chaos.cluster.docker.networks import FRONT
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port, host_name

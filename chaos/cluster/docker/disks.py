@@ -12,9 +12,9 @@ from docker.errors import APIError
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.registry import RunLock, demolish
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.topology import host_name
 from chaos.setup.places import cache_dir

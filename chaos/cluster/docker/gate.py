@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from chaos.cluster.docker.errors import ClusterError
+from chaos.cluster.errors import ClusterError
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,9 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.evidence import NO_PROBE, CutMeasured, Probe, of_cut, of_slow_links
-from chaos.cluster.docker.metrics import Counters, Passage, Stream
+from chaos.cluster.docker.metrics import Counters, Stream
 from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
+from chaos.cluster.evidence import (
+    NO_PROBE,
+    CutMeasured,
+    Passage,
+    Probe,
+    of_cut,
+    of_slow_links,
+)
 from chaos.cluster.interface import Evidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.topology import Topology, inner_port, link_name

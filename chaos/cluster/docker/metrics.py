@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from chaos.cluster.evidence import Passage
+
 SAMPLE = re.compile(r"^toxiproxy_proxy_(received|sent)_bytes_total\{([^}]*)\} (\S+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 
@@ -18,19 +20,6 @@ class Stream(StrEnum):
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    received: int = 0
-    sent: int = 0
-
-    @property
-    def swallowed(self) -> int:
-        return self.received - self.sent
-
-    def __sub__(self, before: "Passage") -> "Passage":
-        return Passage(self.received - before.received, self.sent - before.sent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ import requests
 from docker.models.containers import Container
 
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.evidence import PowerCutMeasured
 from chaos.cluster.docker.labels import RunLabels
+from chaos.cluster.evidence import PowerCutMeasured
 from chaos.cluster.interface import DiskTrouble, NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import Topology, host_name

@@ -26,9 +26,9 @@ from tenacity import (
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.labels import Owner, Role, RunLabels
 from chaos.cluster.docker.salvage import save_node
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Reaped
 from chaos.setup.places import cache_dir, runtime_dir
 

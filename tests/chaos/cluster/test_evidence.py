@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.cluster.docker.evidence import (
+from chaos.cluster.evidence import (
     NO_PROBE,
     CutMeasured,
+    Passage,
     PowerCutMeasured,
     Probe,
     of_cut,
@@ -14,7 +15,6 @@ from chaos.cluster.docker.evidence import (
     of_pause,
     of_power_cut,
 )
-from chaos.cluster.docker.metrics import Passage
 from chaos.cluster.interface import Link, NodeId, PowerCutMode
 
 SIZE = 31

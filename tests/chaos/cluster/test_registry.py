@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker.errors import ClusterError
 from chaos.cluster.docker.registry import RunLock
 from chaos.cluster.docker.salvage import unpack
+from chaos.cluster.errors import ClusterError
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from node.effects import (
     AppendBatches,
@@ -33,10 +34,10 @@ from node.events import (
 from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.messages import Endpoint
 from node.server.frames import with_size
-from node.server.peers import Peers
+from node.server.peers import Peers, TcpDial
 from node.server.shell import Shell
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter
+from node.server.traces import TraceWriter, to_descriptor
 
 FAR_NS = 10**9 * 3600
 PEER = NodeId(2)
@@ -166,12 +167,12 @@ async def world(peer_port: int = 1) -> AsyncIterator[World]:
         node=core,
         log=log,
         elections=Elections(account),
-        traces=TraceWriter(ReplicaKey(NodeId(1)), write_end),
+        traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), to_descriptor(write_end)),
         stop=stopped.set_result,
     )
     connections = Connections(shell.feed)
     address = Endpoint(name="CONTROLLER", host="127.0.0.1", port=peer_port)
-    peers = Peers({PEER: address}, shell.feed, connect_timeout_s=1.0)
+    peers = Peers({PEER: address}, shell.feed, TcpDial(1.0))
     server = await loop.create_server(lambda: connections.accept("OUTER"), "127.0.0.1", 0)
     shell.start(connections, peers)
     port: int = server.sockets[0].getsockname()[1]

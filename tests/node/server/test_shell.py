@@ -5,6 +5,7 @@ import json
 import os
 import time
 from functools import partial
+from uuid import UUID
 
 import pytest
 
@@ -16,7 +17,7 @@ from node.events import (
 )
 from node.ids import ConnectionId, NodeId, ReplicaKey
 from node.server.frames import with_size
-from node.server.peers import Peers
+from node.server.peers import Peers, TcpDial
 from node.server.shell import Shell
 from node.server.tcp import MAX_WAITING_FRAMES, Connections
 from node.server.traces import TraceWriter
@@ -59,13 +60,13 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
             node=ScriptedCore(account),
             log=SlowLog(account),
             elections=Elections(account),
-            traces=TraceWriter(ReplicaKey(NodeId(1)), os.open(os.devnull, os.O_WRONLY)),
+            traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), lambda _: None),
             stop=lambda _: None,
         )
         gone = ConnectionId(1)
         shell.feed(FrameReceived(connection=gone, listener="CONTROLLER", frame=b"append"))
         assert account == []
-        shell.start(Connections(shell.feed), Peers({}, shell.feed, connect_timeout_s=1.0))
+        shell.start(Connections(shell.feed), Peers({}, shell.feed, TcpDial(1.0)))
         return account
 
     assert asyncio.run(story()) == ["step FrameReceived", "append", "flush", "step LogFlushed"]

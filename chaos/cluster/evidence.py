@@ -3,11 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chaos.cluster.docker.metrics import Passage
 from chaos.cluster.interface import Evidence, Link, PowerCutMode
 
 FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
 SIGKILLED = 137  # 128 + SIGKILL, as the engine reports it
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Bytes that a link took in and passed on, in one direction."""
+
+    received: int = 0
+    sent: int = 0
+
+    @property
+    def swallowed(self) -> int:
+        return self.received - self.sent
+
+    def __sub__(self, before: "Passage") -> "Passage":
+        return Passage(self.received - before.received, self.sent - before.sent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

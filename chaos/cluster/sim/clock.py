@@ -1,0 +1,88 @@
+"""Clocks of a simulated run: the one of the harness, and those of the nodes, which may go wrong."""
+
+import random
+
+from chaos.cluster.sim.loop import VirtualLoop
+from node.ids import Now
+
+_SECOND = 1_000_000_000
+_FIRST_START_S = 1_767_225_600  # 2026-01-01, UTC
+_YEAR_S = 365 * 86_400
+
+
+class VirtualClock:
+    """`chaos.clock.Clock` over virtual time. Where its zeros lie is drawn from the seed."""
+
+    def __init__(self, loop: VirtualLoop, seed: int) -> None:
+        rng = random.Random(f"{seed}:clock")
+        self._loop = loop
+        self.started_wall_ns = (_FIRST_START_S + rng.randrange(_YEAR_S)) * _SECOND
+        self._started_mono_ns = rng.randrange(60 * _SECOND, 86_400 * _SECOND)
+
+    @property
+    def started_mono_ns(self) -> int:
+        return self._started_mono_ns
+
+    def now_ns(self) -> int:
+        return self._loop.elapsed_ns()
+
+    def mono_ns(self) -> int:
+        """The machine's monotonic clock, which all nodes share as containers do."""
+        return self._started_mono_ns + self._loop.elapsed_ns()
+
+    def wall_ns(self) -> int:
+        return self.started_wall_ns + self._loop.elapsed_ns()
+
+
+class NodeClock:
+    """What one node takes for the time: its own rate, and a wall clock that may jump.
+
+    The monotonic clock never goes back, whatever happens to the rate.
+    """
+
+    def __init__(self, clock: VirtualClock, loop: VirtualLoop) -> None:
+        self._clock = clock
+        self._loop = loop
+        self._rate = 1.0
+        self._wall_offset_ns = 0
+        # The node's clocks at the last change of the rate, and how long ago that is.
+        self._since_ns = 0
+        self._mono_then_ns = clock.started_mono_ns
+        self._wall_then_ns = clock.started_wall_ns
+
+    def true(self) -> Now:
+        """The machine's monotonic clock, beside what this node takes for the time of day."""
+        return Now(self._clock.mono_ns(), self.now().wall_ns)
+
+    def now(self) -> Now:
+        elapsed = self._elapsed_ns(self._loop.elapsed_ns())
+        return Now(
+            self._mono_then_ns + elapsed, self._wall_then_ns + elapsed + self._wall_offset_ns
+        )
+
+    def jump(self, offset_ns: int) -> None:
+        """Set the time of day forward or back; the monotonic clock goes on."""
+        self._wall_offset_ns += offset_ns
+
+    def run_at(self, rate: float) -> None:
+        """Let both clocks go so many times as fast as true time, from now on."""
+        assert rate > 0
+        now = self._loop.elapsed_ns()
+        elapsed = self._elapsed_ns(now)
+        self._mono_then_ns += elapsed
+        self._wall_then_ns += elapsed
+        self._since_ns = now
+        self._rate = rate
+
+    def when(self, mono_ns: int) -> float:
+        """The loop's time when this node's monotonic clock reaches `mono_ns`, if nothing changes;
+        now if it has."""
+        at_ns = self._since_ns + int((mono_ns - self._mono_then_ns) / self._rate)
+        while self._mono_then_ns + self._elapsed_ns(at_ns) < mono_ns:
+            at_ns += 1
+        return self._loop.when_ns(max(at_ns, self._loop.elapsed_ns()))
+
+    def _elapsed_ns(self, now_ns: int) -> int:
+        """By this node's clocks, since the last change of the rate."""
+        since = now_ns - self._since_ns
+        return since if self._rate == 1.0 else int(since * self._rate)

@@ -1,0 +1,267 @@
+"""A simulated cluster as scenarios and nemesis see it (`chaos.cluster.interface`)."""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+from chaos.cluster import evidence
+from chaos.cluster.errors import ClusterError
+from chaos.cluster.evidence import PowerCutMeasured
+from chaos.cluster.interface import (
+    Address,
+    DiskTrouble,
+    Evidence,
+    Link,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+)
+from chaos.cluster.probe import answers
+from chaos.cluster.sim.clock import NodeClock, VirtualClock
+from chaos.cluster.sim.links import Links
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.machine import Machine, Site
+from chaos.cluster.sim.network import Network, client_address
+from chaos.cluster.sim.strike import strike
+from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.target import Seat
+from chaos.cluster.topology import host_name, inner_port
+from node import ids
+from node.config import NodeConfig
+from node.ids import ReplicaKey, parse_uuid, uuid_text
+from node.messages import Endpoint
+from node.server.config import parse_settings
+from node.storage.bootstrap import VoterSet
+
+ANSWERS_WITHIN_S = 30.0
+STOP_WITHIN_S = 10.0
+_BOOT_S = (0.05, 0.4)  # as containers take
+_POLL_S = 0.01
+
+
+class SimCluster:
+    """Every power of the interface, in virtual time."""
+
+    def __init__(
+        self,
+        *,
+        loop: VirtualLoop,
+        clock: VirtualClock,
+        nodes: int,
+        seed: int,
+        mutation: str = "",
+    ) -> None:
+        self._loop = loop
+        self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
+        self._rng = random.Random(f"{seed}:cluster")
+        self._target = OwnNode(mutation=mutation)
+        self._network = Network(loop, self._nodes, seed)
+        loop.internet = self._network
+        self._links = Links(self._network, self._nodes, loop)
+        self._cuts: dict[NodeId, PowerCutMeasured] = {}
+        self._ids = random.Random(f"{seed}:ids")
+        self._cluster_id = self._uuid()
+        self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
+        site = Site(loop=loop, network=self._network, seed=seed)
+        self.machines = {
+            node: Machine(site, self._config(seat), NodeClock(clock, loop))
+            for node, seat in self._seats.items()
+        }
+
+    @property
+    def nodes(self) -> Sequence[NodeId]:
+        return self._nodes
+
+    @property
+    def bootstrap(self) -> Mapping[NodeId, Address]:
+        return {node: client_address(node) for node in self._nodes}
+
+    @property
+    def version(self) -> str:
+        return f"{self._target.name} (simulated)"
+
+    async def create(self) -> None:
+        for machine in self.machines.values():
+            machine.format(self._cluster_id, self._voters())
+        await asyncio.gather(*(self.start(node) for node in self._nodes))
+
+    async def status(self, node: NodeId) -> NodeStatus:
+        return self.machines[node].status
+
+    async def start(self, node: NodeId) -> None:
+        machine = self.machines[node]
+        if machine.status is NodeStatus.OFF:
+            await asyncio.sleep(self._rng.uniform(*_BOOT_S))
+            machine.boot()
+        await self._until_it_answers(machine)
+        self._look_at_canary(node)
+
+    async def stop(self, node: NodeId) -> None:
+        machine = self.machines[node]
+        process = machine.process
+        if process is None or machine.status is NodeStatus.OFF:
+            return
+        process.resume()
+        process.terminate()
+        if not await self._until_off(machine):
+            machine.kill()
+
+    async def collect(self, into: Path) -> None:
+        """Nothing moves meanwhile: time stands still."""
+        for node, machine in self.machines.items():
+            save_machine(machine, f"node-{node}", into)
+
+    async def destroy(self) -> None:
+        for machine in self.machines.values():
+            machine.kill()
+
+    async def kill(self, node: NodeId) -> Evidence:
+        machine = self.machines[node]
+        ran = machine.status is not NodeStatus.OFF
+        if ran:
+            await strike([machine], self._rng, machine.kill)
+        runs = machine.status is not NodeStatus.OFF
+        return evidence.of_kill(ran, runs, machine.exit_code)
+
+    async def pause(self, node: NodeId) -> Evidence:
+        machine = self.machines[node]
+        if machine.status is NodeStatus.OFF or machine.process is None:
+            return evidence.of_pause("")
+        machine.process.pause()
+        return evidence.of_pause("T" if machine.status is NodeStatus.PAUSED else "S")
+
+    async def resume(self, node: NodeId) -> None:
+        process = self.machines[node].process
+        if process is not None:
+            process.resume()
+
+    async def cut(self, links: Sequence[Link]) -> None:
+        self._links.cut(links)
+
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        return await self._links.heal(links)
+
+    async def slow_links(self, latency_ms: int) -> None:
+        self._links.slow(latency_ms)
+
+    async def quicken_links(self) -> Evidence:
+        running = [n for n, m in self.machines.items() if m.status is NodeStatus.RUNNING]
+        return await self._links.quicken(running)
+
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        for node in nodes:
+            self.machines[node].drive.go_wrong(trouble)
+
+    async def power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    ) -> Mapping[NodeId, Evidence]:
+        victims = [self.machines[node] for node in sorted(nodes)]
+        await strike(victims, self._rng, partial(self._cut_power, victims, mode))
+        return {node: evidence.of_power_cut(self._cuts[node]) for node in nodes}
+
+    async def power_evidence(self, node: NodeId) -> Evidence:
+        return evidence.of_power_cut(self._cuts[node])
+
+    async def wipe(self, node: NodeId) -> Evidence:
+        machine = self.machines[node]
+        before = machine.directory_id
+        self._seats[node] = replace(self._seats[node], directory_id=self._uuid())
+        machine.wipe()
+        machine.format(self._cluster_id, self._voters())
+        after = machine.directory_id
+        self._cuts.pop(node, None)
+        return Evidence(
+            bit=after != before,
+            what=f"the directory id was {uuid_text(before)} and is {uuid_text(after)}",
+            facts={"before": uuid_text(before), "after": uuid_text(after)},
+        )
+
+    def _voters(self) -> VoterSet:
+        return tuple(_voter(seat) for seat in self._seats.values())
+
+    def _uuid(self) -> str:
+        """An id in Kafka's text form."""
+        return uuid_text(UUID(bytes=self._ids.randbytes(16), version=4))
+
+    def _cut_power(self, victims: Sequence[Machine], mode: PowerCutMode) -> None:
+        for machine in victims:
+            drive = machine.drive
+            ran = machine.status is not NodeStatus.OFF
+            trouble, troubled = drive.trouble, drive.troubled
+            overwritten = drive.overwrite_canary(f"unsynced overwriting on node {machine.node}")
+            drive.cut_power(mode)
+            machine.kill()
+            runs = machine.status is not NodeStatus.OFF
+            self._cuts[machine.node] = PowerCutMeasured(
+                mode=mode,
+                threads_stopped=int(ran and not runs),
+                threads_moving=int(runs),
+                overwritten=overwritten,
+                exit_code=machine.exit_code,
+                trouble=str(trouble or ""),
+                troubled=troubled if trouble else 0,
+            )
+
+    def _look_at_canary(self, node: NodeId) -> None:
+        cut = self._cuts.get(node)
+        if cut is not None and not cut.canary:
+            self._cuts[node] = replace(cut, canary=self.machines[node].drive.canary())
+
+    def _config(self, seat: Seat) -> NodeConfig:
+        """By the very properties of the containers."""
+        return parse_settings(self._target.properties(seat, "/data/kraft")).config
+
+    async def _until_it_answers(self, machine: Machine) -> None:
+        deadline = self._loop.time() + ANSWERS_WITHIN_S
+        while not await answers(client_address(machine.node), 1.0):
+            if machine.status is NodeStatus.OFF:
+                code = machine.exit_code
+                raise ClusterError(_words_of(machine, f"exited during startup (code {code})"))
+            if self._loop.time() > deadline:
+                raise ClusterError(
+                    _words_of(machine, f"does not answer within {ANSWERS_WITHIN_S:g} s")
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def _until_off(self, machine: Machine) -> bool:
+        deadline = self._loop.time() + STOP_WITHIN_S
+        while machine.status is not NodeStatus.OFF and self._loop.time() < deadline:
+            await asyncio.sleep(_POLL_S)
+        return machine.status is NodeStatus.OFF
+
+
+def save_machine(machine: Machine, name: str, into: Path) -> None:
+    """Write `logs/node-N.log` (stdout), `logs/node-N.err` and `disks/node-N/`."""
+    logs, disk = into / "logs", into / "disks" / name
+    for directory in (logs, disk):
+        directory.mkdir(parents=True, exist_ok=True)
+    (logs / f"{name}.log").write_bytes(machine.stdout)
+    (logs / f"{name}.err").write_bytes(machine.stderr)
+    for path, content in machine.drive.log_directory().items():
+        file = disk / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def _words_of(machine: Machine, what: str) -> str:
+    said = "\n".join(machine.stderr.decode().splitlines()[-8:])
+    return f"node {machine.node} {what}\n  the end of its log:\n{said}"
+
+
+def _seat(node: NodeId, directory_id: str) -> Seat:
+    return Seat(
+        node=node,
+        directory_id=directory_id,
+        inner=Address(host_name(node), inner_port(node)),
+        outer=client_address(node),
+    )
+
+
+def _voter(seat: Seat) -> tuple[ReplicaKey, tuple[Endpoint, ...]]:
+    key = ReplicaKey(ids.NodeId(seat.node), parse_uuid(seat.directory_id))
+    inner = Endpoint(name="CONTROLLER", host=seat.inner.host, port=seat.inner.port)
+    return key, (inner,)

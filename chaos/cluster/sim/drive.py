@@ -1,0 +1,92 @@
+"""The disk of a simulated machine, with what the harness does to it and keeps on it."""
+
+import random
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+from chaos.cluster.evidence import FORGOTTEN
+from chaos.cluster.interface import DiskTrouble, PowerCutMode
+from chaos.cluster.sim.disk import SimDisk
+from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.journal import PAGE
+
+LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
+_CANARY = "canary"
+_PAGES = 64  # of the canary: that a torn power cut keeps all of them does not happen
+_SYNC_NS = (200_000, 4_000_000)  # of a disk that is well
+_SLOW_NS = 40_000_000
+
+
+class Drive:
+    """`before` is called ahead of every step that changes the disk; it may raise."""
+
+    def __init__(self, rng: random.Random, before: Callable[[], None]) -> None:
+        self._rng = rng
+        self._overwriting = b""
+        self.trouble: DiskTrouble | None = None
+        self.files = FileSystem(before=lambda _: before())
+        outer = SimDisk(self.files)
+        outer.make_directory(LOG_DIRECTORY)
+        outer.replace(_CANARY, _filled(b"synced long ago"))
+        self.disk = SimDisk(self.files, LOG_DIRECTORY)
+
+    def go_wrong(self, trouble: DiskTrouble) -> None:
+        """Syncs are slow, or are not done, until the power is cut."""
+        self.trouble = trouble
+        self.files.troubled_syncs = 0
+        self._well()
+        match trouble:
+            case DiskTrouble.SLOW:
+                self._make_slow()
+            case DiskTrouble.LYING:
+                self._make_lie()
+            case _:
+                assert_never(trouble)
+
+    def _make_slow(self) -> None:
+        self.files.trouble.sync_delay_ns = _SLOW_NS
+
+    def _make_lie(self) -> None:
+        self.files.trouble.lying = True
+
+    def _well(self) -> None:
+        self.files.trouble.sync_delay_ns = 0
+        self.files.trouble.lying = False
+
+    @property
+    def troubled(self) -> int:
+        """How many syncs went wrong since they began to."""
+        return self.files.troubled_syncs if self.trouble is not None else 0
+
+    def sync_ns(self) -> int:
+        """How long the next sync takes; who waits for it waits before it is done."""
+        return self._rng.randrange(*_SYNC_NS) + self.files.trouble.sync_delay_ns
+
+    def overwrite_canary(self, token: str) -> bool:
+        """In place, without a sync; whether the new bytes can be read."""
+        self._overwriting = _filled(token.encode())
+        descriptor = self.files.open(_CANARY)
+        self.files.write(descriptor, 0, self._overwriting)
+        self.files.close(descriptor)
+        return self._read_canary() == self._overwriting
+
+    def canary(self) -> str:
+        """What is left of the last overwriting: FORGOTTEN if any of it is gone."""
+        return "new" if self._read_canary() == self._overwriting else FORGOTTEN
+
+    def cut_power(self, mode: PowerCutMode) -> None:
+        """Forget what `mode` says; no trouble outlives it."""
+        self.trouble = None
+        self._well()
+        self.files.power_cut(mode, self._rng)
+
+    def log_directory(self) -> Mapping[str, bytes]:
+        """The node's files, by their paths in its log directory."""
+        return self.files.files(LOG_DIRECTORY)
+
+    def _read_canary(self) -> bytes:
+        return SimDisk(self.files).read_all(_CANARY)
+
+
+def _filled(text: bytes) -> bytes:
+    return text.ljust(PAGE) * _PAGES

@@ -1,0 +1,211 @@
+"""The metadata of a simulated file system, and the journal through which it becomes durable.
+
+Names, sizes and the places of pages change by events. An event changes the running metadata at
+once and waits in `pending`; a commit applies what waits to the committed metadata, all of it and in
+order, as ext4 commits whole transactions. So a power cut finds some prefix of the events applied.
+
+Data is not journalled: a page is written to its block whenever somebody writes it back, whether or
+not the event that gave it the block is committed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NewType, Self, assert_never
+
+Inode = NewType("Inode", int)
+
+PAGE = 4096
+ROOT = Inode(2)
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A page's place on the disk and what was last written there; zeros follow."""
+
+    content: bytes = b""
+
+
+@dataclass(slots=True)
+class FileMetadata:
+    """What the disk knows of a file. A page without a block reads as zeros."""
+
+    size: int = 0
+    blocks: dict[int, Block] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file or directory, new and empty, and its name."""
+
+    directory: Inode
+    name: str
+    inode: Inode
+    is_directory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A rename; whatever had the new name before has none now."""
+
+    source: Inode
+    old_name: str
+    target: Inode
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    directory: Inode
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    inode: Inode
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A page was given a block."""
+
+    inode: Inode
+    page: int
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A truncation. Its last, partial page is in order: written before this is committed."""
+
+    inode: Inode
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """A file without a name that nobody holds open any more."""
+
+    inode: Inode
+
+
+Event = Grown | Placed | Made | Moved | Unlinked | Cut | Freed
+
+
+@dataclass(slots=True)
+class Metadata:
+    """All names, sizes and places of one moment."""
+
+    files: dict[Inode, FileMetadata] = field(default_factory=dict)
+    directories: dict[Inode, dict[str, Inode]] = field(default_factory=lambda: {ROOT: {}})
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case Grown(inode, size):
+                self.files[inode].size = size
+            case Placed(inode, page, block):
+                self.files[inode].blocks[page] = block
+            case Made(directory, name, inode, is_directory):
+                self.directories[directory][name] = inode
+                if is_directory:
+                    self.directories[inode] = {}
+                else:
+                    self.files[inode] = FileMetadata()
+            case Moved(source, old_name, target, new_name):
+                self.directories[target][new_name] = self.directories[source].pop(old_name)
+            case Unlinked(directory, name):
+                del self.directories[directory][name]
+            case Cut(inode, size):
+                self._cut(self.files[inode], size)
+            case Freed(inode):
+                del self.files[inode]
+            case _:
+                assert_never(event)
+
+    def copy(self) -> Self:
+        """Another of the same names, sizes and places; the blocks themselves are shared."""
+        return type(self)(
+            files={
+                inode: FileMetadata(file.size, dict(file.blocks))
+                for inode, file in self.files.items()
+            },
+            directories={inode: dict(names) for inode, names in self.directories.items()},
+        )
+
+    def sweep(self) -> None:
+        """What a mount does after a crash: files that have no name are gone."""
+        named = {inode for names in self.directories.values() for inode in names.values()}
+        self.files = {inode: file for inode, file in self.files.items() if inode in named}
+
+    def tree(self) -> dict[str, Inode]:
+        """Every path but the root's, sorted."""
+        found: dict[str, Inode] = {}
+        waiting = [("", ROOT)]
+        while waiting:
+            prefix, directory = waiting.pop()
+            for name, inode in self.directories[directory].items():
+                found[prefix + name] = inode
+                if inode in self.directories:
+                    waiting.append((f"{prefix}{name}/", inode))
+        return dict(sorted(found.items()))
+
+    @staticmethod
+    def _cut(file: FileMetadata, size: int) -> None:
+        file.size = size
+        first_gone = -(-size // PAGE)
+        for page in [page for page in file.blocks if page >= first_gone]:
+            del file.blocks[page]
+
+
+@dataclass(slots=True)
+class Journal:
+    """`touched`: the inodes whose fsync has to commit `pending`; `touched_data`: or fdatasync."""
+
+    committed: Metadata = field(default_factory=Metadata)
+    running: Metadata = field(default_factory=Metadata)
+    pending: list[Event] = field(default_factory=list)
+    touched: set[Inode] = field(default_factory=set)
+    touched_data: set[Inode] = field(default_factory=set)
+
+    def record(self, event: Event, *touched: Inode, data: Inode | None = None) -> None:
+        self.running.apply(event)
+        self.pending.append(event)
+        self.touched.update(touched)
+        if data is not None:
+            self.touched.add(data)
+            self.touched_data.add(data)
+
+    def commit(self) -> None:
+        for event in self.pending:
+            self.committed.apply(event)
+        self._begin()
+
+    def cut_power(self, commits: int) -> None:
+        """Forget all but the first `commits` pending events, and mount again."""
+        for event in self.pending[:commits]:
+            self.committed.apply(event)
+        self.committed.sweep()
+        self.running = self.committed.copy()
+        self._begin()
+
+    def after_cut(self, commits: int) -> Metadata:
+        """What `cut_power` would find, without doing it."""
+        found = self.committed.copy()
+        for event in self.pending[:commits]:
+            found.apply(event)
+        found.sweep()
+        return found
+
+    def _begin(self) -> None:
+        self.pending.clear()
+        self.touched.clear()
+        self.touched_data.clear()
+
+
+def ordered_pages(events: Sequence[Event]) -> list[tuple[Inode, int]]:
+    """The pages that are written before these events are committed, as far as they are dirty."""
+    return [
+        (event.inode, event.size // PAGE)
+        for event in events
+        if isinstance(event, Cut) and event.size % PAGE
+    ]

@@ -1,0 +1,163 @@
+"""The links of a simulated cluster: cut, healed, slowed, with evidence as in containers."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chaos.cluster.evidence import (
+    NO_PROBE,
+    CutMeasured,
+    Passage,
+    Probe,
+    of_cut,
+    of_slow_links,
+)
+from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.probe import api_versions_request
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.network import End, Network, Path, link_address
+
+KNOCK_WAIT_S = 0.3  # longer than the slowest way there and back, and a sync in between
+MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
+
+Passages = Mapping[tuple[Link, Path], Passage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Knocked:
+    """What came of a marked probe: bytes that came back, and after how long the first."""
+
+    answered: int
+    answer_ms: float
+
+
+class _Knock(asyncio.Protocol):
+    """Sends the mark as soon as it can, and counts what comes back."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self._began = 0.0
+        self.transport: asyncio.Transport | None = None
+        self.answered = 0
+        self.answer_ms = -1.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._began = self._loop.time()
+        transport.write(MARK)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.answered:
+            self.answer_ms = (self._loop.time() - self._began) * 1000
+        self.answered += len(data)
+
+
+class Links:
+    """All links of one cluster."""
+
+    def __init__(self, network: Network, nodes: tuple[NodeId, ...], loop: VirtualLoop) -> None:
+        self._network = network
+        self._loop = loop
+        self._links = [Link(one, other) for one in nodes for other in nodes if one != other]
+        self._cut: dict[Link, Passages] = {}  # what had passed everywhere when it was cut
+        self._latency_ms = 0
+
+    def cut(self, links: Sequence[Link]) -> None:
+        for link in links:
+            if link not in self._cut:
+                self._cut[link] = self._passages()
+                for path in Path:
+                    self._network.stop(link, path)
+
+    async def heal(self, links: Sequence[Link]) -> dict[Link, Evidence]:
+        """Probe while all is still cut, then let pass."""
+        cut = [link for link in links if link in self._cut]
+        if not cut:
+            return {}
+        before = self._passages()
+        opposites = [_back(link) for link in cut]
+        probed = sorted({*cut, *(link for link in opposites if link not in self._cut)})
+        knocked = await self._knock(probed, KNOCK_WAIT_S)
+        after = self._passages()
+        evidence = {link: of_cut(self._measure(link, before, after, knocked)) for link in cut}
+        for link in cut:
+            del self._cut[link]
+            for path in Path:
+                self._network.let_pass(link, path)
+        return evidence
+
+    def slow(self, latency_ms: int) -> None:
+        self._latency_ms = latency_ms
+        self._network.slow(latency_ms)
+
+    async def quicken(self, running: Sequence[NodeId]) -> Evidence:
+        """Probe the links between nodes that run, then take the delay away."""
+        probed = [link for link in self._links if link.source in running and link.target in running]
+        # There and back twice: a connection is made first.
+        knocked = await self._knock(probed, 4 * self._latency_ms / 1000 + KNOCK_WAIT_S)
+        latency_ms, self._latency_ms = self._latency_ms, 0
+        self._network.slow(0)
+        answers = {link: knocked[link].answer_ms if link in knocked else -1.0 for link in probed}
+        return of_slow_links(latency_ms, answers)
+
+    def _passages(self) -> Passages:
+        return {
+            (link, path): self._network.passage(link, path) for link in self._links for path in Path
+        }
+
+    async def _knock(self, links: Sequence[Link], wait_s: float) -> dict[Link, _Knocked]:
+        """A marked request along each link; those that could be sent."""
+        knocks = {link: _Knock(self._loop) for link in links}
+        for link, knock in knocks.items():
+            self._network.connect(link_address(link), knock, lambda callback: callback(), _nothing)
+        await asyncio.sleep(wait_s)
+        sent = {link: knock for link, knock in knocks.items() if knock.transport is not None}
+        for knock in sent.values():
+            assert knock.transport is not None
+            knock.transport.abort()
+        return {
+            link: _Knocked(answered=knock.answered, answer_ms=knock.answer_ms)
+            for link, knock in sent.items()
+        }
+
+    def _measure(
+        self, link: Link, before: Passages, after: Passages, knocked: Mapping[Link, _Knocked]
+    ) -> CutMeasured:
+        back, began = _back(link), self._cut[link]
+        return CutMeasured(
+            link=link,
+            swallowed=_passed(link, began, after).swallowed,
+            while_probing=_passed(link, before, after).swallowed,
+            gaps=tuple(path for path in Path if not self._network.is_stopped(link, path)),
+            probe=_probe(link, before, after, knocked),
+            opposite_cut=back in self._cut,
+            opposite=_passed(back, began, after),
+            opposite_stops=tuple(path for path in Path if self._network.is_stopped(back, path)),
+            opposite_probe=(
+                NO_PROBE if back in self._cut else _probe(back, before, after, knocked)
+            ),
+        )
+
+
+def _nothing(_: End | None) -> None:
+    """A probe that was refused has no transport; that says it."""
+
+
+def _back(link: Link) -> Link:
+    return Link(link.target, link.source)
+
+
+def _passed(link: Link, since: Passages, until: Passages) -> Passage:
+    """Bytes from source to target between two looks, over both paths."""
+    parts = [until[link, path] - since[link, path] for path in Path]
+    return Passage(sum(part.received for part in parts), sum(part.sent for part in parts))
+
+
+def _probe(
+    link: Link, before: Passages, after: Passages, knocked: Mapping[Link, _Knocked]
+) -> Probe:
+    if link not in knocked:
+        return NO_PROBE
+    passage = after[link, Path.REQUESTS] - before[link, Path.REQUESTS]
+    return Probe(size=len(MARK), passage=passage, answered=knocked[link].answered)

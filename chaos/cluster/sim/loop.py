@@ -1,0 +1,205 @@
+"""An event loop in which time is a number: it jumps to the next timer when nothing is left to do.
+
+No selector, no sockets, no threads. Ordinary asyncio code (tasks, time-outs, queues) runs on it
+unchanged and, as long as it asks the loop for the time, alike in every process: callbacks of one
+moment run in the order in which they were asked for, and sets of tasks are walked in the order of
+the tasks' numbers. What would touch the machine raises `NotSimulatedError`.
+"""
+
+import asyncio
+import contextvars
+import heapq
+import itertools
+import signal
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
+
+START_S = 1000.0  # what `time()` says first: a fixed number, as no code may depend on it
+_MOST_TURNS = 100_000
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class DeadlockError(Exception):
+    """Everybody waits for somebody else: no callback is ready and no timer is set."""
+
+
+class StandstillError(Exception):
+    """Callbacks call for each other for ever, and time does not go on."""
+
+
+class NotSimulatedError(Exception):
+    """Code on a virtual loop asked for sockets, threads, processes or files of the machine."""
+
+
+class Internet(Protocol):
+    """Where `create_connection` leads."""
+
+    async def dial(self, protocol: asyncio.BaseProtocol, host: str, port: int) -> asyncio.Transport:
+        """Raises OSError where nobody listens; may take for ever."""
+
+
+class _Task(asyncio.Task[T]):
+    """Hashed by its number: asyncio keeps tasks in sets, and cancels them in the sets' order."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], **options: Any) -> None:
+        self._number = next(_Task._numbers)
+        super().__init__(coroutine, **options)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """`internet` serves its connections; without one there are none to be had."""
+
+    def __init__(self, internet: Internet | None = None) -> None:
+        super().__init__()
+        self.internet = internet
+        self._now = START_S
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._order = itertools.count()
+        self._signals: deque[int] = deque()
+        self._handlers: dict[int, asyncio.Handle] = {}
+        self._turns = 0  # since time went on
+        self._ready: deque[asyncio.Handle]
+        self._stopping: bool
+        _Task._numbers = itertools.count()
+        self.set_task_factory(lambda loop, made, **options: _Task(made, loop=loop, **options))
+
+    def time(self) -> float:
+        return self._now
+
+    def elapsed_ns(self) -> int:
+        """Virtual time since the loop was made."""
+        return round((self._now - START_S) * 1e9)
+
+    def when_ns(self, elapsed_ns: int) -> float:
+        """`time()` when so much will have elapsed: what `call_at` wants."""
+        return START_S + elapsed_ns / 1e9
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Timers of one moment fire in the order in which they were set."""
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._timers, (when, next(self._order), timer))
+        return timer
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.Handle:
+        """There is one thread; asyncio's own SIGINT handler asks in this way."""
+        return self.call_soon(callback, *args, context=context)
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """It is dropped when it is due."""
+
+    def _run_once(self) -> None:
+        """One turn: what is ready now, or what the next moment brings."""
+        while self._signals:
+            self._ready.append(self._handlers[self._signals.popleft()])
+        self._turns += 1
+        if self._turns > _MOST_TURNS:
+            raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")
+        if not self._ready and not self._stopping:
+            self._jump()
+        ready = self._ready
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
+
+    def _jump(self) -> None:
+        timers = self._timers
+        while timers and timers[0][2].cancelled():
+            heapq.heappop(timers)
+        if not timers:
+            raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
+        if timers[0][0] > self._now:
+            self._now = timers[0][0]
+            self._turns = 0
+        while timers and timers[0][0] <= self._now:
+            self._ready.append(heapq.heappop(timers)[2])
+
+    def _said_now(self) -> str:
+        return f"{self._now - START_S:.3f} virtual seconds"
+
+    # --- the machine's signals: Ctrl-C is real ---
+
+    def add_signal_handler(self, sig: int, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        """Called in the next turn after the signal; turns are short."""
+        self._handlers[sig] = asyncio.Handle(callback, args, self, None)
+        signal.signal(sig, lambda number, _frame: self._signals.append(number))
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        if self._handlers.pop(sig, None) is None:
+            return False
+        signal.signal(sig, signal.default_int_handler if sig == signal.SIGINT else signal.SIG_DFL)
+        self._signals = deque(number for number in self._signals if number != sig)
+        return True
+
+    def __del__(self) -> None:
+        """Without a warning when it was never run: it holds nothing of the machine."""
+
+    # --- the network, and what there is not ---
+
+    async def create_connection(  # type: ignore[override]  # of the many ways there is this one
+        self,
+        protocol_factory: Callable[[], asyncio.BaseProtocol],
+        host: str,
+        port: int,
+    ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
+        """A stream through the simulated network. Raises OSError."""
+        if self.internet is None:
+            self._refuse("create_connection")
+        protocol = protocol_factory()
+        return await self.internet.dial(protocol, host, port), protocol
+
+    def run_in_executor(self, executor: Any, func: Callable[[*Ts], object], *args: *Ts) -> NoReturn:
+        del executor, args
+        self._refuse(f"a thread for {getattr(func, '__qualname__', func)}")
+
+    async def getaddrinfo(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("getaddrinfo")
+
+    async def create_server(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("create_server")
+
+    async def create_datagram_endpoint(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("create_datagram_endpoint")
+
+    async def subprocess_exec(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("subprocess_exec")
+
+    async def subprocess_shell(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("subprocess_shell")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise NotSimulatedError(f"{what}: a virtual loop reaches no machine")
+
+
+def run(main: Coroutine[Any, Any, T], loop: VirtualLoop) -> T:
+    """Like `asyncio.run`, on this loop: what is left is cancelled, and the loop is closed."""
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(main)

@@ -1,0 +1,141 @@
+"""A node's machine: its disk, clock and output, and the processes that run on it one by one."""
+
+import random
+from dataclasses import dataclass
+from uuid import UUID
+
+from chaos.cluster.interface import NodeId, NodeStatus
+from chaos.cluster.sim.clock import NodeClock
+from chaos.cluster.sim.drive import Drive
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.network import Network
+from chaos.cluster.sim.process import Between, Process, Surroundings
+from node.config import NodeConfig
+from node.server.outcome import FAILED, Refusal, describe_failure
+from node.server.recovered import node_on, recover, start_line
+from node.server.traces import TraceWriter
+from node.storage.bootstrap import VoterSet
+from node.storage.errors import StorageError
+from node.storage.format import format_log_directory
+from node.storage.meta import load_meta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What all machines of a cluster share."""
+
+    loop: VirtualLoop
+    network: Network
+    seed: int
+
+
+class Machine:
+    """Formatted once; `boot` begins a life."""
+
+    def __init__(self, site: Site, config: NodeConfig, clock: NodeClock) -> None:
+        self.node = NodeId(config.node_id)
+        self.clock = clock
+        self.stdout = bytearray()
+        self.stderr = bytearray()
+        self.process: Process | None = None
+        self.between: Between | None = None  # see `chaos.cluster.sim.strike`
+        self._site = site
+        self._config = config
+        self._lives = 0
+        self._failed = FAILED
+        self._disks = 0
+        self.drive = self._new_drive()
+
+    @property
+    def status(self) -> NodeStatus:
+        process = self.process
+        if process is None or process.exit_code is not None:
+            return NodeStatus.OFF
+        return NodeStatus.PAUSED if process.is_paused else NodeStatus.RUNNING
+
+    @property
+    def exit_code(self) -> int:
+        """Of the last process, if it ended or never began; 0 while it runs."""
+        if self.process is None:
+            return self._failed
+        return self.process.exit_code or 0
+
+    def format(self, cluster_id: str, voters: VoterSet) -> None:
+        """Make the empty disk this node's."""
+        format_log_directory(
+            self.drive.disk,
+            cluster_id=cluster_id,
+            node_id=self._config.node_id,
+            voters=voters,
+            timestamp_ms=self.clock.now().wall_ns // 1_000_000,
+        )
+
+    def wipe(self) -> None:
+        """Another, empty disk in the place of the old one."""
+        assert self.status is NodeStatus.OFF
+        self.drive = self._new_drive()
+
+    @property
+    def directory_id(self) -> UUID:
+        """Of the disk. Raises StorageError where it is not formatted."""
+        return load_meta(self.drive.disk).directory_id
+
+    def boot(self) -> None:
+        """Start a process on what the disk holds; one that cannot start says why and is OFF."""
+        assert self.status is NodeStatus.OFF
+        self._lives += 1
+        self.process = None
+        try:
+            self.process = self._process()
+        except (Refusal, StorageError) as error:
+            self._say(f"{error}\n")
+        except OSError as error:
+            self._say(f"kraft-node {self.node}: {describe_failure(error)}\n")
+        if self.process is not None:
+            self.process.start()
+        else:
+            self.drive.files.close_all()
+
+    def kill(self) -> None:
+        """SIGKILL, or the end of the power."""
+        if self.process is not None:
+            self.process.kill()
+
+    def _new_drive(self) -> Drive:
+        self._disks += 1
+        rng = random.Random(f"{self._site.seed}:disk:{self.node}:{self._disks}")
+        return Drive(rng, self._between)
+
+    def _process(self) -> Process:
+        found = recover(self._config, self.drive.disk)
+        incarnation = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
+        traces = TraceWriter(
+            found.key, UUID(int=incarnation.getrandbits(128), version=4), self.stdout.extend
+        )
+        traces.add(start_line(found), self.clock.true())
+        return Process(
+            node=node_on(
+                found,
+                self._config,
+                random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}"),
+            ),
+            found=found,
+            config=self._config,
+            traces=traces,
+            around=Surroundings(
+                loop=self._site.loop,
+                network=self._site.network,
+                clock=self.clock,
+                sync_ns=self.drive.sync_ns,
+                between=self._between,
+                err=self._say,
+                close_files=self.drive.files.close_all,
+            ),
+        )
+
+    def _between(self) -> None:
+        if self.between is not None:
+            self.between()
+
+    def _say(self, text: str) -> None:
+        self.stderr += text.encode()

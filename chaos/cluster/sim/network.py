@@ -1,0 +1,334 @@
+"""Byte streams between nodes and clients, over links that can be cut, slowed and broken.
+
+As in containers, every connection goes through a proxy on the directed link from who opened it to
+who serves it, and a link's name is what it is dialled by. Within one direction of a stream nothing
+overtakes; between streams everything may, since each write draws its own latency.
+
+`cut(i->j)` swallows what i sends to j, on streams that either of them opened, and tells nobody: a
+connection is made as ever, by the proxy. Where bytes of a stream were swallowed, that direction
+stays dead until the stream is closed: a hole in it would be no TCP.
+"""
+
+import asyncio
+import errno
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chaos.cluster.evidence import Passage
+from chaos.cluster.interface import Address, Link, NodeId
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.topology import OUTER_PORT, client_port, inner_port, link_name
+
+CLIENT = NodeId(0)  # where all clients are, and the harness
+_MS = 1_000_000
+
+Accept = Callable[[], asyncio.Protocol]
+Hear = Callable[[Callable[[], None]], None]
+
+
+class Path(StrEnum):
+    """On which streams bytes go from i to j: those that i opened, or those that j opened."""
+
+    REQUESTS = "requests"
+    ANSWERS = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    accept: Accept
+    hear: Hear
+
+
+class End(asyncio.Transport):
+    """One end of a stream, as its protocol sees it. Made by `Network`."""
+
+    def __init__(
+        self,
+        network: "Network",
+        place: NodeId,
+        path: Path,
+        protocol: asyncio.BaseProtocol,
+        hear: Hear,
+    ) -> None:
+        super().__init__()
+        self.place = place
+        self.path = path  # what it sends goes there
+        self.protocol = protocol
+        self.other: End  # set once both are there
+        self.is_open = True
+        self.is_known = False  # its protocol was told of it
+        self.is_dead = False  # what it sends is swallowed
+        self.arrived = 0.0  # when what was sent last arrives at the other
+        self._network = network
+        self._hear = hear
+        self._is_reading = True
+        self._unread: list[bytes] = []
+
+    # --- what its protocol may do ---
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self.is_open and data:
+            self._network.carry(self, bytes(data))
+
+    def is_closing(self) -> bool:
+        return not self.is_open
+
+    def close(self) -> None:
+        """What was written still arrives; what comes is not read any more."""
+        if self.is_open:
+            self._network.farewell(self, None)
+            self.end(None)
+
+    def abort(self) -> None:
+        """What was written may arrive; the other end sees a reset."""
+        if self.is_open:
+            self._network.farewell(self, _reset())
+            self.end(None)
+
+    def pause_reading(self) -> None:
+        self._is_reading = False
+
+    def resume_reading(self) -> None:
+        self._is_reading = True
+        unread, self._unread = self._unread, []
+        for data in unread:
+            self.deliver(data)
+
+    def is_reading(self) -> bool:
+        return self._is_reading and self.is_open
+
+    # --- what the network does ---
+
+    def begin(self) -> None:
+        if self.is_open:
+            self.is_known = True
+            self._hear(lambda: self.protocol.connection_made(self))
+
+    def deliver(self, data: bytes) -> None:
+        self._hear(lambda: self._receive(data))
+
+    def end(self, error: Exception | None) -> None:
+        """Its protocol is told, once, if it ever heard of it."""
+        if self.is_open and self.is_known:
+            self._hear(lambda: self.protocol.connection_lost(error))
+        self.is_open = False
+
+    def _receive(self, data: bytes) -> None:
+        if not self._is_reading:
+            self._unread.append(data)
+        elif self.is_open:
+            assert isinstance(self.protocol, asyncio.Protocol)
+            self.protocol.data_received(data)
+
+
+class Attempt:
+    """A connection in the making; `cancel` takes it back wherever it is."""
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+        self.is_over = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class Network:
+    """All streams of one cluster; a virtual loop's `Internet`.
+
+    Clients dial `127.0.0.1:<client port of j>`, node i dials `link-i-j:<inner port of j>`.
+    """
+
+    def __init__(self, loop: VirtualLoop, nodes: tuple[NodeId, ...], seed: int) -> None:
+        self._loop = loop
+        self._rng = random.Random(f"{seed}:network")
+        self._listeners: dict[tuple[NodeId, int], _Listener] = {}
+        self._ends: dict[NodeId, dict[End, None]] = {place: {} for place in (CLIENT, *nodes)}
+        self._stopped: set[tuple[Link, Path]] = set()
+        self._passages: dict[tuple[Link, Path], Passage] = {}
+        self._latency_ms = 0
+        self._flaky: dict[Link, float] = {}
+        self.resets = 0  # how many streams flaky links broke
+        self._ways = dict(_ways(nodes))
+
+    # --- for those who live on it ---
+
+    def listen(self, node: NodeId, port: int, accept: Accept, hear: Hear) -> None:
+        """`hear` is how what happens reaches who listens: at once, or when it next looks."""
+        self._listeners[node, port] = _Listener(accept, hear)
+
+    async def dial(self, protocol: asyncio.BaseProtocol, host: str, port: int) -> asyncio.Transport:
+        """For code that waits. Raises ConnectionRefusedError where nobody listens."""
+        made: asyncio.Future[End | None] = self._loop.create_future()
+        attempt = self.connect(
+            Address(host, port),
+            protocol,
+            lambda callback: callback(),
+            lambda end: None if made.done() else made.set_result(end),
+        )
+        try:
+            end = await made
+        except asyncio.CancelledError:
+            attempt.cancel()
+            raise
+        if end is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+        return end
+
+    def connect(
+        self,
+        address: Address,
+        protocol: asyncio.BaseProtocol,
+        hear: Hear,
+        tell: Callable[[End | None], None],
+    ) -> Attempt:
+        """Begin a stream; `tell` is called with this end, or with None where it is refused.
+
+        `protocol` hears of its connection first.
+        """
+        source, target, port = self._ways[address]
+        attempt = Attempt()
+
+        def arrive() -> None:
+            back = self._loop.time() + self._latency_s(target, source)
+            listener = self._listeners.get((target, port))
+            mine: End | None = None
+            if listener is not None:
+                mine = End(self, source, Path.REQUESTS, protocol, hear)
+                other = End(self, target, Path.ANSWERS, listener.accept(), listener.hear)
+                other.arrived = back
+                self._join(mine, other)
+                other.begin()
+            self._loop.call_at(back, made, mine)
+
+        def made(mine: End | None) -> None:
+            attempt.is_over = True
+            if not attempt.is_cancelled:
+                if mine is not None:
+                    mine.begin()
+                hear(lambda: tell(mine))
+            elif mine is not None:
+                mine.abort()
+
+        self._loop.call_at(self._loop.time() + self._latency_s(source, target), arrive)
+        return attempt
+
+    def leave(self, node: NodeId) -> None:
+        """The process at a place is gone: nobody listens there, and others see resets."""
+        for where in [where for where in self._listeners if where[0] == node]:
+            del self._listeners[where]
+        for end in list(self._ends[node]):
+            end.abort()
+
+    # --- faults ---
+
+    def stop(self, link: Link, path: Path) -> None:
+        """Let no byte pass along a link, on one of its two paths."""
+        self._stopped.add((link, path))
+
+    def let_pass(self, link: Link, path: Path) -> None:
+        self._stopped.discard((link, path))
+
+    def is_stopped(self, link: Link, path: Path) -> bool:
+        return (link, path) in self._stopped
+
+    def slow(self, latency_ms: int) -> None:
+        """Let every byte between nodes take so much longer, each way; 0 undoes it."""
+        self._latency_ms = latency_ms
+
+    def make_flaky(self, link: Link, share: float) -> None:
+        """Let this share of the writes along a link break their connection; 0 undoes it."""
+        self._flaky[link] = share
+
+    def passage(self, link: Link, path: Path) -> Passage:
+        """What was taken in and passed on since the beginning; bytes under way are not in it."""
+        return self._passages.get((link, path), Passage())
+
+    # --- for its ends ---
+
+    def carry(self, end: End, data: bytes) -> None:
+        """Take in what was written, and bring it to the other end in its time."""
+        link = Link(end.place, end.other.place)
+        if self._is_broken(link):
+            self.resets += 1
+            for each in (end, end.other):
+                self._end(each, _reset())
+            return
+        if self._swallows(end, link):
+            self._count(end, link, len(data), 0)
+            return
+        self._loop.call_at(self._arrival(end), self._arrive, end, link, data)
+
+    def farewell(self, end: End, error: Exception | None) -> None:
+        """Tell the other end, behind all that was written; a cut swallows that too."""
+        self._ends[end.place].pop(end, None)
+        self._loop.call_at(self._arrival(end), self._part, end, error)
+
+    def _arrive(self, end: End, link: Link, data: bytes) -> None:
+        if self._swallows(end, link):
+            self._count(end, link, len(data), 0)
+        elif end.other.is_open:
+            self._count(end, link, len(data), len(data))
+            end.other.deliver(data)
+
+    def _part(self, end: End, error: Exception | None) -> None:
+        if not self._swallows(end, Link(end.place, end.other.place)):
+            self._end(end.other, error)
+
+    def _end(self, end: End, error: Exception | None) -> None:
+        self._ends[end.place].pop(end, None)
+        end.end(error)
+
+    def _swallows(self, end: End, link: Link) -> bool:
+        end.is_dead = end.is_dead or (link, end.path) in self._stopped
+        return end.is_dead
+
+    def _is_broken(self, link: Link) -> bool:
+        share = self._flaky.get(link, 0.0)
+        return share > 0.0 and self._rng.random() < share
+
+    def _count(self, end: End, link: Link, received: int, sent: int) -> None:
+        before = self._passages.get((link, end.path), Passage())
+        self._passages[link, end.path] = Passage(before.received + received, before.sent + sent)
+
+    def _join(self, mine: End, other: End) -> None:
+        mine.other, other.other = other, mine
+        for end in (mine, other):
+            self._ends[end.place][end] = None
+
+    def _arrival(self, end: End) -> float:
+        """When what is sent now arrives: never before what was sent earlier."""
+        at = self._loop.time() + self._latency_s(end.place, end.other.place)
+        end.arrived = max(end.arrived, at)
+        return end.arrived
+
+    def _latency_s(self, source: NodeId, target: NodeId) -> float:
+        """A tenth of a millisecond to two, and now and then forty times as long."""
+        usual = self._rng.randrange(_MS // 10, 2 * _MS)
+        ns = usual * 40 if self._rng.random() < 0.01 else usual
+        if CLIENT not in (source, target):
+            ns += self._latency_ms * _MS
+        return ns / 1e9
+
+
+def _reset() -> ConnectionResetError:
+    return ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+
+
+def _ways(nodes: tuple[NodeId, ...]) -> Iterator[tuple[Address, tuple[NodeId, NodeId, int]]]:
+    """What each address leads from and to, and the port that the proxy dials there."""
+    for node in nodes:
+        yield client_address(node), (CLIENT, node, OUTER_PORT)
+        for other in nodes:
+            yield link_address(Link(node, other)), (node, other, inner_port(other))
+
+
+def client_address(node: NodeId) -> Address:
+    """Where clients of a node enter."""
+    return Address("127.0.0.1", client_port(node))
+
+
+def link_address(link: Link) -> Address:
+    """What a node dials to reach another: as in containers, a proxy of that link alone."""
+    return Address(link_name(link), inner_port(link.target))

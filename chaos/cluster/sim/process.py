@@ -1,0 +1,335 @@
+"""One life of one node: the shell of `node.server.shell`, on virtual time.
+
+The same orders hold. What arrived is drained together; every event is stepped, then traces leave,
+then frames, then one flush serves all that was appended, and what became visible by it leaves.
+Input is heard before a timer fires.
+
+A step takes no time. A sync takes the time that the disk asks for, and meanwhile the process does
+nothing: what arrives waits, as in a kernel's buffers, and so it does while the process is paused.
+`between` is called before every effect, so that a fault can strike between any two of them.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from chaos.cluster.interface import Address, Link, NodeId
+from chaos.cluster.sim.clock import NodeClock
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.network import Attempt, Network, link_address
+from node import ids
+from node.config import NodeConfig
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    DisconnectPeer,
+    Effect,
+    FlushLog,
+    PersistElectionState,
+    SendReply,
+    SendToPeer,
+    Stop,
+    Trace,
+    TruncateLog,
+)
+from node.events import Event, LogFlushed, ShutdownRequested, TimeoutElapsed
+from node.messages import Endpoint
+from node.node import Node
+from node.server.outcome import FAILED, describe_failure
+from node.server.peers import PeerLink, Peers
+from node.server.recovered import Recovered, stop_line
+from node.server.tcp import Connections
+from node.server.traces import TraceWriter
+
+SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
+SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time goes without
+
+_SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
+
+Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
+Outgoing = SendReply | SendToPeer | CloseConnection | DisconnectPeer
+
+
+class StruckError(Exception):
+    """A fault ended this process amid its work; it unwinds what it was doing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a process lives in; it outlives the process."""
+
+    loop: VirtualLoop
+    network: Network
+    clock: NodeClock
+    sync_ns: Callable[[], int]  # how long the next sync will take
+    between: Between
+    err: Callable[[str], None]  # stderr
+    close_files: Callable[[], None]  # as the kernel does when a process ends
+
+
+class Process:
+    """Runs `node` until it stops, fails or is killed; `exit_code` is None until then."""
+
+    def __init__(
+        self,
+        *,
+        node: Node,
+        found: Recovered,
+        config: NodeConfig,
+        traces: TraceWriter,
+        around: Surroundings,
+    ) -> None:
+        self.exit_code: int | None = None
+        self.is_paused = False
+        self.node = node
+        self._found = found
+        self._config = config
+        self._traces = traces
+        self._around = around
+        self._id = NodeId(config.node_id)
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._ready: list[Event] = []
+        self._outgoing: list[Outgoing] = []
+        self._flush_wanted = False
+        self._attempts: list[Attempt] = []
+        self._connections = Connections(self._ready_append)
+        self._peers = Peers(self._addresses(), self._ready_append, self._dial)
+        self._work: Iterator[int] | None = None  # what goes on when the disk is done
+        self._is_scheduled = False
+        self._timer_at = 0.0
+        self._timer_number = 0
+
+    @property
+    def name(self) -> str:
+        return f"kraft-node {self._id}"
+
+    def start(self) -> None:
+        """Open the listeners, and let the node begin."""
+        for endpoint in self._config.listeners:
+            self._around.network.listen(
+                self._id,
+                endpoint.port,
+                partial(self._connections.accept, endpoint.name),
+                self.hear,
+            )
+        listeners = ", ".join(f"{e.name}://{e.host}:{e.port}" for e in self._config.listeners)
+        self._around.err(f"{self.name}: serving on {listeners}\n")
+        self._work = self._begin()
+        self._wake()
+
+    def hear(self, callback: Callable[[], None]) -> None:
+        """Something came in from outside; it is looked at when the process next looks."""
+        if self.exit_code is None:
+            self._inbox.append(callback)
+            self._wake()
+
+    def pause(self) -> None:
+        """Every thread stands still; sockets stay open, and fill."""
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.is_paused = False
+        self._wake()
+
+    def terminate(self) -> None:
+        """SIGTERM: shut down in good order, within a bounded time."""
+
+        def request() -> None:
+            self._around.err("kraft-node: SIGTERM, shutting down\n")
+            self._ready_append(ShutdownRequested())
+            self._around.loop.call_later(SHUTDOWN_BOUND_S, self.hear, give_up)
+
+        def give_up() -> None:
+            self._stop(Stop(code=0, reason=f"no farewell in {SHUTDOWN_BOUND_S:g} s"))
+
+        self.hear(request)
+
+    def kill(self) -> None:
+        """SIGKILL, at once. From within its own work, StruckError must unwind that."""
+        self._end(SIGKILLED)
+
+    # --- turns ---
+
+    def _wake(self) -> None:
+        if not self._is_scheduled and not self.is_paused:
+            self._is_scheduled = True
+            self._around.loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Work until there is nothing to do, or the disk has to be waited for."""
+        self._is_scheduled = False
+        if self.exit_code is not None or self.is_paused:
+            return
+        if self._work is None:
+            self._work = self._drain()
+        try:
+            wait_ns = next(self._work, None)
+        except StruckError:
+            assert self.exit_code is not None, "struck, and still alive"
+            return
+        except Exception as error:  # noqa: BLE001 - whatever nobody expected ends the node
+            self._die(error)
+            return
+        if self.exit_code is not None:
+            return
+        if wait_ns is None:
+            self._work = None
+            self._arm_timer()
+        else:
+            self._is_scheduled = True
+            self._around.loop.call_later(wait_ns / 1e9, self._turn)
+
+    def _begin(self) -> Iterator[int]:
+        now = self._around.clock.now()
+        yield from self._perform(self.node.start(now))
+        yield from self._drain()
+
+    def _drain(self) -> Iterator[int]:
+        """All that came in, and what follows from it; then the timer, if it is due."""
+        while self.exit_code is None:
+            self._look()
+            yield from self._step_ready()
+            self._send()
+            if self._flush_wanted:
+                self._flush_wanted = False
+                yield self._around.sync_ns()
+                self._around.between()
+                yield from self._step(LogFlushed(end=self._found.log.flush()))
+            elif self._inbox or self._ready:
+                continue
+            elif self._is_due():
+                yield from self._step(TimeoutElapsed())
+                if self._is_due():
+                    yield _SPIN_NS
+            else:
+                return
+
+    def _is_due(self) -> bool:
+        return self._around.clock.now().mono_ns >= self.node.next_deadline_ns()
+
+    def _look(self) -> None:
+        """Take what came in, as a look at the sockets does."""
+        while self._inbox and self.exit_code is None:
+            self._inbox.popleft()()
+
+    def _step_ready(self) -> Iterator[int]:
+        while self._ready and self.exit_code is None:
+            events, self._ready = self._ready, []
+            for event in events:
+                if self.exit_code is not None:
+                    return
+                yield from self._step(event)
+
+    def _step(self, event: Event) -> Iterator[int]:
+        return self._perform(self.node.step(event, self._around.clock.now()))
+
+    def _perform(self, effects: list[Effect]) -> Iterator[int]:
+        for effect in effects:
+            self._around.between()
+            match effect:
+                case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
+                    self._outgoing.append(effect)
+                case Trace():
+                    self._traces.add(effect, self._around.clock.true())
+                case AppendBatches():
+                    self._found.log.append(effect.data)
+                case FlushLog():
+                    self._flush_wanted = True
+                case TruncateLog():
+                    yield self._around.sync_ns()
+                    self._found.log.truncate(effect.end)
+                case PersistElectionState():
+                    yield self._around.sync_ns()
+                    self._found.elections.save(effect.state)
+                case Stop():
+                    self._send()
+                    self._stop(effect)
+                    return
+                case _:
+                    assert_never(effect)
+
+    def _send(self) -> None:
+        """Traces, then frames: nobody learns of what the account does not tell yet."""
+        self._traces.flush()
+        outgoing, self._outgoing = self._outgoing, []
+        for effect in outgoing:
+            self._around.between()
+            match effect:
+                case SendReply():
+                    self._connections.reply(effect.connection, effect.frame)
+                case SendToPeer():
+                    self._peers.send(effect.peer, effect.frame)
+                case CloseConnection():
+                    self._connections.close(effect.connection)
+                case DisconnectPeer():
+                    self._peers.disconnect(effect.peer)
+                case _:
+                    assert_never(effect)
+
+    def _arm_timer(self) -> None:
+        """One timer is enough while it fires no later than the deadline: it looks again then."""
+        when = self._around.clock.when(self.node.next_deadline_ns())
+        now = self._around.loop.time()
+        if now < self._timer_at <= when:
+            return
+        self._timer_at = when
+        self._timer_number += 1
+        self._around.loop.call_at(when, self._time_out, self._timer_number)
+
+    def _time_out(self, number: int) -> None:
+        if number == self._timer_number and self.exit_code is None:
+            self._timer_at = 0.0
+            self._wake()
+
+    # --- connections ---
+
+    def _ready_append(self, event: Event) -> None:
+        self._ready.append(event)
+
+    def _addresses(self) -> dict[ids.NodeId, Endpoint]:
+        """The others' names resolve to the proxies of the links to them, as in containers."""
+        found = {}
+        for key, endpoints in self._found.voters:
+            other = NodeId(key.id)
+            if other != self._id:
+                address = link_address(Link(self._id, other))
+                found[key.id] = Endpoint(
+                    name=endpoints[0].name, host=address.host, port=address.port
+                )
+        return found
+
+    def _dial(self, address: Endpoint, link: PeerLink) -> Attempt:
+        attempt = self._around.network.connect(
+            Address(address.host, address.port),
+            link,
+            self.hear,
+            lambda end: link.failed() if end is None else None,
+        )
+        self._attempts = [each for each in self._attempts if not each.is_over]
+        self._attempts.append(attempt)
+        return attempt
+
+    # --- the end ---
+
+    def _stop(self, stop: Stop) -> None:
+        self._traces.add(stop_line(stop), self._around.clock.true())
+        self._traces.flush()
+        self._around.err(f"{self.name}: stopped, {stop.reason}\n")
+        self._end(stop.code)
+
+    def _die(self, error: Exception) -> None:
+        """Of its disk, or of a broken invariant: at once, without a farewell."""
+        self._around.err(f"{self.name}: {describe_failure(error)}\n")
+        self._end(FAILED)
+
+    def _end(self, exit_code: int) -> None:
+        if self.exit_code is not None:
+            return
+        self.exit_code = exit_code
+        self._inbox.clear()
+        for attempt in self._attempts:
+            attempt.cancel()
+        self._around.network.leave(self._id)
+        self._around.close_files()

@@ -1,0 +1,81 @@
+"""One simulated run's own world: loop, clock and cluster, with a bug planted or not."""
+
+import time
+from collections.abc import Coroutine
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, TypeVar
+
+from chaos.cluster.errors import ClusterError
+from chaos.cluster.interface import Cluster
+from chaos.cluster.sim.clock import VirtualClock
+from chaos.cluster.sim.cluster import SimCluster
+from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.mutations.planted import planted_by
+
+# What the simulator has its own of.
+_NOT_SIMULATED = frozenset(
+    f"node.server.{name}" for name in ("cli", "run", "shell", "real_disk", "traces")
+)
+
+T = TypeVar("T")
+
+
+class SimWorld:
+    """`chaos.runtimes.World` from a seed; used once."""
+
+    syncs = False  # a run that dies with the machine is repeated from its seed
+
+    def __init__(self, *, seed: int, mutation: str = "") -> None:
+        self._seed = seed
+        self._mutation = mutation
+        self._planted = planted_by(mutation) if mutation else None
+        if self._planted is not None and self._planted.module in _NOT_SIMULATED:
+            raise ClusterError(
+                f"{mutation} is planted in {self._planted.module}, which a simulated node does "
+                "without: nothing would be wrong with it\n  try: --runtime docker"
+            )
+        self._loop = VirtualLoop()
+        self._real_s = 0.0
+        self.clock = VirtualClock(self._loop, seed)
+
+    def cluster(
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+    ) -> Cluster:
+        del run_id, target, directory  # nobody else sees it, and nothing outlives the process
+        if keep:
+            raise ClusterError(
+                "a simulated cluster ends with its run: nothing of it can be kept\n"
+                "  try: without --keep, or with --runtime docker"
+            )
+        return SimCluster(
+            loop=self._loop,
+            clock=self.clock,
+            nodes=nodes,
+            seed=self._seed,
+            mutation=self._mutation,
+        )
+
+    def run(self, main: Coroutine[Any, Any, T]) -> T:
+        """The nodes live in this process: so does what is planted in them, until it ends."""
+        planted = self._planted.planted() if self._planted is not None else nullcontext()
+        began = time.perf_counter()
+        try:
+            with planted:
+                return run(main, self._loop)
+        finally:
+            self._real_s = time.perf_counter() - began
+
+    def account(self) -> str:
+        """How much virtual time went by, and how fast."""
+        virtual_s = self._loop.elapsed_ns() / 1e9
+        return (
+            f"simulated {virtual_s:.1f} s in {self._real_s:.1f} s: "
+            f"{virtual_s / self._real_s:.0f} virtual seconds a second"
+        )

@@ -1,0 +1,101 @@
+"""What a disk holds of a node, and the node that goes on from it.
+
+Without sockets, clocks and signals: the server and the simulator begin a life of a node alike.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from node.config import NodeConfig
+from node.effects import ElectionState, Stop, Trace
+from node.ids import NodeId, ReplicaKey
+from node.messages import Endpoint
+from node.node import Node
+from node.records.metadata import MetadataRecord
+from node.server.outcome import Refusal
+from node.storage.bootstrap import VoterSet, read_bootstrap, read_voters
+from node.storage.disk import Disk
+from node.storage.election_store import ElectionStore
+from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY
+from node.storage.log import Log
+from node.storage.meta import MetaProperties, load_meta
+
+VERSION = "kraft-chaos 0.1.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What the disk holds of this node."""
+
+    meta: MetaProperties
+    voters: VoterSet
+    election: ElectionState
+    elections: ElectionStore
+    bootstrap: tuple[MetadataRecord, ...]
+    log: Log
+
+    @property
+    def key(self) -> ReplicaKey:
+        return ReplicaKey(self.meta.node_id, self.meta.directory_id)
+
+
+def recover(config: NodeConfig, disk: Disk) -> Recovered:
+    """Raises Refusal where the disk is another node's, StorageError or OSError where it is ill."""
+    meta = load_meta(disk)
+    if meta.node_id != config.node_id:
+        raise Refusal(
+            what=f"this disk is node {meta.node_id}'s, and the file says node.id={config.node_id}",
+            where=f"{config.log_dir}/{META_PROPERTIES}",
+            next_step="give each node its own log.dirs",
+        )
+    elections = ElectionStore(disk)
+    return Recovered(
+        meta=meta,
+        voters=read_voters(disk),
+        election=elections.load(),
+        elections=elections,
+        bootstrap=read_bootstrap(disk),
+        log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
+    )
+
+
+def node_on(found: Recovered, config: NodeConfig, rng: random.Random) -> Node:
+    """The node that goes on from what was found; `rng` draws its election time-outs."""
+    return Node(
+        config=config,
+        cluster_id=found.meta.cluster_id,
+        key=found.key,
+        voters=found.voters,
+        election=found.election,
+        log=found.log,
+        rng=rng,
+        bootstrap=found.bootstrap,
+    )
+
+
+def addresses(voters: VoterSet) -> Mapping[NodeId, Endpoint]:
+    """Where the other voters are reached: their inner listeners."""
+    return {key.id: endpoints[0] for key, endpoints in voters}
+
+
+def start_line(found: Recovered) -> Trace:
+    """The first line of a life."""
+    end = found.log.end()
+    return Trace(
+        event="n.start",
+        fields={
+            "version": VERSION,
+            "cluster": found.meta.cluster_id,
+            "epoch": found.election.epoch,
+            "leader": found.election.leader,
+            "log_end": end.offset,
+            "log_epoch": end.epoch,
+            "cut_bytes": found.log.cut_bytes,
+        },
+    )
+
+
+def stop_line(stop: Stop) -> Trace:
+    """The last line of a life that ends in good order."""
+    return Trace(event="n.stop", fields={"code": stop.code, "reason": stop.reason})
