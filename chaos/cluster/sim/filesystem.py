@@ -91,6 +91,7 @@ class FileSystem:
     journal: Journal = field(default_factory=Journal)
     cached: dict[Inode, CachedFile] = field(default_factory=dict)
     _open: dict[Descriptor, Inode] = field(default_factory=dict)
+    _unread: set[Inode] = field(default_factory=set)  # nobody looked at it since the mount
     _last_descriptor: int = 2
     _last_inode: int = ROOT
 
@@ -105,6 +106,7 @@ class FileSystem:
             inode = self._make(directory, name, Step.CREATE)
         elif inode not in self.cached:
             raise _error(EISDIR, path)
+        self._look_at(inode)
         self._last_descriptor += 1
         descriptor = Descriptor(self._last_descriptor)
         self._open[descriptor] = inode
@@ -130,7 +132,9 @@ class FileSystem:
         written = 0
         while written < len(data):
             room = PAGE - (position + written) % PAGE
-            self._write_in_page(inode, position + written, data[written : written + room])
+            goes_on = room < len(data) - written
+            piece = data[written : written + room]
+            self._write_in_page(inode, position + written, piece, goes_on=goes_on)
             written += room
 
     def truncate(self, descriptor: Descriptor, size: int) -> None:
@@ -138,12 +142,10 @@ class FileSystem:
         self._step(Step.TRUNCATE)
         file = self.cached[inode]
         assert size <= len(file.data)
-        if size == len(file.data):
-            self.journal.touched.add(inode)
-            return
         del file.data[size:]
         file.dirty = {page for page in file.dirty if page * PAGE < size}
-        self.journal.record(Cut(inode, size), data=inode)
+        on_disk = self.journal.running.files[inode].size
+        self.journal.record(Cut(inode, size), inode, data=inode if size != on_disk else None)
         last = size // PAGE
         if size % PAGE and last in self.journal.running.files[inode].blocks:
             file.dirty.add(last)  # its end is zeros now
@@ -190,10 +192,15 @@ class FileSystem:
         self._free(inode)
 
     def fsync_directory(self, path: str) -> None:
-        self._sync(self._directory(path), self.journal.touched)
+        """Commits the journal whatever it holds, as ext4 does for all but files."""
+        directory = self._directory(path)
+        self._sync(directory, {directory})
 
     def exists(self, path: str) -> bool:
-        return self._find(path) is not None
+        inode = self._find(path)
+        if inode is not None:
+            self._look_at(inode)
+        return inode is not None
 
     def names(self, directory: str) -> list[str]:
         """Sorted. Raises where there is no such directory."""
@@ -219,8 +226,12 @@ class FileSystem:
             self._write_back_some(rng)
         commits = self._choose_commits(mode, rng)
         self._write_back_ordered(self.journal.pending[:commits])
-        self.journal.cut_power(commits)
+        found = self.journal.after_cut(commits)
+        for _, metadata in sorted(found.files.items()):
+            metadata.size = metadata.least = rng.choice((metadata.least, metadata.size))
+        self.journal.mount(found)
         self._open.clear()
+        self._unread = set(self.journal.running.files)
         self.cached = {
             inode: CachedFile(bytearray(on_disk(self.journal.running, inode)))
             for inode in self.journal.running.files
@@ -278,7 +289,7 @@ class FileSystem:
         self.journal.record(made, directory, data=inode)
         return inode
 
-    def _write_in_page(self, inode: Inode, position: int, data: bytes) -> None:
+    def _write_in_page(self, inode: Inode, position: int, data: bytes, *, goes_on: bool) -> None:
         self._step(Step.WRITE)
         file = self.cached[inode]
         metadata = self.journal.running.files[inode]
@@ -287,8 +298,11 @@ class FileSystem:
             self._check_room()
         file.data[position:end] = data
         file.dirty.add(page)
+        self.journal.touched.add(inode)  # the time of its last change
         if end > metadata.size and page in metadata.blocks:
-            self.journal.record(Grown(inode, end), data=inode)
+            # One large folio for this page and the next: then it counts with the next one only.
+            least = metadata.least if goes_on else end
+            self.journal.record(Grown(inode, end, least), data=inode)
 
     def _check_room(self) -> None:
         capacity = self.trouble.capacity
@@ -328,7 +342,7 @@ class FileSystem:
             self.journal.record(Placed(inode, page, block), data=inode)
             end = min((page + 1) * PAGE, len(file.data))
             if end > metadata.size:
-                self.journal.record(Grown(inode, end), data=inode)
+                self.journal.record(Grown(inode, end, end), data=inode)
         block.content = file.page(page)
         file.dirty.discard(page)
 
@@ -371,7 +385,16 @@ class FileSystem:
             raise _error(ENOENT, path)
         if inode not in self.cached:
             raise _error(EISDIR, path)
+        self._look_at(inode)
         return inode
+
+    def _look_at(self, inode: Inode) -> None:
+        """Read from the disk while a transaction runs, an inode counts as changed in it."""
+        if inode in self._unread:
+            self._unread.discard(inode)
+            if self.journal.touched:
+                self.journal.touched.add(inode)
+                self.journal.touched_data.add(inode)
 
     def _inode(self, descriptor: Descriptor) -> Inode:
         if descriptor not in self._open:

@@ -30,6 +30,7 @@ class FileMetadata:
     """What the disk knows of a file. A page without a block reads as zeros."""
 
     size: int = 0
+    least: int = 0  # what the size may be instead; the same where there is no doubt
     blocks: dict[int, Block] = field(default_factory=dict)
 
 
@@ -61,8 +62,11 @@ class Unlinked:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
+    """The file ends at `size`, or else at `least`."""
+
     inode: Inode
     size: int
+    least: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,8 @@ class Metadata:
 
     def apply(self, event: Event) -> None:
         match event:
-            case Grown(inode, size):
-                self.files[inode].size = size
+            case Grown(inode, size, least):
+                self.files[inode].size, self.files[inode].least = size, least
             case Placed(inode, page, block):
                 self.files[inode].blocks[page] = block
             case Made(directory, name, inode, is_directory):
@@ -126,7 +130,7 @@ class Metadata:
         """Another of the same names, sizes and places; the blocks themselves are shared."""
         return type(self)(
             files={
-                inode: FileMetadata(file.size, dict(file.blocks))
+                inode: FileMetadata(file.size, file.least, dict(file.blocks))
                 for inode, file in self.files.items()
             },
             directories={inode: dict(names) for inode, names in self.directories.items()},
@@ -151,7 +155,7 @@ class Metadata:
 
     @staticmethod
     def _cut(file: FileMetadata, size: int) -> None:
-        file.size = size
+        file.size = file.least = size
         first_gone = -(-size // PAGE)
         for page in [page for page in file.blocks if page >= first_gone]:
             del file.blocks[page]
@@ -180,21 +184,18 @@ class Journal:
             self.committed.apply(event)
         self._begin()
 
-    def cut_power(self, commits: int) -> None:
-        """Forget all but the first `commits` pending events, and mount again."""
-        for event in self.pending[:commits]:
-            self.committed.apply(event)
-        self.committed.sweep()
-        self.running = self.committed.copy()
-        self._begin()
-
     def after_cut(self, commits: int) -> Metadata:
-        """What `cut_power` would find, without doing it."""
+        """What a mount finds if all but the first `commits` pending events are lost."""
         found = self.committed.copy()
         for event in self.pending[:commits]:
             found.apply(event)
         found.sweep()
         return found
+
+    def mount(self, found: Metadata) -> None:
+        self.committed = found
+        self.running = found.copy()
+        self._begin()
 
     def _begin(self) -> None:
         self.pending.clear()
