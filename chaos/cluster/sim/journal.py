@@ -10,6 +10,8 @@ not the event that gave it the block is committed.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from errno import EISDIR, ENOENT, ENOTDIR
+from os import strerror
 from typing import NewType, Self, assert_never
 
 Inode = NewType("Inode", int)
@@ -141,6 +143,43 @@ class Metadata:
         named = {inode for names in self.directories.values() for inode in names.values()}
         self.files = {inode: file for inode, file in self.files.items() if inode in named}
 
+    def find(self, path: str) -> Inode | None:
+        inode: Inode | None = ROOT
+        for part in path.split("/") if path else ():
+            inode = self.directories.get(inode, {}).get(part) if inode else None
+        return inode
+
+    def directory(self, path: str) -> Inode:
+        inode = self.find(path)
+        if inode is None:
+            raise error(ENOENT, path)
+        if inode not in self.directories:
+            raise error(ENOTDIR, path)
+        return inode
+
+    def file(self, path: str) -> Inode:
+        inode = self.find(path)
+        if inode is None:
+            raise error(ENOENT, path)
+        if inode not in self.files:
+            raise error(EISDIR, path)
+        return inode
+
+    def place(self, path: str) -> tuple[Inode, str]:
+        """The directory that holds, or would hold, the last part; and that part."""
+        parent, _, name = path.rpartition("/")
+        return self.directory(parent), name
+
+    def content(self, inode: Inode) -> bytes:
+        """Of a file, as read from the disk."""
+        file = self.files[inode]
+        content = bytearray(file.size)
+        for page, block in file.blocks.items():
+            start = page * PAGE
+            written = block.content[: max(file.size - start, 0)]
+            content[start : start + len(written)] = written
+        return bytes(content)
+
     def tree(self) -> dict[str, Inode]:
         """Every path but the root's, sorted."""
         found: dict[str, Inode] = {}
@@ -201,6 +240,10 @@ class Journal:
         self.pending.clear()
         self.touched.clear()
         self.touched_data.clear()
+
+
+def error(code: int, path: str) -> OSError:
+    return OSError(code, strerror(code), path)
 
 
 def ordered_pages(events: Sequence[Event]) -> list[tuple[Inode, int]]:
