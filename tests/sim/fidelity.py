@@ -1,244 +1,201 @@
-"""Whether the simulated file system may leave all that a real one does: both run the same programs.
+"""Whether the simulated file system may leave all that a real one left: both run the same programs.
 
-A program is a few appends, truncates, syncs, renames, unlinks and mkdirs, and power cuts between
-them. The real side is the project's own: a loop-device ext4, formatted, mounted and cut as a node's
-disk is in containers.
+The real one is the project's own: a loop-device ext4, formatted, mounted and cut as a node's disk
+in containers is, by the functions of the disk agent. It runs the programs once (`observe`); then
+any model can be asked whether it may leave what was seen (`first_surprise`).
 """
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Protocol, assert_never
+
+import pytest
 
 from chaos.cluster.docker import agent_program as agent
+from chaos.cluster.docker.agent_processes import RefusedError
 from chaos.cluster.docker.disks import MOUNT_OPTIONS
 from chaos.cluster.docker.power import FLAGS
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import PAGE
+from chaos.cluster.sim.filesystem import Descriptor, FileSystem
+from chaos.cluster.sim.remains import may_have_left
+from tests.sim.programs import Observation, Operation, PowerCut, Program, Round, State, perform
 
-State = Mapping[str, bytes | None]  # what a path holds; None: it is a directory
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """Creates the file where there is none."""
-
-    path: str
-    data: bytes
-
-    def __str__(self) -> str:
-        return f"append {self.path} {len(self.data)}"
+PREFIX = "kraft-chaos-fidelity-"
+MEBIBYTES = 64
+OPERATIONS = (2, 12)  # of one program between two cuts
 
 
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    path: str
-    size: int
+@dataclass(slots=True)
+class RealFileSystem:
+    """`Calls` of the file system that is mounted on `root`."""
 
-    def __str__(self) -> str:
-        return f"truncate {self.path} {self.size}"
-
-
-@dataclass(frozen=True, slots=True)
-class Sync:
-    path: str
-    data_only: bool
-
-    def __str__(self) -> str:
-        return f"{'fdatasync' if self.data_only else 'fsync'} {self.path}"
-
-
-@dataclass(frozen=True, slots=True)
-class SyncDirectory:
-    path: str
-
-    def __str__(self) -> str:
-        return f"fsync {self.path}/"
-
-
-@dataclass(frozen=True, slots=True)
-class Rename:
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return f"rename {self.old} {self.new}"
-
-
-@dataclass(frozen=True, slots=True)
-class Unlink:
-    path: str
-
-    def __str__(self) -> str:
-        return f"unlink {self.path}"
-
-
-@dataclass(frozen=True, slots=True)
-class Mkdir:
-    path: str
-
-    def __str__(self) -> str:
-        return f"mkdir {self.path}"
-
-
-@dataclass(frozen=True, slots=True)
-class CutPower:
-    mode: PowerCutMode
-    seed: int
-
-    def __str__(self) -> str:
-        return f"cut {self.mode}"
-
-
-Operation = Append | Truncate | Sync | SyncDirectory | Rename | Unlink | Mkdir
-SIZES = (1, 100, 1000, 3000, 4096, 5000, 6000, 8192, 9000, 12288)
-
-
-def draw_operation(fs: FileSystem, home: str, rng: Random, number: int) -> Operation:
-    """One that will succeed; it is performed on `fs`."""
-    files = sorted(f"{home}/{path}" for path in fs.files(home))
-    directories = [home] + [d for d in (f"{home}/d",) if fs.exists(d)]
-    kinds = ["append"] * 4 + ["new"]
-    if files:
-        kinds += ["truncate", "fsync", "fsync", "fdatasync", "fdatasync", "rename", "rename", "unlink"]
-    kinds += ["syncdir"]
-    if len(directories) == 1:
-        kinds += ["mkdir"]
-    kind = rng.choice(kinds)
-    anywhere = f"{rng.choice(directories)}/{rng.choice('abc')}"
-    match kind:
-        case "append" | "new":
-            path = rng.choice(files) if files and kind == "append" else anywhere
-            size = rng.choice(SIZES)
-            return Append(path, bytes([number]) * size)
-        case "truncate":
-            path = rng.choice(files)
-            size = len(fs.files(home)[path.removeprefix(home + "/")])
-            return Truncate(path, rng.choice((0, size // 2, size // PAGE * PAGE, max(size - 10, 0), size, max(size-4500,0))))
-        case "fsync" | "fdatasync":
-            return Sync(rng.choice(files), kind == "fdatasync")
-        case "rename":
-            return Rename(rng.choice(files), anywhere)
-        case "unlink":
-            return Unlink(rng.choice(files))
-        case "syncdir":
-            return SyncDirectory(rng.choice(directories))
-        case _:
-            return Mkdir(f"{home}/d")
-
-
-class Side(Protocol):
-    def perform(self, operation: Operation) -> None: ...
-
-
-@dataclass
-class Simulated:
-    fs: FileSystem
-
-    def perform(self, operation: Operation) -> None:
-        fs = self.fs
-        match operation:
-            case Append(path, data):
-                d = fs.open(path, create=True)
-                fs.write(d, fs.size(d), data)
-                fs.close(d)
-            case Truncate(path, size):
-                d = fs.open(path)
-                fs.truncate(d, size)
-                fs.close(d)
-            case Sync(path, data_only):
-                d = fs.open(path)
-                (fs.fdatasync if data_only else fs.fsync)(d)
-                fs.close(d)
-            case SyncDirectory(path):
-                fs.fsync_directory(path)
-            case Rename(old, new):
-                fs.rename(old, new)
-            case Unlink(path):
-                fs.unlink(path)
-            case Mkdir(path):
-                fs.mkdir(path)
-
-
-@dataclass
-class Real:
     root: Path
-    device: str
+    held: list[Descriptor] = field(default_factory=list)
 
-    def perform(self, operation: Operation) -> None:
-        match operation:
-            case Append(path, data):
-                with self.opened(path, os.O_RDWR | os.O_CREAT) as d:
-                    assert os.pwrite(d, data, os.fstat(d).st_size) == len(data)
-            case Truncate(path, size):
-                with self.opened(path, os.O_RDWR) as d:
-                    os.ftruncate(d, size)
-            case Sync(path, data_only):
-                with self.opened(path, os.O_RDWR) as d:
-                    (os.fdatasync if data_only else os.fsync)(d)
-            case SyncDirectory(path):
-                with self.opened(path, os.O_RDONLY | os.O_DIRECTORY) as d:
-                    os.fsync(d)
-            case Rename(old, new):
-                (self.root / old).rename(self.root / new)
-            case Unlink(path):
-                (self.root / path).unlink()
-            case Mkdir(path):
-                (self.root / path).mkdir()
+    def open(self, path: str, *, create: bool = False) -> Descriptor:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        self.held.append(Descriptor(os.open(self.root / path, flags, 0o644)))
+        return self.held[-1]
 
-    @contextmanager
-    def opened(self, path: str, flags: int) -> Iterator[int]:
-        d = os.open(self.root / path, flags | os.O_CLOEXEC, 0o644)
-        try:
-            yield d
-        finally:
-            os.close(d)
+    def close(self, descriptor: Descriptor) -> None:
+        self.held.remove(descriptor)
+        os.close(descriptor)
 
-    def sync(self) -> None:
-        agent.command("sync", "-f", str(self.root))
+    def close_all(self) -> None:
+        while self.held:
+            os.close(self.held.pop())
 
-    def cut(self, mode: PowerCutMode, seed: str, home: str) -> None:
-        if mode is PowerCutMode.TORN:
-            agent.tear(os.getpid(), str(self.root / home), seed)
-        agent.shutdown(os.getpid(), str(self.root), FLAGS[mode])
-        self.unmount()
-        self.mount()
+    def size(self, descriptor: Descriptor) -> int:
+        return os.fstat(descriptor).st_size
 
-    def unmount(self) -> None:
-        agent.command("umount", str(self.root))
-        agent.wait_gone(self.device)
+    def write(self, descriptor: Descriptor, position: int, data: bytes) -> None:
+        assert os.pwrite(descriptor, data, position) == len(data)
 
-    def mount(self) -> None:
-        agent.command("mount", "-t", "ext4", "-o", MOUNT_OPTIONS, self.device, str(self.root))
+    def truncate(self, descriptor: Descriptor, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def fsync(self, descriptor: Descriptor) -> None:
+        os.fsync(descriptor)
+
+    def fdatasync(self, descriptor: Descriptor) -> None:
+        os.fdatasync(descriptor)
+
+    def fsync_directory(self, path: str) -> None:
+        descriptor = os.open(self.root / path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+    def mkdir(self, path: str) -> None:
+        (self.root / path).mkdir()
+
+    def rename(self, old: str, new: str) -> None:
+        (self.root / old).rename(self.root / new)
+
+    def unlink(self, path: str) -> None:
+        (self.root / path).unlink()
 
     def state(self, home: str) -> State:
-        base = self.root / home
-        found = {str(at.relative_to(base)): None if at.is_dir() else at.read_bytes() for at in sorted(base.rglob("*"))}
+        found = sorted((self.root / home).rglob("*"))
+        below = {str(at.relative_to(self.root)): at for at in found}
+        return {path: None if at.is_dir() else at.read_bytes() for path, at in below.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RealDisk:
+    """A loop device and its file system, which is mounted except during a cut."""
+
+    device: str
+    files: RealFileSystem
+
+    def mount(self) -> None:
+        root = str(self.files.root)
+        agent.command("mount", "-t", "ext4", "-o", MOUNT_OPTIONS, self.device, root)
+
+    def unmount(self) -> None:
+        agent.command("umount", str(self.files.root))
+        agent.wait_gone(self.device)
+
+    def cut(self, cut: PowerCut, home: str) -> None:
+        """All calls have returned, so no fsync is in flight: nobody needs to be stopped."""
+        root = str(self.files.root)
+        if cut.mode is PowerCutMode.TORN:
+            agent.tear(os.getpid(), f"{root}/{home}", cut.seed)
+        agent.shutdown(os.getpid(), root, FLAGS[cut.mode])
+        self.files.close_all()
         self.unmount()
         self.mount()
-        return found
 
 
 @contextmanager
-def real_disk() -> Iterator[Real]:
-    with tempfile.TemporaryDirectory() as scratch:
-        image, root = Path(scratch) / "disk.img", Path(scratch) / "root"
-        root.mkdir()
-        with image.open("wb") as file:
-            file.truncate(256 << 20)
-        agent._format(image, 0, 0)
-        device = agent.command("losetup", "-f", "--show", str(image))
-        real = Real(root, device)
+def real_disk(scratch: Path) -> Iterator[RealDisk]:
+    """Made, mounted and removed again. Raises OSError or RefusedError where that cannot be."""
+    if os.geteuid() != 0:
+        raise PermissionError("only root may mount a loop device")
+    _reap()
+    root = scratch / "root"
+    root.mkdir()
+    name = f"{PREFIX}{os.getpid()}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agent, "DISKS", scratch)
         try:
-            real.mount()
-            yield real
+            disk = RealDisk(agent.make_disk(name, MEBIBYTES, 0, 0), RealFileSystem(root))
+            disk.mount()
+            yield disk
         finally:
-            with suppress(agent.RefusedError):
-                agent.command("umount", str(root))
-            agent.wait_gone(device)
+            with suppress(NameError, RefusedError):  # it was not made, or is not mounted
+                disk.files.close_all()
+                disk.unmount()
+            agent.detach(name)
+
+
+def _reap() -> None:
+    """Remove what a killed test left: its mount and its loop device."""
+    for device, name in sorted(agent.loops(PREFIX).items()):
+        pid = Path(name).stem.removeprefix(PREFIX)
+        if not Path(f"/proc/{pid}").exists():
+            with suppress(RefusedError):  # not mounted
+                agent.command("umount", device)
             agent.command("losetup", "-d", device)
+
+
+def observe(disk: RealDisk, seed: int) -> Observation:
+    """Run one to three programs side by side, through one or two power cuts."""
+    rng = Random(f"fidelity:{seed}")
+    home = f"p{seed}"
+    disk.files.mkdir(home)
+    programs = [
+        Program(f"{home}/{index}", Random(f"fidelity:{seed}:{index}"))
+        for index in range(rng.choice((1, 1, 2, 3)))
+    ]
+    for program in programs:
+        disk.files.mkdir(program.home)
+    disk.files.fsync_directory(home)  # commits the journal, so that it is empty
+    seen = Observation(root=home, homes=tuple(program.home for program in programs))
+    for number in range(rng.choice((1, 1, 2))):
+        if number:
+            # Reading changed access times, and the inodes were read: neither is in the program.
+            disk.unmount()
+            disk.mount()
+        seen = seen.then(_observe_round(disk, home, programs, rng))
+    return seen
+
+
+def _observe_round(disk: RealDisk, home: str, programs: list[Program], rng: Random) -> Round:
+    operations: list[Operation] = []
+    turns = [program for program in programs for _ in range(rng.randint(*OPERATIONS))]
+    rng.shuffle(turns)
+    for program in turns:
+        operations.append(program.draw())
+        perform(disk.files, operations[-1])
+    cut = PowerCut(rng.choice(list(PowerCutMode)), f"tear:{home}")
+    disk.cut(cut, home)
+    left = disk.files.state(home)
+    for program in programs:
+        program.see(left)
+    return Round(operations=tuple(operations), cut=cut, left=left)
+
+
+def first_surprise(observation: Observation, make: Callable[[], FileSystem]) -> str | None:
+    """What was observed that this model may not leave; None where it may leave all of it.
+
+    Where the model, by its own choices, left something else, it cannot go on with the next round.
+    """
+    filesystem = make()
+    for home in (observation.root, *observation.homes):
+        filesystem.mkdir(home)
+    filesystem.fsync_directory(observation.root)
+    above = dict.fromkeys((observation.root,))
+    for each in observation.rounds:
+        for operation in each.operations:
+            perform(filesystem, operation)
+        reason = may_have_left(filesystem, each.cut.mode, {**above, **each.left})
+        if reason is not None:
+            story = "\n".join(f"  {operation}" for operation in (*each.operations, each.cut))
+            return f"{reason}\n{story}"
+        filesystem.power_cut(each.cut.mode, Random(each.cut.seed))
+        if filesystem.files() != {p: it for p, it in each.left.items() if it is not None}:
+            return None
+    return None
