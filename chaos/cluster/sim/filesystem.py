@@ -279,10 +279,8 @@ class FileSystem:
         block = metadata.blocks.get(page)
         if block is None:
             block = Block()
-            self.journal.record(Placed(inode, page, block), data=inode)
             end = min((page + 1) * PAGE, len(file.data))
-            if end > metadata.size:
-                self.journal.record(Grown(inode, end, end), data=inode)
+            self.journal.record(Placed(inode, page, block, end), data=inode)
         block.content = file.page(page)
         file.dirty.discard(page)
 

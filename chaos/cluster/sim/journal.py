@@ -73,11 +73,12 @@ class Grown:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A page was given a block."""
+    """A page was given a block, and the file is at least as long as what was written there."""
 
     inode: Inode
     page: int
     block: Block
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,11 @@ class Metadata:
         match event:
             case Grown(inode, size, least):
                 self.files[inode].size, self.files[inode].least = size, least
-            case Placed(inode, page, block):
-                self.files[inode].blocks[page] = block
+            case Placed(inode, page, block, end):
+                file = self.files[inode]
+                file.blocks[page] = block
+                if end > file.size:
+                    file.size = file.least = end
             case Made(directory, name, inode, is_directory):
                 self.directories[directory][name] = inode
                 if is_directory:
