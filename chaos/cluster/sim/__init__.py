@@ -1,0 +1,14 @@
+"""A cluster in one process, on virtual time, from a seed; it may import `node`.
+
+    loop.py      an event loop in which time is a number that jumps
+    clock.py     the harness's clock, and the clocks of nodes, which may go wrong
+    network.py   byte streams over links that can be cut, slowed and broken
+    process.py   one life of one node: the server's shell, on virtual time
+    machine.py   a node's disk, clock and output over its lives
+    strike.py    when a fault hits: between any two effects, or two operations of a disk
+    cluster.py   all of it as `chaos.cluster.interface.Cluster`, with evidence
+    world.py     what a run needs of its runtime: loop, clock, cluster
+
+The node is the very one of the containers, and so are workloads, nemesis, recorder and checkers.
+Every consumer of randomness has its own, from the seed; nothing asks for the machine's time.
+"""
