@@ -377,8 +377,7 @@ def test_the_correct_node_is_not_accused_under_random_faults() -> None:
 def test_planted_bugs_are_seen_in_the_first_run(
     monkeypatch: pytest.MonkeyPatch, mutation: str, invariant: str
 ) -> None:
-    planted = planted_by(mutation)
-    monkeypatch.setattr(planted.owner, planted.decision, planted.wrong)
+    planted_by(mutation).plant(monkeypatch.setattr)
     assert accused_of(range(1)) == invariant
 
 
