@@ -15,7 +15,7 @@ from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_i
 from chaos.commands.errors import OperatorError
 from chaos.commands.run import RunArguments, perform, runtime_of
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
-from chaos.mutations.catalogue import MUTATIONS, Mutation
+from chaos.mutations.catalogue import TOLD, Mutation
 from chaos.progress import ConsoleProgress
 from checkers.history.run import Run
 from checkers.history.store import read_run
@@ -84,7 +84,7 @@ def selftest(arguments: SelftestArguments) -> int:
 
 def suspects(arguments: SelftestArguments) -> list[Suspect]:
     """The mutations, the canary that runs, then the correct node in each of their scenarios."""
-    chosen = [MUTATIONS[name] for name in arguments.mutations or MUTATIONS]
+    chosen = [TOLD[name] for name in arguments.mutations or TOLD]
     planted = [_planted(mutation, arguments.tries) for mutation in chosen]
     canaries = [] if arguments.mutations else [_LYING_FSYNC]
     return [*planted, *canaries, *_correct(planted)]

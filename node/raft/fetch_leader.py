@@ -163,13 +163,23 @@ class LeaderFetch:
         """Answer the parked fetches for which there is news, whose time is up, or whose leader
         we are no longer."""
         for connection, parked in list(self._parked.items()):
-            if self._refusal(parked.request) != ErrorCode.NONE:
-                error = self._refusal(parked.request)
-                if error == ErrorCode.FENCED_LEADER_EPOCH:
-                    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-                self._complete(connection, self._answer(error=error))
-            elif parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
-                self._complete(connection, self._records_for(connection, parked.request))
+            response = self.answer_parked(connection, parked, mono_ns)
+            if response is not None:
+                self._complete(connection, response)
+
+    def answer_parked(
+        self, connection: ConnectionId, parked: Parked, mono_ns: int
+    ) -> FetchResponse | None:
+        """None: it waits on. Nothing is taken from when it was parked: we may have lost the
+        leadership since, and our log its end (KAFKA-15100)."""
+        error = self._refusal(parked.request)
+        if error == ErrorCode.FENCED_LEADER_EPOCH:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error != ErrorCode.NONE:
+            return self._answer(error=error)
+        if parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
+            return self._records_for(connection, parked.request)
+        return None
 
     def _complete(self, connection: ConnectionId, response: FetchResponse) -> None:
         del self._parked[connection]
