@@ -87,6 +87,8 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _run(arguments)
         case "selftest":
             return _selftest(arguments)
+        case "campaign":
+            return _campaign(arguments)
         case "check":
             from chaos.commands.check import check
             from chaos.commands.check_files import declared
@@ -144,6 +146,23 @@ def _selftest(arguments: argparse.Namespace) -> int:
             runtime=arguments.runtime,
         )
     )
+
+
+def _campaign(arguments: argparse.Namespace) -> int:
+    from chaos.commands.campaign import CampaignArguments, campaign
+
+    asked = CampaignArguments(
+        seeds=arguments.seeds,
+        scenario=arguments.scenario,
+        minutes=arguments.minutes,
+        jobs=arguments.jobs,
+        mutation=arguments.mutation,
+        out=arguments.out,
+        as_json=arguments.json,
+    )
+    if arguments.master is None:
+        return campaign(asked)
+    raise UsageError("not yet")
 
 
 def _play(arguments: argparse.Namespace) -> int:

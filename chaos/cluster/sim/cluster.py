@@ -30,6 +30,7 @@ from chaos.cluster.sim.strike import strike
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port
+from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
 from node.ids import ReplicaKey, parse_uuid
@@ -53,19 +54,21 @@ class SimCluster:
         nodes: int,
         seed: int,
         mutation: str = "",
+        conditions: Conditions | None = None,
     ) -> None:
+        conditions = conditions or Conditions()
         self._loop = loop
         self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
         self._rng = random.Random(f"{seed}:cluster")
-        self._target = OwnNode(mutation=mutation)
-        self._network = Network(loop, self._nodes, seed)
+        self._target = OwnNode(mutation=mutation, conditions=conditions)
+        self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
-        self._links = Links(self._network, self._nodes, loop)
+        self._links = Links(self._network, self._nodes, loop, conditions.longest_latency_s)
         self._cuts: dict[NodeId, PowerCutMeasured] = {}
         drawn = random.Random(f"{seed}:ids")
         self._cluster_id = _uuid(drawn)
         self._seats = [_seat(node, _uuid(drawn)) for node in self._nodes]
-        site = Site(loop=loop, network=self._network, seed=seed)
+        site = Site(loop=loop, network=self._network, seed=seed, conditions=conditions)
         self.machines = {
             seat.node: Machine(site, self._config(seat), NodeClock(clock, loop))
             for seat in self._seats

@@ -8,19 +8,22 @@ from chaos.cluster.interface import DiskTrouble, PowerCutMode
 from chaos.cluster.sim.disk import SimDisk
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
+from chaos.conditions import Conditions
 
 LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
 _CANARY = "canary"
 _PAGES = 64  # of the canary: that a torn power cut keeps all of them does not happen
-_SYNC_NS = (200_000, 4_000_000)  # of a disk that is well
 _SLOW_NS = 40_000_000
 
 
 class Drive:
     """`before` is called ahead of every step that changes the disk; it may raise."""
 
-    def __init__(self, rng: random.Random, before: Callable[[], None]) -> None:
+    def __init__(
+        self, rng: random.Random, before: Callable[[], None], conditions: Conditions
+    ) -> None:
         self._rng = rng
+        self._usual_ns = range(conditions.sync_least_us * 1000, conditions.sync_most_us * 1000)
         self._overwriting = b""
         self.trouble: DiskTrouble | None = None
         self.files = FileSystem(before=lambda _: before())
@@ -43,7 +46,10 @@ class Drive:
 
     def sync_ns(self) -> int:
         """How long the next sync takes; who waits for it waits before it is done."""
-        return self._rng.randrange(*_SYNC_NS) + self.files.trouble.sync_delay_ns
+        return (
+            self._rng.randrange(self._usual_ns.start, self._usual_ns.stop)
+            + self.files.trouble.sync_delay_ns
+        )
 
     def overwrite_canary(self, token: str) -> bool:
         """In place, without a sync; whether the new bytes can be read."""

@@ -10,6 +10,7 @@ from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import Between, Process, Surroundings
+from chaos.conditions import Conditions
 from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import node_on, recover, start_line
@@ -26,6 +27,7 @@ class Site:
     loop: VirtualLoop
     network: Network
     seed: int
+    conditions: Conditions
 
 
 class Machine:
@@ -42,7 +44,9 @@ class Machine:
         self._config = config
         self._lives = 0
         self._failed = FAILED
-        self.drive = Drive(random.Random(f"{site.seed}:disk:{self.node}"), self._between)
+        self.drive = Drive(
+            random.Random(f"{site.seed}:disk:{self.node}"), self._between, site.conditions
+        )
 
     @property
     def status(self) -> NodeStatus:

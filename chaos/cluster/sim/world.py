@@ -11,6 +11,7 @@ from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.clock import VirtualClock
 from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.conditions import Conditions
 from chaos.mutations.planted import planted_by
 
 T = TypeVar("T")
@@ -21,8 +22,11 @@ class SimWorld:
 
     syncs = False  # a run that dies with the machine is repeated from its seed
 
-    def __init__(self, *, seed: int, mutation: str = "") -> None:
+    def __init__(
+        self, *, seed: int, mutation: str = "", conditions: Conditions | None = None
+    ) -> None:
         self._seed = seed
+        self._conditions = conditions or Conditions()
         self._mutation = mutation
         self._loop = VirtualLoop()
         self._real_s = 0.0
@@ -49,6 +53,7 @@ class SimWorld:
             nodes=nodes,
             seed=self._seed,
             mutation=self._mutation,
+            conditions=self._conditions,
         )
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
@@ -61,10 +66,14 @@ class SimWorld:
         finally:
             self._real_s = time.perf_counter() - began
 
+    @property
+    def virtual_s(self) -> float:
+        return self._loop.elapsed_ns() / 1e9
+
     def account(self) -> str:
         """How much virtual time went by, and how fast."""
-        virtual_s = self._loop.elapsed_ns() / 1e9
+        virtual_s = self.virtual_s
         return (
             f"simulated {virtual_s:.1f} s in {self._real_s:.1f} s: "
-            f"{virtual_s / self._real_s:.0f} virtual seconds a second"
+            f"{virtual_s / self._real_s:.1f} virtual seconds a second"
         )
