@@ -1,4 +1,4 @@
-"""Many simulated runs, one a seed: what they found, how much they hurt, and the least that shows it.
+"""Many simulated runs, one a seed: what they found, how much they hurt, the least that shows it.
 
     swarm.py         a seed's trial: cluster, time-outs, network, load and overlapping faults
     job.py, row.py   one seed, from its plan to its row, whatever happens on the way

@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable, Mapping
 
 from chaos.cluster.evidence import FORGOTTEN
-from chaos.cluster.interface import DiskTrouble, PowerCutMode
+from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
 from chaos.cluster.sim.disk import SimDisk
-from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.filesystem import FileSystem, Step
 from chaos.cluster.sim.journal import PAGE
 from chaos.conditions import Conditions
 
@@ -14,6 +14,7 @@ LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
 _CANARY = "canary"
 _PAGES = 64  # of the canary: that a torn power cut keeps all of them does not happen
 _SLOW_NS = 40_000_000
+_WRITES_LEFT = 20  # at most, before one fails
 
 
 class Drive:
@@ -26,6 +27,7 @@ class Drive:
         self._usual_ns = range(conditions.sync_least_us * 1000, conditions.sync_most_us * 1000)
         self._overwriting = b""
         self.trouble: DiskTrouble | None = None
+        self.sickness: DiskSickness | None = None
         self.files = FileSystem(before=lambda _: before())
         outer = SimDisk(self.files)
         outer.make_directory(LOG_DIRECTORY)
@@ -38,6 +40,29 @@ class Drive:
         self.files.troubled_syncs = 0
         self.files.trouble.sync_delay_ns = _SLOW_NS if trouble is DiskTrouble.SLOW else 0
         self.files.trouble.lying = trouble is DiskTrouble.LYING
+
+    def sicken(self, sickness: DiskSickness) -> None:
+        """Until `mend`. An error meets a write: after a sync that failed, what a process reads is
+        not what the disk has, which no node can know that only reads (PostgreSQL's fsyncgate)."""
+        self.sickness = sickness
+        trouble = self.files.trouble
+        match sickness:
+            case DiskSickness.SLOW:
+                self.files.troubled_syncs = 0
+                trouble.sync_delay_ns = _SLOW_NS
+            case DiskSickness.ERROR:
+                trouble.failing[Step.WRITE] = self._rng.randrange(_WRITES_LEFT)
+            case DiskSickness.FULL:
+                trouble.capacity = 0
+
+    def mend(self) -> int:
+        """Be well again; how many syncs were slow meanwhile."""
+        slow = self.files.troubled_syncs if self.sickness is DiskSickness.SLOW else 0
+        self.sickness = None
+        trouble = self.files.trouble
+        trouble.sync_delay_ns, trouble.capacity = 0, None
+        trouble.failing.clear()
+        return slow
 
     @property
     def troubled(self) -> int:

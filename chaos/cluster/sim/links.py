@@ -10,6 +10,7 @@ from chaos.cluster.evidence import (
     Passage,
     Probe,
     of_cut,
+    of_flaky_links,
     of_slow_links,
 )
 from chaos.cluster.interface import Evidence, Link, NodeId
@@ -70,6 +71,7 @@ class Links:
         self._links = [Link(one, other) for one in nodes for other in nodes if one != other]
         self._cut: dict[Link, Passages] = {}  # what had passed everywhere when it was cut
         self._latency_ms = 0
+        self._resets: dict[Link, int] = {}  # of each flaky link, before it was
 
     def cut(self, links: Sequence[Link]) -> None:
         for link in links:
@@ -94,6 +96,17 @@ class Links:
             for path in Path:
                 self._network.let_pass(link, path)
         return evidence
+
+    def make_flaky(self, links: Sequence[Link], share: float) -> None:
+        for link in links:
+            self._network.make_flaky(link, share)
+            self._resets[link] = self._network.resets.get(link, 0)
+
+    def steady(self, links: Sequence[Link]) -> Evidence:
+        for link in links:
+            self._network.make_flaky(link, 0.0)
+        resets = {link: self._network.resets.get(link, 0) - self._resets[link] for link in links}
+        return of_flaky_links(resets)
 
     def slow(self, latency_ms: int) -> None:
         self._latency_ms = latency_ms

@@ -157,7 +157,7 @@ class Network:
         self._passages: dict[tuple[Link, Path], Passage] = {}
         self._latency_ms = 0
         self._flaky: dict[Link, float] = {}
-        self.resets = 0  # how many streams flaky links broke
+        self.resets: dict[Link, int] = {}  # how many streams a flaky link broke
         self._ways = dict(_ways(nodes))
 
     # --- for those who live on it ---
@@ -259,7 +259,7 @@ class Network:
         """Take in what was written, and bring it to the other end in its time."""
         link = Link(end.place, end.other.place)
         if self._is_broken(link):
-            self.resets += 1
+            self.resets[link] = self.resets.get(link, 0) + 1
             for each in (end, end.other):
                 self._end(each, _reset())
             return
