@@ -89,6 +89,23 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _selftest(arguments)
         case "campaign":
             return _campaign(arguments)
+        case "replay":
+            from chaos.commands.replay import ReplayArguments, replay
+
+            return replay(
+                ReplayArguments(
+                    named=arguments.named,
+                    runtime=arguments.runtime,
+                    out=arguments.out,
+                    as_json=arguments.json,
+                )
+            )
+        case "shrink":
+            from chaos.commands.shrink import ShrinkArguments, shrink
+
+            return shrink(
+                ShrinkArguments(named=arguments.named, minutes=arguments.minutes, out=arguments.out)
+            )
         case "check":
             from chaos.commands.check import check
             from chaos.commands.check_files import declared

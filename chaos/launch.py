@@ -8,12 +8,12 @@ from pathlib import Path
 from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.faults import lacking
+from chaos.nemesis.faults import lacking, needs_of
 from chaos.progress import ConsoleProgress
-from chaos.rundir import new_run_directory
+from chaos.rundir import new_run_directory, run_name
 from chaos.runner import Runner, RunPlan
 from chaos.runtimes import World, let_go, why_lacking, world_of
-from chaos.scenario import Scenario
+from chaos.scenario import SIM, Scenario
 from chaos.scenarios import CATALOGUE
 from checkers.verdict import Judgement
 
@@ -28,8 +28,11 @@ class Ran:
     duration_s: float  # as the run's own clock has it
 
 
-def launch(plan: RunPlan, out: Path, progress: ConsoleProgress) -> Ran:
-    """Carry out a plan in a fresh directory under `out`. Raises what runtimes and set-up raise."""
+def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = True) -> Ran:
+    """Carry out a plan in a fresh directory under `out`. Raises what runtimes and set-up raise.
+
+    Without a `page`, nobody is going to look at it.
+    """
     world = world_of(
         plan.runtime, seed=plan.seed, mutation=plan.mutation, conditions=plan.conditions
     )
@@ -41,7 +44,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress) -> Ran:
     )
     progress.tell(f"  into {directory}")
     try:
-        judgement = world.run(_run(plan, directory, world, progress, interrupt))
+        judgement = world.run(_run(plan, directory, world, progress, interrupt, page=page))
     finally:
         progress.end()
         with suppress(OSError):
@@ -56,12 +59,20 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress) -> Ran:
     )
 
 
+def name_of(plan: RunPlan) -> str:
+    """What the directory of a simulated run is called, which follows from its seed."""
+    world = world_of(SIM, seed=plan.seed, mutation="")
+    return run_name(plan.scenario.name, plan.seed, world.clock.wall_ns())
+
+
 async def _run(
     plan: RunPlan,
     directory: Path,
     world: World,
     progress: ConsoleProgress,
     interrupt: Interrupt,
+    *,
+    page: bool,
 ) -> Judgement:
     with signals_to(interrupt, progress.tell):
         cluster = world.cluster(
@@ -80,6 +91,7 @@ async def _run(
             syncs=world.syncs,
             progress=progress,
             interrupt=interrupt,
+            page=page,
         )
         try:
             return await runner.run()
@@ -100,7 +112,8 @@ def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     """A story that cannot be told here is refused, never told as something weaker."""
-    missing = lacking(cluster, plan.scenario.needs)
+    needs = needs_of(window.fault for window in plan.drawn().windows)
+    missing = lacking(cluster, needs)
     if missing:
         tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
         raise OperatorError(

@@ -81,8 +81,10 @@ class Runner:
         progress: Progress,
         interrupt: Interrupt,
         syncs: bool = True,
+        page: bool = True,
     ) -> None:
-        """`syncs`: what is recorded is put where a crash of this machine cannot take it."""
+        """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
+        somebody may look at it."""
         self._plan = plan
         self._schedule = plan.drawn()
         self._cluster = cluster
@@ -91,6 +93,7 @@ class Runner:
         self._progress = progress
         self._interrupt = interrupt
         self._syncs = syncs
+        self._page = page
         self._timings: dict[str, float] = {}
         self._phase = "starting"
         self._troubles: list[str] = []
@@ -122,7 +125,7 @@ class Runner:
     def _judge(self) -> Judgement:
         self._write_info()
         self._progress.status("judging")
-        return judge_directory(self._directory)
+        return judge_directory(self._directory, page=self._page)
 
     def _write_info(self) -> None:
         self._info = replace(

@@ -12,6 +12,7 @@ from chaos.campaign.coverage import struck
 from chaos.campaign.fingerprint import fingerprint
 from chaos.campaign.row import Row, crashed
 from chaos.commands.run import RunArguments, plan_of
+from chaos.judging import judge_directory
 from chaos.launch import Ran, launch
 from chaos.progress import ConsoleProgress
 from chaos.runner import RunPlan
@@ -50,9 +51,10 @@ class Job:
         out.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".running-", dir=out))
         try:
-            ran = launch(plan, scratch, ConsoleProgress(quiet=True))
+            ran = launch(plan, scratch, ConsoleProgress(quiet=True), page=False)
             row = row_of(plan, ran)
             if row.verdict in KEPT:
+                judge_directory(ran.directory)  # with its page
                 row = replace(row, directory=str(_keep(ran.directory, out)))
             return row
         finally:

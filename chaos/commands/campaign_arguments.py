@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chaos.mutations.catalogue import MUTATIONS
@@ -78,6 +78,70 @@ def add_arguments(
         "--master",
         metavar="URL",
         help="a Spark cluster that runs the seeds and sees --out; writes OUT/rows, Parquet",
+    )
+
+
+REPLAY_HELP = "a recorded run once more, on either runtime"
+
+REPLAY_STORY = (
+    "Does again what a run did: the faults of its schedule.json at their times and with their "
+    "parameters, and everything else as its run.json has it: nodes, load, time-outs, seed, planted "
+    "bug. In virtual time the result is byte for byte what was recorded there, and it is said if "
+    "not. In containers time is real and the schedule all that can be repeated; network and disks "
+    "are the machine's own."
+)
+
+REPLAY_EXAMPLES = """\
+    kraft-chaos replay runs/campaign/20260204-110312-swarm-17
+    kraft-chaos replay runs/latest/schedule.json --runtime docker"""
+
+SHRINK_HELP = "the least of a failing run that still fails alike, with its story"
+
+SHRINK_STORY = (
+    "Takes away from a failing run whatever it can do without, in virtual time, while the same "
+    "check finds the same anomaly in a node of the same role: faults, nodes, operations, clients, "
+    "keys, time. What is left is a run directory of its own: a schedule that `replay` runs on "
+    "either runtime, and story.txt, in which a person can read who led, what was cut, which "
+    "operation was promised what, and what was seen instead."
+)
+
+SHRINK_EXAMPLES = """\
+    kraft-chaos shrink runs/campaign/20260204-110312-swarm-17
+    kraft-chaos shrink runs/latest --minutes 10 && cat runs/shrunk/*/story.txt"""
+
+
+def add_replay(command: argparse.ArgumentParser, runtimes: Sequence[str]) -> None:
+    command.add_argument("named", type=Path, metavar="RUN", help="a run, or its schedule.json")
+    command.add_argument(
+        "--runtime", choices=runtimes, help="where it runs (default: where it was recorded)"
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/replay"),
+        metavar="DIR",
+        help="where run directories are made (default runs/replay)",
+    )
+    command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
+
+
+def add_shrink(
+    command: argparse.ArgumentParser, number: Callable[[float, float, str], Callable[[str], float]]
+) -> None:
+    command.add_argument("named", type=Path, metavar="RUN", help="a run that was found invalid")
+    command.add_argument(
+        "--minutes",
+        type=number(0.01, 10_000, "a number of minutes"),
+        default=2.0,
+        metavar="M",
+        help="of looking for something smaller (default 2)",
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/shrunk"),
+        metavar="DIR",
+        help="where the result is made (default runs/shrunk)",
     )
 
 

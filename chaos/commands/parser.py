@@ -227,6 +227,22 @@ def _add_campaign(commands: _Commands) -> None:
         examples=campaign_arguments.EXAMPLES,
     )
     campaign_arguments.add_arguments(command, _whole, _number)
+    command = _add(
+        commands,
+        "replay",
+        campaign_arguments.REPLAY_HELP,
+        story=campaign_arguments.REPLAY_STORY,
+        examples=campaign_arguments.REPLAY_EXAMPLES,
+    )
+    campaign_arguments.add_replay(command, (*RUNTIMES, SIM))
+    command = _add(
+        commands,
+        "shrink",
+        campaign_arguments.SHRINK_HELP,
+        story=campaign_arguments.SHRINK_STORY,
+        examples=campaign_arguments.SHRINK_EXAMPLES,
+    )
+    campaign_arguments.add_shrink(command, _number)
 
 
 def _add_play(commands: _Commands) -> None:
