@@ -179,7 +179,20 @@ def _campaign(arguments: argparse.Namespace) -> int:
     )
     if arguments.master is None:
         return campaign(asked)
-    raise UsageError("not yet")
+    try:
+        from spark_reports.campaign import spread
+        from spark_reports.java import JavaNotFoundError
+    except ImportError as error:
+        raise OperatorError(
+            f"campaigns on a cluster need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
+        ) from error
+    out = arguments.out.absolute()
+    try:
+        return campaign_by(
+            asked, lambda function, seeds: spread(function, seeds, out, arguments.master)
+        )
+    except JavaNotFoundError as error:
+        raise OperatorError(str(error)) from error
 
 
 def _play(arguments: argparse.Namespace) -> int:
