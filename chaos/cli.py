@@ -166,7 +166,7 @@ def _selftest(arguments: argparse.Namespace) -> int:
 
 
 def _campaign(arguments: argparse.Namespace) -> int:
-    from chaos.commands.campaign import CampaignArguments, campaign
+    from chaos.commands.campaign import CampaignArguments, campaign, campaign_by
 
     asked = CampaignArguments(
         seeds=arguments.seeds,

@@ -14,14 +14,18 @@ from typing import Any, Protocol, TypeVar
 from chaos.clock import Clock, MachineClock
 from chaos.cluster.interface import Cluster, Hosted
 from chaos.conditions import Conditions
-from chaos.scenario import SIM
+from chaos.scenario import SIM as SIM
 
+DOCKER = "docker"
 _USUAL = Conditions()
 
 T = TypeVar("T")
 
 
 class Runtime(Protocol):
+    def why_not(self) -> str:
+        """Why there can be no cluster on this machine, set up or not; "" where there can."""
+
     def new(
         self,
         *,
@@ -47,6 +51,11 @@ class Runtime(Protocol):
 @dataclass(frozen=True, slots=True)
 class DockerRuntime:
     """Containers; imported when asked for, since the engine's libraries take their time."""
+
+    def why_not(self) -> str:
+        from chaos.setup.docker_engine import why_not_to_be_had
+
+        return why_not_to_be_had()
 
     def new(
         self,
@@ -130,7 +139,7 @@ class HostWorld:
         return ""
 
 
-RUNTIMES: dict[str, Runtime] = {"docker": DockerRuntime()}  # whose clusters can be kept
+RUNTIMES: dict[str, Runtime] = {DOCKER: DockerRuntime()}  # whose clusters can be kept
 
 
 def world_of(runtime: str, *, seed: int, mutation: str, conditions: Conditions = _USUAL) -> World:

@@ -194,7 +194,7 @@ def _add_run(commands: _Commands) -> None:
         type=_number(0, 100_000, "a number of operations/s"),
         default=0.0,
         metavar="N",
-        help="operations/s of all processes together (default 0: no limit)",
+        help="operations/s of all processes together (default 0: no limit; simulated: 100)",
     )
     _add_out(command, "where run directories are made")
     selftest_arguments.add_mutation(command)
@@ -380,6 +380,7 @@ def _add_world(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--runtime",
         choices=(*RUNTIMES, SIM),
+        default="",
         help="where it runs: in containers, or in virtual time from the seed, byte for byte the "
         "same each time (default: docker where an engine can be had, else sim)",
     )

@@ -2,6 +2,7 @@
 
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from chaos.launch import Ran, launch
 from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, point_latest
 from chaos.runner import RunPlan
+from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import CATALOGUE
 from chaos.trial import Trial
@@ -19,6 +21,9 @@ from workloads.register import RegisterOptions
 
 _NODES = 3
 _CONCURRENCY = 20
+# Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
+# and each of its operations costs ours.
+_UNASKED_RATES = {SIM: 100.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +40,7 @@ class RunArguments:
     keep: bool
     as_json: bool
     target: str
-    runtime: str
+    runtime: str  # "": whichever there is
     mutation: str = ""
 
 
@@ -49,14 +54,14 @@ def run(arguments: RunArguments) -> int:
 
 def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
-    plan = plan_of(arguments)
+    plan = plan_of(replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell)))
     ran = launch(plan, arguments.out, progress)
     _point_latest(ran.directory, progress)
     return ran
 
 
 def plan_of(arguments: RunArguments) -> RunPlan:
-    """What the command line asks for; where the scenario is a swarm, the rest is its seed's."""
+    """What the command line asks for, the runtime decided; a swarm's seed decides the rest."""
     scenario = scenario_of(arguments.scenario)
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     plan = RunPlan(
@@ -66,11 +71,11 @@ def plan_of(arguments: RunArguments) -> RunPlan:
         duration_s=arguments.duration_s or scenario.default_duration_s,
         load=RegisterOptions(
             concurrency=arguments.concurrency or _CONCURRENCY,
-            rate=arguments.rate or scenario.rate,
+            rate=arguments.rate or scenario.rate or _UNASKED_RATES.get(arguments.runtime, 0.0),
             live_keys=scenario.live_keys,
         ),
         target=arguments.target,
-        runtime=arguments.runtime or "docker",
+        runtime=arguments.runtime,
         keep=arguments.keep,
         mutation=arguments.mutation,
     )
@@ -98,6 +103,17 @@ def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
         load=load,
         conditions=trial.conditions,
     )
+
+
+def runtime_of(asked: str, tell: Callable[[str], None]) -> str:
+    """What was asked for; else containers, or with a word of it the simulator where none can be."""
+    if asked:
+        return asked
+    why = RUNTIMES[DOCKER].why_not()
+    if not why:
+        return DOCKER
+    tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
+    return SIM
 
 
 def scenario_of(name: str) -> Scenario:

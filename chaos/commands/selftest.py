@@ -8,12 +8,12 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_its_record
 from chaos.commands.errors import OperatorError
-from chaos.commands.run import RunArguments, perform
+from chaos.commands.run import RunArguments, perform, runtime_of
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
 from chaos.mutations.catalogue import MUTATIONS, Mutation
 from chaos.progress import ConsoleProgress
@@ -70,6 +70,7 @@ _LYING_FSYNC = Suspect(
 def selftest(arguments: SelftestArguments) -> int:
     """0 if every planted bug was found by a check named for it, and the correct node by none."""
     progress = ConsoleProgress()
+    arguments = replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell))
     rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
     if not arguments.mutations:
         rows += _damaged_records(rows)

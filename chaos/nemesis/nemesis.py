@@ -182,7 +182,7 @@ class Nemesis:
             FaultStage.START,
             {
                 "kind": done.kind,
-                "targets": list(nodes),
+                "targets": [int(node) for node in nodes],
                 "links": list(names),
                 "params": {**done.parameters, "target": done.target},
             },

@@ -22,7 +22,8 @@ DEFAULT_BRIDGE = "198.18.255.1/24"  # the engine's own choice would lie in 172.1
 READY_WITHIN_S = 40.0
 KNOCK_S = 10.0
 NAMED_BY_USER = "start the engine that DOCKER_HOST names, or unset DOCKER_HOST"
-WITHOUT = "checking and reporting runs that are already there (check, report)"
+BY_HAND = "install a Docker engine by hand, then: kraft-chaos setup"
+WITHOUT = "simulated runs (run --runtime sim), checking and reporting runs that are already there (check, report)"
 
 
 def connect(timeout_s: int = 60) -> docker.DockerClient:
@@ -70,6 +71,20 @@ def why_unreachable() -> str | None:
     return None
 
 
+def why_not_to_be_had() -> str:
+    """Why no engine answers, and `ensure` would not make one answer; "" otherwise."""
+    why = why_unreachable()
+    if why is None:
+        return ""
+    try:
+        _refuse_where_not_ours(why)
+        if found_program("dockerd") is None:
+            _require_apt()
+    except SetupError as error:
+        return error.what
+    return ""
+
+
 def ensure(progress: Progress) -> None:
     """Make an engine answer, or say why none can."""
     why = why_unreachable()
@@ -114,15 +129,18 @@ def _refuse_where_not_ours(why: str) -> None:
 
 
 def _install() -> None:
-    mend = "install a Docker engine by hand, then: kraft-chaos setup"
+    _require_apt()
+    apt_install("docker.io", "iptables", mend=BY_HAND, without=WITHOUT)
+
+
+def _require_apt() -> None:
     if found_program("apt-get") is None:
         raise SetupError(
             "no Docker engine, and no apt-get to install one with",
             why="only Debian's and Ubuntu's docker.io package is installed automatically",
-            mend=mend,
+            mend=BY_HAND,
             without=WITHOUT,
         )
-    apt_install("docker.io", "iptables", mend=mend, without=WITHOUT)
 
 
 def apt_install(*packages: str, mend: str, without: str = "") -> None:

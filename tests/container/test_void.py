@@ -5,7 +5,6 @@ a patch in this process; the program has no knob for it.
 """
 
 import html
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +30,9 @@ from chaos.nemesis.faults import (
     Stop,
     Ways,
 )
-from chaos.nemesis.schedule import Schedule, Window
-from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 from chaos.setup.install import prepare
+from tests.support.one_fault import NAME, story
 
 pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
 
@@ -210,9 +208,9 @@ CASES = (
 def test_a_fault_without_its_effect_makes_the_run_void(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(CATALOGUE, "toothless", story(case.fault))
+    monkeypatch.setitem(CATALOGUE, NAME, story(case.fault))
     case.disable(monkeypatch)
-    code = main(["run", "toothless", "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
+    code = main(["run", NAME, "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
     sentence, _, rest = capsys.readouterr().out.partition("\n")
     assert code == 3, sentence + rest
     assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
@@ -220,14 +218,3 @@ def test_a_fault_without_its_effect_makes_the_run_void(
     page = html.unescape((tmp_path / "latest" / "report.html").read_text())
     assert sentence.removeprefix("VOID: ") in page
     print(f"{case.name}: {sentence}")
-
-
-def story(fault: Fault) -> Scenario:
-    """One window."""
-    window = Window(at_s=0.3, hold_s=1.2, fault=fault)
-
-    def draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-        del rng, nodes
-        return Schedule(duration_s=duration_s, windows=(window,))
-
-    return Scenario(name="toothless", story="one fault", description="", faults=(fault,), draw=draw)

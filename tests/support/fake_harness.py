@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chaos.cli import main
 from chaos.cluster.interface import Cluster
+from chaos.conditions import Conditions
 from chaos.runtimes import RUNTIMES
 from tests.support.fake_cluster import FakeCluster
 
@@ -19,7 +20,11 @@ class FakeRuntime:
 
     bites: bool = True
     break_at: str = ""
+    why: str = ""  # no cluster can be had
     made: list[FakeCluster] = field(default_factory=list)
+
+    def why_not(self) -> str:
+        return self.why
 
     def new(
         self,
@@ -30,8 +35,9 @@ class FakeRuntime:
         keep: bool,
         directory: Path | None,
         mutation: str = "",
+        conditions: Conditions | None = None,
     ) -> Cluster:
-        del target, keep, directory, mutation
+        del target, keep, directory, mutation, conditions
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster

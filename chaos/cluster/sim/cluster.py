@@ -1,12 +1,12 @@
 """A simulated cluster as scenarios and nemesis see it (`chaos.cluster.interface`)."""
 
 import asyncio
-import base64
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 from chaos.cluster import evidence
 from chaos.cluster.errors import ClusterError
@@ -34,9 +34,10 @@ from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
-from node.ids import ReplicaKey, parse_uuid
+from node.ids import ReplicaKey, parse_uuid, uuid_text
 from node.messages import Endpoint
 from node.server.config import parse_settings
+from node.storage.bootstrap import VoterSet
 
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10.0
@@ -67,13 +68,13 @@ class SimCluster:
         loop.internet = self._network
         self._links = Links(self._network, self._nodes, loop, conditions.longest_latency_s)
         self._cuts: dict[NodeId, PowerCutMeasured] = {}
-        drawn = random.Random(f"{seed}:ids")
-        self._cluster_id = _uuid(drawn)
-        self._seats = [_seat(node, _uuid(drawn)) for node in self._nodes]
+        self._ids = random.Random(f"{seed}:ids")
+        self._cluster_id = self._uuid()
+        self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
         site = Site(loop=loop, network=self._network, seed=seed, conditions=conditions)
         self.machines = {
-            seat.node: Machine(site, self._config(seat), NodeClock(clock, loop))
-            for seat in self._seats
+            node: Machine(site, self._config(seat), NodeClock(clock, loop))
+            for node, seat in self._seats.items()
         }
 
     @property
@@ -89,9 +90,8 @@ class SimCluster:
         return f"{self._target.name} (simulated)"
 
     async def create(self) -> None:
-        voters = tuple(_voter(seat) for seat in self._seats)
         for machine in self.machines.values():
-            machine.format(self._cluster_id, voters)
+            machine.format(self._cluster_id, self._voters())
         await asyncio.gather(*(self.start(node) for node in self._nodes))
 
     async def status(self, node: NodeId) -> NodeStatus:
@@ -202,6 +202,27 @@ class SimCluster:
     async def power_evidence(self, node: NodeId) -> Evidence:
         return evidence.of_power_cut(self._cuts[node])
 
+    async def wipe(self, node: NodeId) -> Evidence:
+        machine = self.machines[node]
+        before = machine.directory_id
+        self._seats[node] = replace(self._seats[node], directory_id=self._uuid())
+        machine.wipe()
+        machine.format(self._cluster_id, self._voters())
+        after = machine.directory_id
+        self._cuts.pop(node, None)
+        return Evidence(
+            bit=after != before,
+            what=f"the directory id was {uuid_text(before)} and is {uuid_text(after)}",
+            facts={"before": uuid_text(before), "after": uuid_text(after)},
+        )
+
+    def _voters(self) -> VoterSet:
+        return tuple(_voter(seat) for seat in self._seats.values())
+
+    def _uuid(self) -> str:
+        """An id in Kafka's text form."""
+        return uuid_text(UUID(bytes=self._ids.randbytes(16), version=4))
+
     def _cut_power(self, victims: Sequence[Machine], mode: PowerCutMode) -> None:
         for machine in victims:
             drive = machine.drive
@@ -265,11 +286,6 @@ def save_machine(machine: Machine, name: str, into: Path) -> None:
 def _words_of(machine: Machine, what: str) -> str:
     said = "\n".join(machine.stderr.decode().splitlines()[-8:])
     return f"node {machine.node} {what}\n  the end of its log:\n{said}"
-
-
-def _uuid(rng: random.Random) -> str:
-    """An id in Kafka's text form."""
-    return base64.urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
 
 
 def _seat(node: NodeId, directory_id: str) -> Seat:

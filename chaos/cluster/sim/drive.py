@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from typing import assert_never
 
 from chaos.cluster.evidence import FORGOTTEN
 from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
@@ -38,8 +39,24 @@ class Drive:
         """Syncs are slow, or are not done, until the power is cut."""
         self.trouble = trouble
         self.files.troubled_syncs = 0
-        self.files.trouble.sync_delay_ns = _SLOW_NS if trouble is DiskTrouble.SLOW else 0
-        self.files.trouble.lying = trouble is DiskTrouble.LYING
+        self._well()
+        match trouble:
+            case DiskTrouble.SLOW:
+                self._make_slow()
+            case DiskTrouble.LYING:
+                self._make_lie()
+            case _:
+                assert_never(trouble)
+
+    def _make_slow(self) -> None:
+        self.files.trouble.sync_delay_ns = _SLOW_NS
+
+    def _make_lie(self) -> None:
+        self.files.trouble.lying = True
+
+    def _well(self) -> None:
+        self.files.trouble.sync_delay_ns = 0
+        self.files.trouble.lying = False
 
     def sicken(self, sickness: DiskSickness) -> None:
         """Until `mend`. An error meets a write: after a sync that failed, what a process reads is
@@ -91,8 +108,7 @@ class Drive:
     def cut_power(self, mode: PowerCutMode) -> None:
         """Forget what `mode` says; no trouble outlives it."""
         self.trouble = None
-        self.files.trouble.sync_delay_ns = 0
-        self.files.trouble.lying = False
+        self._well()
         self.files.power_cut(mode, self._rng)
 
     def log_directory(self) -> Mapping[str, bytes]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 START_S = 1000.0  # what `time()` says first: a fixed number, as no code may depend on it
+_MOST_TURNS = 100_000
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -23,6 +24,10 @@ Ts = TypeVarTuple("Ts")
 
 class DeadlockError(Exception):
     """Everybody waits for somebody else: no callback is ready and no timer is set."""
+
+
+class StandstillError(Exception):
+    """Callbacks call for each other for ever, and time does not go on."""
 
 
 class NotSimulatedError(Exception):
@@ -60,6 +65,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._order = itertools.count()
         self._signals: deque[int] = deque()
         self._handlers: dict[int, asyncio.Handle] = {}
+        self._turns = 0  # since time went on
         self._ready: deque[asyncio.Handle]
         self._stopping: bool
         _Task._numbers = itertools.count()
@@ -113,6 +119,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """One turn: what is ready now, or what the next moment brings."""
         while self._signals:
             self._ready.append(self._handlers[self._signals.popleft()])
+        self._turns += 1
+        if self._turns > _MOST_TURNS:
+            raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")
         if not self._ready and not self._stopping:
             self._jump()
         ready = self._ready
@@ -126,12 +135,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
         while timers and timers[0][2].cancelled():
             heapq.heappop(timers)
         if not timers:
-            raise DeadlockError(
-                f"at {self._now - START_S:.3f} virtual seconds nothing is ready and no timer is set"
-            )
-        self._now = max(self._now, timers[0][0])
+            raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
+        if timers[0][0] > self._now:
+            self._now = timers[0][0]
+            self._turns = 0
         while timers and timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(timers)[2])
+
+    def _said_now(self) -> str:
+        return f"{self._now - START_S:.3f} virtual seconds"
 
     # --- the machine's signals: Ctrl-C is real ---
 
@@ -146,6 +158,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         signal.signal(sig, signal.default_int_handler if sig == signal.SIGINT else signal.SIG_DFL)
         self._signals = deque(number for number in self._signals if number != sig)
         return True
+
+    def __del__(self) -> None:
+        """Without a warning when it was never run: it holds nothing of the machine."""
 
     # --- the network, and what there is not ---
 

@@ -18,6 +18,7 @@ from node.server.traces import TraceWriter
 from node.storage.bootstrap import VoterSet
 from node.storage.errors import StorageError
 from node.storage.format import format_log_directory
+from node.storage.meta import load_meta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +45,8 @@ class Machine:
         self._config = config
         self._lives = 0
         self._failed = FAILED
-        self.drive = Drive(
-            random.Random(f"{site.seed}:disk:{self.node}"), self._between, site.conditions
-        )
+        self._disks = 0
+        self.drive = self._new_drive()
 
     @property
     def status(self) -> NodeStatus:
@@ -72,6 +72,16 @@ class Machine:
             timestamp_ms=self.clock.now().wall_ns // 1_000_000,
         )
 
+    def wipe(self) -> None:
+        """Another, empty disk in the place of the old one."""
+        assert self.status is NodeStatus.OFF
+        self.drive = self._new_drive()
+
+    @property
+    def directory_id(self) -> UUID:
+        """Of the disk. Raises StorageError where it is not formatted."""
+        return load_meta(self.drive.disk).directory_id
+
     def boot(self) -> None:
         """Start a process on what the disk holds; one that cannot start says why and is OFF."""
         assert self.status is NodeStatus.OFF
@@ -92,6 +102,11 @@ class Machine:
         """SIGKILL, or the end of the power."""
         if self.process is not None:
             self.process.kill()
+
+    def _new_drive(self) -> Drive:
+        self._disks += 1
+        rng = random.Random(f"{self._site.seed}:disk:{self.node}:{self._disks}")
+        return Drive(rng, self._between, self._site.conditions)
 
     def _process(self) -> Process:
         found = recover(self._config, self.drive.disk)

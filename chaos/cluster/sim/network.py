@@ -279,8 +279,6 @@ class Network:
         elif end.other.is_open:
             self._count(end, link, len(data), len(data))
             end.other.deliver(data)
-        elif end.is_open:
-            self._loop.call_at(self._arrival(end.other), self._part, end.other, _reset())
 
     def _part(self, end: End, error: Exception | None) -> None:
         if not self._swallows(end, Link(end.place, end.other.place)):

@@ -46,6 +46,8 @@ from node.server.traces import TraceWriter
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time goes without
 
+_SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
+
 Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
 Outgoing = SendReply | SendToPeer | CloseConnection | DisconnectPeer
 
@@ -202,10 +204,15 @@ class Process:
                 yield from self._step(LogFlushed(end=self._found.log.flush()))
             elif self._inbox or self._ready:
                 continue
-            elif self._around.clock.now().mono_ns >= self.node.next_deadline_ns():
+            elif self._is_due():
                 yield from self._step(TimeoutElapsed())
+                if self._is_due():
+                    yield _SPIN_NS
             else:
                 return
+
+    def _is_due(self) -> bool:
+        return self._around.clock.now().mono_ns >= self.node.next_deadline_ns()
 
     def _look(self) -> None:
         """Take what came in, as a look at the sockets does."""

@@ -1,0 +1,253 @@
+"""The simulated cluster's promises: life, powers and evidence, and what it leaves."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.errors import ClusterError
+from chaos.cluster.interface import (
+    Cluster,
+    Cuttable,
+    DiskTrouble,
+    DiskTroubling,
+    Killable,
+    Link,
+    NodeId,
+    NodeStatus,
+    Pausable,
+    PowerCutMode,
+    Slowable,
+)
+from chaos.cluster.probe import answers
+from chaos.cluster.sim.cluster import SimCluster
+from chaos.cluster.sim.world import SimWorld
+from chaos.nemesis.faults import lacking
+from chaos.scenarios import CATALOGUE
+from checkers.disk import read_disks
+
+ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
+
+
+def lived(story: Callable[[SimCluster], Awaitable[None]], *, seed: int = 1, nodes: int = 3) -> None:
+    """Tell a story on a cluster without load."""
+
+    async def main() -> None:
+        cluster = world.cluster(run_id="", nodes=nodes, target="node", keep=False, directory=None)
+        assert isinstance(cluster, SimCluster)
+        await cluster.create()
+        await story(cluster)
+        await cluster.destroy()
+        await cluster.destroy()
+
+    world = SimWorld(seed=seed)
+    world.run(main())
+
+
+def test_it_has_every_power_that_any_scenario_needs() -> None:
+    async def story(cluster: Cluster) -> None:
+        for power in (Killable, Pausable, Cuttable, Slowable, DiskTroubling):
+            assert isinstance(cluster, power)
+        for scenario in CATALOGUE.values():
+            assert not lacking(cluster, scenario.needs)
+
+    lived(story)
+
+
+@pytest.mark.parametrize("nodes", [1, 3, 5, 7])
+def test_when_it_is_created_every_node_answers(nodes: int) -> None:
+    async def story(cluster: SimCluster) -> None:
+        assert list(cluster.nodes) == list(range(1, nodes + 1))
+        for node, address in cluster.bootstrap.items():
+            assert await cluster.status(node) is NodeStatus.RUNNING
+            assert await answers(address, 1.0)
+
+    lived(story, nodes=nodes)
+
+
+def test_what_is_destroyed_is_silent() -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.destroy()
+        for address in cluster.bootstrap.values():
+            assert not await answers(address, 1.0)
+
+    lived(story)
+
+
+def test_a_kill_keeps_what_was_written_and_a_start_brings_it_back() -> None:
+    async def story(cluster: SimCluster) -> None:
+        before = dict(cluster.machines[ONE].drive.log_directory())
+        evidence = await cluster.kill(ONE)
+        assert evidence.bit, evidence
+        assert await cluster.status(ONE) is NodeStatus.OFF
+        assert not await answers(cluster.bootstrap[ONE], 1.0)
+        again = await cluster.kill(ONE)
+        assert not again.bit
+        assert again.what == "no process ran that could be killed"
+        assert before.keys() <= cluster.machines[ONE].drive.log_directory().keys()
+        await cluster.start(ONE)
+        assert await answers(cluster.bootstrap[ONE], 1.0)
+        await cluster.start(ONE)  # who runs is left alone
+        assert cluster.machines[ONE].stdout.count(b'"n.start"') == 2
+
+    lived(story)
+
+
+def test_a_pause_is_seen_and_ends() -> None:
+    async def story(cluster: SimCluster) -> None:
+        assert (await cluster.pause(TWO)).bit
+        assert await cluster.status(TWO) is NodeStatus.PAUSED
+        await cluster.resume(TWO)
+        assert await cluster.status(TWO) is NodeStatus.RUNNING
+        await cluster.kill(TWO)
+        assert not (await cluster.pause(TWO)).bit
+        await cluster.resume(TWO)
+        assert await cluster.status(TWO) is NodeStatus.OFF
+
+    lived(story)
+
+
+def test_a_paused_node_can_be_stopped() -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.pause(TWO)
+        await cluster.stop(TWO)
+        assert cluster.machines[TWO].exit_code == 0
+        await cluster.stop(TWO)
+        assert await cluster.status(TWO) is NodeStatus.OFF
+
+    lived(story)
+
+
+def test_a_cut_of_busy_and_of_idle_links_leaves_evidence() -> None:
+    async def story(cluster: SimCluster) -> None:
+        links = [Link(one, other) for one in (ONE,) for other in (TWO, THREE)]
+        await cluster.cut(links)
+        await cluster.cut(links)  # changes nothing
+        await asyncio.sleep(1)
+        found = await cluster.heal(links)
+        assert list(found) == links
+        for link, evidence in found.items():
+            assert evidence.bit, evidence
+            assert evidence.what.endswith(f"bytes swallowed on {link}")
+            assert not evidence.facts["opposite_cut"]
+        assert await cluster.heal(links) == {}
+
+    lived(story)
+
+
+def test_a_healed_cluster_leads_again() -> None:
+    async def story(cluster: SimCluster) -> None:
+        links = [Link(a, b) for a in cluster.nodes for b in cluster.nodes if a != b]
+        await cluster.cut(links)
+        await asyncio.sleep(10)
+        assert all(evidence.bit for evidence in (await cluster.heal(links)).values())
+        account = [len(machine.stdout) for machine in cluster.machines.values()]
+        await asyncio.sleep(10)
+        states = [
+            machine.stdout[length:].count(b'"state":"leader"')
+            for length, machine in zip(account, cluster.machines.values(), strict=True)
+        ]
+        assert sum(states) >= 1
+
+    lived(story)
+
+
+def test_slow_links_are_measured_between_nodes_that_run() -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.slow_links(150)
+        await cluster.kill(ONE)
+        evidence = await cluster.quicken_links()
+        assert evidence.bit, evidence
+        assert {name.split()[0] for name in evidence.facts} == {"2->3", "3->2"}
+        assert not (await cluster.quicken_links()).bit, "they are slow no more"
+        await cluster.start(ONE)
+
+    lived(story)
+
+
+@pytest.mark.parametrize("mode", PowerCutMode)
+def test_a_power_cut_of_everybody_is_proved_by_the_canary(mode: PowerCutMode) -> None:
+    async def story(cluster: SimCluster) -> None:
+        for _ in range(3):
+            first = await cluster.power_off(cluster.nodes, mode)
+            assert not any(evidence.bit for evidence in first.values()), "not looked at yet"
+            for node in cluster.nodes:
+                assert await cluster.status(node) is NodeStatus.OFF
+                await cluster.start(node)
+                evidence = await cluster.power_evidence(node)
+                assert evidence.bit, evidence
+                assert evidence.facts["mode"] == mode
+                assert evidence.facts["exit_code"] == 137
+            await asyncio.sleep(3)
+
+    lived(story)
+
+
+@pytest.mark.parametrize("trouble", DiskTrouble)
+def test_troubled_syncs_are_counted_and_end_with_the_power(trouble: DiskTrouble) -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.trouble_disks(cluster.nodes, trouble)
+        await asyncio.sleep(3)
+        await cluster.power_off(cluster.nodes)
+        for node in cluster.nodes:
+            await cluster.start(node)
+            evidence = await cluster.power_evidence(node)
+            assert evidence.bit, evidence
+            assert int(evidence.facts[f"{trouble}_syncs"]) > 0
+            drive = cluster.machines[node].drive
+            assert not drive.files.trouble.lying
+            assert drive.files.trouble.sync_delay_ns == 0
+        await cluster.power_off([ONE])
+        await cluster.start(ONE)
+        assert f"{trouble}_syncs" not in (await cluster.power_evidence(ONE)).facts
+
+    lived(story)
+
+
+def test_a_node_that_cannot_start_says_why() -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.kill(TWO)
+        machine = cluster.machines[TWO]
+        machine.drive.disk.replace("__cluster_metadata-0/quorum-state", b"{")
+        with pytest.raises(ClusterError, match="node 2 exited during startup") as caught:
+            await cluster.start(TWO)
+        assert "quorum-state is damaged" in str(caught.value)
+        assert machine.exit_code == 1
+
+    lived(story)
+
+
+def test_a_wipe_gives_a_new_directory_id() -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.kill(THREE)
+        before = cluster.machines[THREE].directory_id
+        evidence = await cluster.wipe(THREE)
+        assert evidence.bit, evidence
+        assert cluster.machines[THREE].directory_id != before
+        assert not any(
+            path.endswith(".log") for path in cluster.machines[THREE].drive.log_directory()
+        )
+
+    lived(story)
+
+
+def test_what_it_leaves_is_laid_out_as_containers_do(tmp_path: Path) -> None:
+    async def story(cluster: SimCluster) -> None:
+        await asyncio.sleep(5)
+        await cluster.collect(tmp_path)
+
+    lived(story)
+    logs = sorted(path.name for path in (tmp_path / "logs").iterdir())
+    assert logs == [f"node-{n}.{kind}" for n in (1, 2, 3) for kind in ("err", "log")]
+    assert "serving on CONTROLLER://" in (tmp_path / "logs" / "node-1.err").read_text()
+    tables = read_disks(tmp_path / "disks")
+    assert tables["disks"]["node"].to_pylist() == [1, 2, 3]
+    assert tables["disks"]["problem"].to_pylist() == [None] * 3
+    assert tables["log_batches"].num_rows >= 3
+
+
+def test_nothing_of_it_can_be_kept() -> None:
+    world = SimWorld(seed=1)
+    with pytest.raises(ClusterError, match="ends with its run"):
+        world.cluster(run_id="", nodes=3, target="node", keep=True, directory=None)

@@ -1,0 +1,218 @@
+"""Void is real here too: a fault whose effect is disabled ends a run VOID and says what is missing.
+
+As tests/container/test_void.py: whole runs with one window, and the effect taken away by a patch.
+"""
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from chaos.cli import main
+from chaos.cluster.interface import DiskTrouble, Link
+from chaos.cluster.sim.drive import Drive
+from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.machine import Machine
+from chaos.cluster.sim.network import Network
+from chaos.cluster.sim.network import Path as Way
+from chaos.cluster.sim.process import Process
+from chaos.nemesis.faults import (
+    AllVoters,
+    ControllerLeader,
+    Fault,
+    Follower,
+    Kill,
+    Partition,
+    Pause,
+    PowerOff,
+    Stop,
+    Ways,
+)
+from chaos.scenarios import CATALOGUE
+from tests.support.one_fault import NAME, story
+
+pytestmark = pytest.mark.slow
+
+Disable = Callable[[pytest.MonkeyPatch], None]
+
+
+def nothing(owner: object, *names: str) -> Disable:
+    """These do nothing when they are called."""
+
+    def disable(monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in names:
+            monkeypatch.setattr(owner, name, lambda *_: None)
+
+    return disable
+
+
+def only(wanted: Way) -> Disable:
+    """Of the two paths of a cut only one is stopped."""
+    stop = Network.stop
+
+    def stop_one(network: Network, link: Link, path: Way) -> None:
+        if path is wanted:
+            stop(network, link, path)
+
+    return lambda monkeypatch: monkeypatch.setattr(Network, "stop", stop_one)
+
+
+def opposite_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is cut is cut both ways."""
+    stop = Network.stop
+
+    def stop_both(network: Network, link: Link, path: Way) -> None:
+        stop(network, link, path)
+        stop(network, Link(link.target, link.source), path)
+
+    monkeypatch.setattr(Network, "stop", stop_both)
+
+
+def says_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network claims to stop what it lets pass."""
+    monkeypatch.setattr(Network, "_swallows", lambda *_: False)
+
+
+def lives_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody starts the node again before the cure."""
+    kill = Machine.kill
+
+    def kill_and_boot(machine: Machine) -> None:
+        kill(machine)
+        machine._site.loop.call_later(0.5, machine.boot)
+
+    monkeypatch.setattr(Machine, "kill", kill_and_boot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    name: str
+    fault: Fault
+    disable: Disable
+    says: str
+
+
+CLEAN = Partition(target=ControllerLeader())
+OUT = Partition(target=ControllerLeader(), ways=Ways.OUT)
+CUT_POWER = PowerOff(target=Follower())
+SLOW_KILL = Kill(target=Follower(), latency_ms=100)
+SLOW_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
+LYING_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
+
+unstopped = nothing(Network, "stop")
+UNSWALLOWED = "was not swallowed"
+
+CASES = (
+    Case(
+        name="clean cut, no path", fault=CLEAN, disable=nothing(Network, "stop"), says=UNSWALLOWED
+    ),
+    Case(
+        name="clean cut, requests only",
+        fault=CLEAN,
+        disable=only(Way.REQUESTS),
+        says="the proxy did not stop answers along",
+    ),
+    Case(name="clean cut, answers only", fault=CLEAN, disable=only(Way.ANSWERS), says=UNSWALLOWED),
+    Case(name="clean cut, only said", fault=CLEAN, disable=says_stopped, says=UNSWALLOWED),
+    Case(
+        name="one-way cut, no path", fault=OUT, disable=nothing(Network, "stop"), says=UNSWALLOWED
+    ),
+    Case(
+        name="one-way cut, requests only",
+        fault=OUT,
+        disable=only(Way.REQUESTS),
+        says="an answer passed along",
+    ),
+    Case(name="one-way cut, answers only", fault=OUT, disable=only(Way.ANSWERS), says=UNSWALLOWED),
+    Case(
+        name="one-way cut, the opposite cut as well",
+        fault=OUT,
+        disable=opposite_too,
+        says="did not pass: it cannot be told from a clean cut",
+    ),
+    Case(
+        name="kill sent nowhere",
+        fault=Kill(target=Follower()),
+        disable=nothing(Machine, "kill"),
+        says="the process runs on",
+    ),
+    Case(
+        name="kill that does not last",
+        fault=Kill(target=Follower()),
+        disable=lives_again,
+        says="it was running again before the cure",
+    ),
+    Case(
+        name="links not slowed",
+        fault=SLOW_KILL,
+        disable=nothing(Network, "slow"),
+        says="an answer between nodes took",
+    ),
+    Case(
+        name="stop sent nowhere",
+        fault=Stop(target=Follower()),
+        disable=nothing(Process, "terminate", "kill"),
+        says="no running process was stopped",
+    ),
+    Case(
+        name="pause sent nowhere",
+        fault=Pause(target=Follower()),
+        disable=nothing(Process, "pause"),
+        says="threads go on",
+    ),
+    Case(
+        name="power cut, nothing forgotten",
+        fault=CUT_POWER,
+        disable=nothing(FileSystem, "power_cut"),
+        says="the disk forgot nothing",
+    ),
+    Case(
+        name="power cut, process not stopped",
+        fault=CUT_POWER,
+        disable=nothing(Machine, "kill"),
+        says="threads ran on during the cut",
+    ),
+    Case(
+        name="power cut, syncs not slow",
+        fault=SLOW_DISKS,
+        disable=nothing(Drive, "_make_slow"),
+        says="no sync was slow before the cut",
+    ),
+    Case(
+        name="power cut, syncs not lying",
+        fault=LYING_DISKS,
+        disable=nothing(Drive, "_make_lie"),
+        says="no sync was lying before the cut",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_fault_without_its_effect_makes_the_run_void(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(CATALOGUE, NAME, story(case.fault))
+    case.disable(monkeypatch)
+    words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
+    code = main([*words, "--out", str(tmp_path)])
+    sentence, _, rest = capsys.readouterr().out.partition("\n")
+    assert code == 3, sentence + rest
+    assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
+    assert case.says in sentence
+    page = html.unescape((tmp_path / "latest" / "report.html").read_text())
+    assert sentence.removeprefix("VOID: ") in page
+
+
+@pytest.mark.parametrize("fault", {case.fault: None for case in CASES}, ids=str)
+def test_the_same_faults_bite_when_nothing_is_taken_away(
+    fault: Fault,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(CATALOGUE, NAME, story(fault))
+    words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
+    main([*words, "--out", str(tmp_path)])
+    assert "1 faults bit" in capsys.readouterr().out
