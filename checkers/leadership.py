@@ -7,6 +7,7 @@ Times are the machine's one monotonic clock, of the traces and of the faults ali
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
@@ -327,8 +328,7 @@ def _calms(run: Run) -> Iterator[Calm]:
     """
     faults = faults_of(run)
     marks = sorted({mark for f in faults for mark in (f.start, f.begin, f.end, f.healed)})
-    last = run.info.duration_ns
-    for begin, end in zip(marks, [*marks[1:], last], strict=True):
+    for begin, end in pairwise([*marks, run.info.duration_ns]):
         active = [fault for fault in faults if fault.start <= begin < fault.healed]
         if all(fault.begin <= begin < fault.end and fault.is_plain for fault in active):
             left = _connected(run, active)

@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_no_cluster_behind(
     """Neither what went wrong nor the sealed tables find room."""
     (tmp_path / "harness.log").symlink_to("/dev/full")
 
-    def judge_without_room(directory: Path) -> Judgement:
+    def judge_without_room(directory: Path, *, page: bool) -> Judgement:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
 
     monkeypatch.setattr("chaos.runner.judge_directory", judge_without_room)
