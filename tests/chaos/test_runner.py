@@ -149,6 +149,7 @@ def test_a_full_disk_leaves_no_cluster_behind(
     (tmp_path / "harness.log").symlink_to("/dev/full")
 
     def judge_without_room(directory: Path, *, page: bool) -> Judgement:
+        assert page
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
 
     monkeypatch.setattr("chaos.runner.judge_directory", judge_without_room)
