@@ -87,6 +87,25 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _run(arguments)
         case "selftest":
             return _selftest(arguments)
+        case "campaign":
+            return _campaign(arguments)
+        case "replay":
+            from chaos.commands.replay import ReplayArguments, replay
+
+            return replay(
+                ReplayArguments(
+                    named=arguments.named,
+                    runtime=arguments.runtime,
+                    out=arguments.out,
+                    as_json=arguments.json,
+                )
+            )
+        case "shrink":
+            from chaos.commands.shrink import ShrinkArguments, shrink
+
+            return shrink(
+                ShrinkArguments(named=arguments.named, minutes=arguments.minutes, out=arguments.out)
+            )
         case "check":
             from chaos.commands.check import check
             from chaos.commands.check_files import declared
@@ -144,6 +163,36 @@ def _selftest(arguments: argparse.Namespace) -> int:
             runtime=arguments.runtime,
         )
     )
+
+
+def _campaign(arguments: argparse.Namespace) -> int:
+    from chaos.commands.campaign import CampaignArguments, campaign, campaign_by
+
+    asked = CampaignArguments(
+        seeds=arguments.seeds,
+        scenario=arguments.scenario,
+        minutes=arguments.minutes,
+        jobs=arguments.jobs,
+        mutation=arguments.mutation,
+        out=arguments.out,
+        as_json=arguments.json,
+    )
+    if arguments.master is None:
+        return campaign(asked)
+    try:
+        from spark_reports.campaign import spread
+        from spark_reports.java import JavaNotFoundError
+    except ImportError as error:
+        raise OperatorError(
+            f"campaigns on a cluster need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
+        ) from error
+    out = arguments.out.absolute()
+    try:
+        return campaign_by(
+            asked, lambda function, seeds: spread(function, seeds, out, arguments.master)
+        )
+    except JavaNotFoundError as error:
+        raise OperatorError(str(error)) from error
 
 
 def _play(arguments: argparse.Namespace) -> int:

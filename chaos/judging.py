@@ -23,7 +23,7 @@ REPRO = "repro.sh"
 HARNESS_LOG = "harness.log"
 
 
-def judge_directory(directory: Path) -> Judgement:
+def judge_directory(directory: Path, *, page: bool = True) -> Judgement:
     """Judge a run, sealing it first if need be, and leave all results in its directory.
 
     Raises UnsealableError.
@@ -33,7 +33,8 @@ def judge_directory(directory: Path) -> Judgement:
     for row in troubles(run):
         judgement = with_row(judgement, row)
     write_verdict(directory, judgement)
-    _write_page(run, judgement, directory)
+    if page:
+        _write_page(run, judgement, directory)
     _write_repro(run.info, judgement, directory)
     return judgement
 

@@ -9,9 +9,8 @@ LATEST = "latest"
 
 def new_run_directory(out: Path, scenario: str, seed: int, wall_ns: int) -> Path:
     """Make `20261121-055312-partition-leader-7` under `out`; its name is the run's id."""
-    stamp = datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC).strftime("%Y%m%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)
-    name = f"{stamp}-{scenario}-{seed}"
+    name = run_name(scenario, seed, wall_ns)
     attempt = 1
     while True:
         directory = out / (name if attempt == 1 else f"{name}-{attempt}")
@@ -21,6 +20,12 @@ def new_run_directory(out: Path, scenario: str, seed: int, wall_ns: int) -> Path
             attempt += 1
         else:
             return directory
+
+
+def run_name(scenario: str, seed: int, wall_ns: int) -> str:
+    """What the directory of a run that starts now is called, unless that is taken."""
+    stamp = datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{stamp}-{scenario}-{seed}"
 
 
 def point_latest(directory: Path) -> None:

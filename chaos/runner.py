@@ -10,19 +10,21 @@ the verdict says what happened, and nothing of the cluster stays on the machine.
 import asyncio
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, Hosted
+from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import Nemesis
+from chaos.nemesis.schedule import Schedule
 from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import Progress
 from chaos.recorder import Recorder
-from chaos.scenario import Scenario
+from chaos.scenario import SIM, Scenario
 from checkers.history.events import EventType
 from checkers.history.run import RunInfo, write_run_info
 from checkers.verdict import Judgement
@@ -43,19 +45,27 @@ class RunFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What to run, and how."""
+    """What to run, and how. Without a `schedule` the scenario draws one."""
 
     scenario: Scenario
     seed: int
     nodes: int
     duration_s: float
+    schedule: Schedule | None = None
     load: RegisterOptions = field(default_factory=RegisterOptions)
+    conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
     runtime: str = "docker"
     keep: bool = False
     mutation: str = ""  # planted in every node
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
     command: str = ""
+
+    def drawn(self) -> Schedule:
+        """What the nemesis is going to do."""
+        if self.schedule is not None:
+            return self.schedule
+        return self.scenario.plan(seed=self.seed, nodes=self.nodes, duration_s=self.duration_s)
 
 
 class Runner:
@@ -71,15 +81,19 @@ class Runner:
         progress: Progress,
         interrupt: Interrupt,
         syncs: bool = True,
+        page: bool = True,
     ) -> None:
-        """`syncs`: what is recorded is put where a crash of this machine cannot take it."""
+        """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
+        somebody may look at it."""
         self._plan = plan
+        self._schedule = plan.drawn()
         self._cluster = cluster
         self._directory = directory
         self._clock = clock
         self._progress = progress
         self._interrupt = interrupt
         self._syncs = syncs
+        self._page = page
         self._timings: dict[str, float] = {}
         self._phase = "starting"
         self._troubles: list[str] = []
@@ -111,7 +125,7 @@ class Runner:
     def _judge(self) -> Judgement:
         self._write_info()
         self._progress.status("judging")
-        return judge_directory(self._directory)
+        return judge_directory(self._directory, page=self._page)
 
     def _write_info(self) -> None:
         self._info = replace(
@@ -135,6 +149,10 @@ class Runner:
             started_mono_ns=self._clock.started_mono_ns,
             expects_faults=bool(plan.scenario.faults),
             command=plan.command,
+            mutation=plan.mutation,
+            load=asdict(plan.load),
+            conditions=plan.conditions.as_json(),
+            faults_overlap=self._schedule.side_by_side,
         )
 
     async def _record(self) -> bool:
@@ -199,18 +217,27 @@ class Runner:
             self._told(f"{done}\n          its nodes' logs: {dead.saved}")
 
     async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
-        plan = self._plan
+        plan, schedule = self._plan, self._schedule
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
-        schedule = plan.scenario.plan(seed=plan.seed, nodes=plan.nodes, duration_s=plan.duration_s)
         self._told(f"load runs for {plan.duration_s:g} s; faults to come: {len(schedule.windows)}")
         with self._timed("hurt", "hurting it"):
             await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):
             if not await probe.wait_until_whole(_WHOLE_WITHIN_S):
-                raise RunFailedError(
+                raise self._stuck(
                     f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure"
                 )
+            if schedule.side_by_side and not await _another_write(workload):
+                raise self._stuck(
+                    f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s of being whole"
+                )
+
+    def _stuck(self, what: str) -> RunFailedError:
+        """Where time is virtual, no slow machine excuses it: then the nodes are to blame."""
+        if self._plan.runtime == SIM:
+            self._info = replace(self._info, stuck=what)
+        return RunFailedError(what)
 
     async def _final_reads(self, workload: RegisterWorkload) -> None:
         with self._timed("final_reads", "reading every key by fresh clients"):
@@ -301,12 +328,21 @@ def _parameters(plan: RunPlan) -> dict[str, str]:
 
 
 async def _first_write(workload: RegisterWorkload) -> None:
+    if not await _another_write(workload):
+        raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
+
+
+async def _another_write(workload: RegisterWorkload) -> bool:
+    """Whether one is acknowledged within the time; nobody waits for a load that has come to its
+    end."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _FIRST_WRITE_WITHIN_S
-    while not workload.acknowledged_writes:
+    before = workload.acknowledged_writes
+    while workload.acknowledged_writes == before and not workload.is_over:
         if loop.time() > deadline:
-            raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
+            return False
         await asyncio.sleep(_POLL_S)
+    return True
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:

@@ -13,9 +13,11 @@ from typing import Any, Protocol, TypeVar
 
 from chaos.clock import Clock, MachineClock
 from chaos.cluster.interface import Cluster, Hosted
+from chaos.conditions import Conditions
+from chaos.scenario import SIM as SIM
 
 DOCKER = "docker"
-SIM = "sim"
+_USUAL = Conditions()
 
 T = TypeVar("T")
 
@@ -33,11 +35,13 @@ class Runtime(Protocol):
         keep: bool,
         directory: Path | None,
         mutation: str = "",
+        conditions: Conditions = _USUAL,
     ) -> Cluster:
         """A cluster that does not exist yet. With `keep` it outlives the process that made it.
 
         `directory` is where the next run saves logs should this process die; `mutation` is planted
-        in every node (`chaos.mutations`).
+        in every node (`chaos.mutations`). A runtime that cannot have the conditions' network and
+        disk leaves them to the machine.
         """
 
     def attach(self, run_id: str) -> Cluster:
@@ -62,6 +66,7 @@ class DockerRuntime:
         keep: bool,
         directory: Path | None,
         mutation: str = "",
+        conditions: Conditions = _USUAL,
     ) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster
         from chaos.cluster.targets.node import OwnNode
@@ -72,7 +77,7 @@ class DockerRuntime:
             nodes=nodes,
             keep=keep,
             directory=directory,
-            target=OwnNode(mutation=mutation),
+            target=OwnNode(mutation=mutation, conditions=conditions),
         )
 
     def attach(self, run_id: str) -> Cluster:
@@ -108,9 +113,10 @@ class HostWorld:
 
     syncs = True
 
-    def __init__(self, runtime: Runtime, mutation: str) -> None:
+    def __init__(self, runtime: Runtime, mutation: str, conditions: Conditions) -> None:
         self._runtime = runtime
         self._mutation = mutation
+        self._conditions = conditions
         self.clock = MachineClock()
 
     def cluster(
@@ -123,6 +129,7 @@ class HostWorld:
             keep=keep,
             directory=directory,
             mutation=self._mutation,
+            conditions=self._conditions,
         )
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
@@ -135,13 +142,13 @@ class HostWorld:
 RUNTIMES: dict[str, Runtime] = {DOCKER: DockerRuntime()}  # whose clusters can be kept
 
 
-def world_of(runtime: str, *, seed: int, mutation: str) -> World:
+def world_of(runtime: str, *, seed: int, mutation: str, conditions: Conditions = _USUAL) -> World:
     """The world of a run, with a bug planted in its nodes unless `mutation` is empty."""
     if runtime != SIM:
-        return HostWorld(RUNTIMES[runtime], mutation)
+        return HostWorld(RUNTIMES[runtime], mutation, conditions)
     from chaos.cluster.sim.world import SimWorld  # brings the node along
 
-    return SimWorld(seed=seed, mutation=mutation)
+    return SimWorld(seed=seed, mutation=mutation, conditions=conditions)
 
 
 TARGETS = ("node",)

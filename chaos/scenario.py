@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from chaos.nemesis.faults import Fault, Need, needs_of
 from chaos.nemesis.schedule import Schedule
+from chaos.trial import Trial
+
+SIM = "sim"  # the runtime of virtual time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,8 @@ class Scenario:
     default_duration_s: float = 30.0
     live_keys: int = 5  # of the load; with many, each is written rarely
     rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
+    # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
+    trial: Callable[[int], Trial] | None = None
 
     @property
     def needs(self) -> frozenset[Need]:

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Mapping
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
 from checkers.leadership import (
-    ELECTION_TIMEOUT_S,
-    FETCH_TIMEOUT_S,
-    LATENCY_S,
     SECOND,
     Fault,
+    bounds_of,
     faults_of,
     leads_at,
     processes_of,
@@ -20,9 +18,6 @@ from checkers.leadership import (
 )
 from checkers.node_events import NEED, NodeEvent, witness
 from checkers.verdict import CheckResult, EventValue
-
-# Who followed for this long has fetched, and refuses pre-votes; those it gave before are void.
-STEADY_S = FETCH_TIMEOUT_S + 2 * ELECTION_TIMEOUT_S + LATENCY_S
 
 
 def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
@@ -38,9 +33,11 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
     faults = faults_of(run)
     for number, fault in enumerate(faults):
         led = leads_at(run, fault.begin)
-        if led is None or not fault.links or led[1].node in fault.targets:
+        if led is None or not fault.cuts or led[1].node in fault.targets:
             continue
         until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
+        if until < fault.end or any(f.overlaps(fault.start, until) for f in faults[:number]):
+            continue  # others are hurt at the same time: they have reasons of their own
         for target in fault.targets:
             looked_at += 1
             if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
@@ -110,20 +107,20 @@ def _unwanted(run: Run, fault: Fault, target: int, until: int) -> Iterator[Viola
         names = ", ".join(str(event.node) for event in content)
         text = f"node {target}, cut off and back again, deposed a leader that is well: it stood in "
         text += f"epoch {stood.epoch}, though nodes {names} had heard node {content[0].leader} for "
+        text += f"{bounds_of(run).steady_s:g} s and more"
         shown: list[Mapping[str, EventValue]] = [
             *(witness(event, f"hears node {event.leader} from now on") for event in content),
             fault.shown("cut off", fault.begin),
             witness(stood, f"stands in epoch {stood.epoch}, by the votes of such nodes"),
         ]
-        yield Violation(
-            f"{text}{STEADY_S:g} s and more", sorted(shown, key=lambda row: int(row["t_ns"] or 0))
-        )
+        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
         return
 
 
 def _content(run: Run, stood: NodeEvent) -> list[NodeEvent]:
     """The nodes that for long have had one leader, in the epoch before the one of a candidacy."""
     states = [state_at(process, stood.t) for process in processes_of(run)]
+    steady_ns = int(bounds_of(run).steady_s * SECOND)
     found = [
         event
         for event in states
@@ -131,7 +128,7 @@ def _content(run: Run, stood: NodeEvent) -> list[NodeEvent]:
         and event.node != stood.node
         and event.state in ("leader", "follower")
         and event.epoch < stood.epoch
-        and stood.t - event.t >= int(STEADY_S * SECOND)
+        and stood.t - event.t >= steady_ns
     ]
     newest = max((event.epoch for event in found), default=0)
     content = [event for event in found if event.epoch == newest]

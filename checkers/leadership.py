@@ -7,6 +7,7 @@ Times are the machine's one monotonic clock, of the traces and of the faults ali
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
@@ -14,13 +15,29 @@ from checkers.node_events import NEED, NodeEvent, Process, lives, witness
 from checkers.verdict import CheckResult, EventValue
 
 SECOND = 1_000_000_000
-# Kafka's defaults, with which the harness starts its nodes.
-FETCH_TIMEOUT_S = 2.0
-ELECTION_TIMEOUT_S = 1.0
 LATENCY_S = 2.0  # for processes that wait for a busy machine
-CHECK_QUORUM_S = 1.5 * FETCH_TIMEOUT_S
-LEADER_WITHIN_S = 3 * (2 * ELECTION_TIMEOUT_S + FETCH_TIMEOUT_S) + LATENCY_S
-DOWN = ("kill", "pause", "power-off")
+DOWN = ("kill", "stop", "pause", "power-off")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """In seconds; from the time-outs of a run's nodes, which are Kafka's if it says nothing."""
+
+    check_quorum_s: float
+    leader_within_s: float
+    # Who followed for this long has fetched, and refuses pre-votes; those it gave before are void.
+    steady_s: float
+
+
+def bounds_of(run: Run) -> Bounds:
+    told = run.info.conditions
+    fetch_s = told.get("fetch_timeout_ms", 2000) / 1000
+    election_s = told.get("election_timeout_ms", 1000) / 1000
+    return Bounds(
+        check_quorum_s=1.5 * fetch_s,
+        leader_within_s=3 * (2 * election_s + fetch_s) + LATENCY_S,
+        steady_s=fetch_s + 2 * election_s + LATENCY_S,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +53,24 @@ class Fault:
     end: int
     healed: int
 
+    @property
+    def cuts(self) -> bool:
+        """Whether its links let nothing pass."""
+        return bool(self.links) and self.kind.startswith("partition")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its victims are off, or cut off, and everybody else is as ever."""
+        return self.cuts or self.kind in DOWN or self.kind == "clock-jump"
+
     def heard_by(self, node: int, nodes: int) -> int:
         """How many others' bytes still reach a node."""
         others = set(range(1, nodes + 1)) - {node}
         return sum((other, node) not in self.links for other in others)
+
+    def overlaps(self, begin: int, end: int) -> bool:
+        """Whether any of it, from the first to the last moment, falls between the two."""
+        return self.start < end and begin < self.healed
 
     def shown(self, what: str, at: int) -> dict[str, EventValue]:
         """The fault as a row of a witness."""
@@ -97,16 +128,19 @@ def cut_off_leader_resigns(run: Run) -> CheckResult | None:
     """Q22: a leader that no majority reaches stops acting within 1.5 fetch time-outs.
 
     With 4 voters or more the count of who fetched may begin anew just before, which doubles that.
-    (KIP-595 check-quorum, KAFKA-15489)
+    Where faults overlap, one that hits the leader as well excuses it. (KIP-595 check-quorum,
+    KAFKA-15489)
     """
-    bound_s = CHECK_QUORUM_S * (1 if run.info.nodes <= 3 else 2) + LATENCY_S
+    bound_s = bounds_of(run).check_quorum_s * (1 if run.info.nodes <= 3 else 2) + LATENCY_S
     looked_at = 0
     violations: list[Violation] = []
     for fault in faults_of(run):
         limit = fault.begin + int(bound_s * SECOND)
         led = leads_at(run, fault.begin)
         majority = run.info.nodes // 2 + 1
-        if led is None or fault.end <= limit or not fault.links:
+        if led is None or fault.end <= limit or not fault.cuts:
+            continue
+        if _hit_by_others(run, fault, led[1].node):
             continue
         if fault.heard_by(led[1].node, run.info.nodes) + 1 >= majority:
             continue
@@ -122,6 +156,17 @@ def cut_off_leader_resigns(run: Run) -> CheckResult | None:
         needs=NEED,
         holds=f"each stopped acting within {bound_s:g} s",
         algorithm="first thing done as a leader after the limit, while it is still cut off",
+    )
+
+
+def _hit_by_others(run: Run, fault: Fault, node: int) -> bool:
+    """Whether something else was wrong with a node during a fault: its clock, its disk, itself."""
+    return any(
+        other.number != fault.number
+        and node in other.targets
+        and not other.cuts
+        and other.overlaps(fault.start, fault.end)
+        for other in faults_of(run)
     )
 
 
@@ -166,7 +211,8 @@ def a_majority_elects(run: Run) -> CheckResult | None:
     The bound is 3 x (2 x election time-out + fetch time-out), and some latency. (SIM,
     KAFKA-18345)
     """
-    limit = int(LEADER_WITHIN_S * SECOND)
+    within_s = bounds_of(run).leader_within_s
+    limit = int(within_s * SECOND)
     times = [calm for calm in _calms(run) if calm.end - calm.begin >= limit]
     if not times:
         return None
@@ -182,36 +228,49 @@ def a_majority_elects(run: Run) -> CheckResult | None:
             calm.begin <= t <= calm.begin + limit and node in calm.nodes for t, node in progress
         )
         if not reached:
-            violations.append(_leaderless(run, calm))
+            violations.append(_leaderless(run, calm, within_s))
     return conclude(
         "Q21-a-majority-elects",
         looked_at=len(times),
         unit="times of calm",
         violations=violations,
         needs=NEED,
-        holds=f"in each a leader committed within {LEADER_WITHIN_S:g} s",
+        holds=f"in each a leader committed within {within_s:g} s",
         algorithm="a leader's high watermark after each change of what is up and connected",
     )
 
 
 def _calms(run: Run) -> Iterator[Calm]:
-    """Between two changes; those in which no majority was up and connected are left out."""
+    """Between two changes; those in which no majority was up and connected are left out.
+
+    So are those in which a node or a link is worse than up or down, right or cut: nothing is
+    promised then. The calm before the first fault is the harness's own (it waits for a write).
+    """
     faults = faults_of(run)
-    everybody = frozenset(range(1, run.info.nodes + 1))
-    healed = 0
-    for number, fault in enumerate(faults):
-        left = everybody - set(fault.targets)
-        if (fault.links or fault.kind in DOWN) and len(left) > run.info.nodes // 2:
-            yield Calm(begin=fault.begin, end=fault.end, nodes=left, fault=fault)
-        healed = fault.healed
-        if number + 1 < len(faults):
-            end = faults[number + 1].start
-            yield Calm(begin=healed, end=end, nodes=everybody, fault=None)
-    if faults:
-        yield Calm(begin=healed, end=run.info.duration_ns, nodes=everybody, fault=None)
+    marks = sorted({mark for f in faults for mark in (f.start, f.begin, f.end, f.healed)})
+    for begin, end in pairwise([*marks, run.info.duration_ns]):
+        active = [fault for fault in faults if fault.start <= begin < fault.healed]
+        if all(fault.begin <= begin < fault.end and fault.is_plain for fault in active):
+            left = _connected(run, active)
+            if len(left) > run.info.nodes // 2:
+                cause = active[-1] if active else None
+                yield Calm(begin=begin, end=end, nodes=left, fault=cause)
 
 
-def _leaderless(run: Run, calm: Calm) -> Violation:
+def _connected(run: Run, active: Sequence[Fault]) -> frozenset[int]:
+    """Those who are up and hear each other, and nobody else; none, where others hear them too.
+
+    Faults that overlap may leave a victim with some of its links, and with a majority by them.
+    """
+    off = {node for fault in active if fault.kind in DOWN for node in fault.targets}
+    apart = {node for fault in active if fault.cuts for node in fault.targets} - off
+    left = frozenset(range(1, run.info.nodes + 1)) - off - apart
+    cut = {link for fault in active if fault.cuts for link in fault.links}
+    joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)
+    return frozenset() if joined else left
+
+
+def _leaderless(run: Run, calm: Calm, within_s: float) -> Violation:
     names = ", ".join(map(str, sorted(calm.nodes)))
     stood = [
         event
@@ -223,7 +282,7 @@ def _leaderless(run: Run, calm: Calm) -> Violation:
     ]
     stood.sort(key=lambda event: event.t)
     text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, and "
-    text += f"no leader committed anything within {LEADER_WITHIN_S:g} s; "
+    text += f"no leader committed anything within {within_s:g} s; "
     text += f"{len(stood)} candidacies came to nothing"
     cause = [calm.fault.shown("began", calm.begin)] if calm.fault else []
     rows: Sequence[NodeEvent] = stood[:16]

@@ -34,7 +34,13 @@ from checkers.leadership import (
 from checkers.linearizability.registers import linearizable
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
-from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
+from checkers.observation import (
+    faults_bit,
+    final_reads,
+    record_complete,
+    recovers_when_healed,
+    workload_succeeded,
+)
 from checkers.provenance import records_were_asked_for
 from checkers.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
@@ -66,6 +72,7 @@ CHECKS: tuple[Check, ...] = (
     a_majority_elects,
     cut_off_leader_resigns,
     returning_node_disturbs_nobody,
+    recovers_when_healed,
     reads_are_committed,
     active_after_replay,
     epochs_rise_in_logs,

@@ -4,6 +4,7 @@
     durability     every written value: acknowledged, lost, recovered, unexpected, undecided
     availability   gaps without success, elections after a lost leader, latency by sketches
     render         one self-contained page
+    campaign       seeds of simulated runs, mapped by a function that is handed in
 
 The stages are pure DataFrame -> DataFrame functions; `report.build` is the one place that reads,
 runs and writes. Nothing here imports pyspark before it is needed: `import spark_reports` is free,

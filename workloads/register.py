@@ -52,6 +52,7 @@ class RegisterOptions:
     operations_per_key: int = 400
     read_share: float = 0.5
     timeout_s: float = 1.0
+    most_operations: int = 0  # before the final reads; 0: until told to stop
 
 
 @dataclass(slots=True)
@@ -107,6 +108,7 @@ class RegisterWorkload:
         self._keys = _Keys.fresh(options)
         self._finder = LeaderFinder(driver)
         self._stopping = False
+        self._issued = 0
         self.acknowledged_writes = 0
 
     @property
@@ -117,6 +119,18 @@ class RegisterWorkload:
     @property
     def keys(self) -> tuple[str, ...]:
         return tuple(self._keys.all)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all that it may issue was issued."""
+        return 0 < self._options.most_operations <= self._issued
+
+    def _may_go_on(self) -> bool:
+        """Counts the operation that follows."""
+        if self._stopping or self.is_over:
+            return False
+        self._issued += 1
+        return True
 
     def stop(self) -> None:
         """Let every process finish its operation; `run` returns within one time-out."""
@@ -148,7 +162,7 @@ class RegisterWorkload:
         loop = asyncio.get_running_loop()
         rate = self._options.rate / self._options.concurrency
         due = loop.time()
-        while not self._stopping:
+        while self._may_go_on():
             await self._one(client, rng)
             if rate:
                 due = max(due + 1 / rate, loop.time() - 1)
@@ -166,7 +180,7 @@ class RegisterWorkload:
     async def _wander(self) -> None:
         rng = random.Random(f"{self._seed}:wanderer")
         client = _Client(self._driver, self._history, self._finder, self._options.timeout_s)
-        while not self._stopping:
+        while self._may_go_on():
             await client.read(self._keys.pick(rng).name, rng.choice(self._driver.nodes), MAIN)
             await asyncio.sleep(_WANDER_S)
         client.close()

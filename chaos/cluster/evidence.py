@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chaos.cluster.interface import Evidence, Link, PowerCutMode
+from chaos.cluster.interface import DiskSickness, Evidence, Link, PowerCutMode
 
 FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
+FAILED = 1  # the exit code of a node whose disk failed, or that broke a rule of its own
 SIGKILLED = 137  # 128 + SIGKILL, as the engine reports it
 
 
@@ -137,6 +138,44 @@ def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> Evidence
         bit=0 < 2 * latency_ms <= quickest,
         what=f"an answer between nodes took {quickest:.0f} ms at least",
         facts=facts,
+    )
+
+
+def of_flaky_links(resets: Mapping[Link, int]) -> Evidence:
+    """Links were flaky when a connection on one of them was reset for that reason.
+
+    Which connections are made, and when something is said on them, is the nodes' affair.
+    """
+    total = sum(resets.values())
+    facts: dict[str, int | str | bool] = {f"{link} resets": n for link, n in resets.items() if n}
+    return Evidence(bit=total > 0, what=f"{total} connections were reset", facts=facts)
+
+
+def of_sick_disk(sickness: DiskSickness, syncs: int, exit_code: int) -> Evidence:
+    """A slow disk bit when a sync was slow; any other when the node died of it."""
+    if sickness is DiskSickness.SLOW:
+        facts: dict[str, int | str | bool] = {"slow_syncs": syncs}
+        return Evidence(bit=syncs > 0, what=f"{syncs} syncs were slow", facts=facts)
+    died = exit_code == FAILED
+    what = "the node died of its disk" if died else "the node never met the trouble of its disk"
+    return Evidence(bit=died, what=what, facts={"exit_code": exit_code})
+
+
+def of_clock(shown_ms: int, asked_ms: int) -> Evidence:
+    """A clock went wrong when, read back, it is as far off true time as it was asked to be."""
+    return Evidence(
+        bit=shown_ms == asked_ms,
+        what=f"its time of day is {shown_ms} ms off true time",
+        facts={"offset_ms": shown_ms},
+    )
+
+
+def of_clock_rate(shown: float, asked: float) -> Evidence:
+    """A clock went at another rate when it was seen to, over some time."""
+    return Evidence(
+        bit=abs(shown - asked) < 0.001 * asked,
+        what=f"its clock goes {shown:.4g} times as fast as true time",
+        facts={"rate_ppm": round(shown * 1e6)},
     )
 
 

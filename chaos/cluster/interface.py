@@ -46,6 +46,14 @@ class DiskTrouble(StrEnum):
     LYING = "lying"  # each is acknowledged, and none is done
 
 
+class DiskSickness(StrEnum):
+    """What is wrong with a disk until it is mended."""
+
+    SLOW = "slow"  # each sync takes tens of milliseconds
+    ERROR = "error"  # a write or a sync fails, once (EIO)
+    FULL = "full"  # no room (ENOSPC)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Whether a fault bit, and how one knows. Without it, the run is void.
@@ -155,6 +163,33 @@ class Slowable(Protocol):
 
     async def quicken_links(self) -> Evidence:
         """Undo that, and say how long a probe's answer took between nodes that run."""
+
+
+@runtime_checkable
+class Unsteady(Protocol):
+    async def make_flaky(self, links: Sequence[Link], share: float) -> None:
+        """Let this share of the writes along these links reset their connection."""
+
+    async def steady(self, links: Sequence[Link]) -> Evidence:
+        """Undo that, and say how many connections were reset."""
+
+
+@runtime_checkable
+class Sickening(Protocol):
+    async def sicken_disk(self, node: NodeId, sickness: DiskSickness) -> None:
+        """Let the disk of a node be sick from now on. Nodes die of most of it."""
+
+    async def mend_disk(self, node: NodeId) -> Evidence:
+        """Make it well, and say what came of it; who died of it stays off."""
+
+
+@runtime_checkable
+class ClockShifting(Protocol):
+    async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
+        """Set the time of day of a node so much off true time; 0 sets it right."""
+
+    async def run_clock(self, node: NodeId, rate: float) -> Evidence:
+        """Let the clocks of a node go so many times as fast as true time; 1 is right."""
 
 
 @runtime_checkable

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from chaos.commands import check_arguments, selftest_arguments
+from chaos.commands import campaign_arguments, check_arguments, selftest_arguments
 from chaos.nemesis.named import FAULTS
-from chaos.runtimes import RUNTIMES, SIM, TARGETS
+from chaos.runtimes import RUNTIMES, TARGETS
+from chaos.scenario import SIM
 
 WRONG_USAGE = 254
 
@@ -97,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
     _add_machine(commands)
     _add_run(commands)
     _add_selftest(commands)
+    _add_campaign(commands)
     _add_play(commands)
     _add_reading(commands)
     return whole
@@ -174,7 +176,7 @@ def _add_run(commands: _Commands) -> None:
         metavar="N",
         help="of the schedule and of the mix of operations (default: drawn, and printed)",
     )
-    _add_nodes(command)
+    _add_nodes(command, None)
     command.add_argument(
         "--duration",
         type=_number(1, 86_400, "a number of seconds"),
@@ -184,7 +186,6 @@ def _add_run(commands: _Commands) -> None:
     command.add_argument(
         "--concurrency",
         type=_whole(2, _MOST_PROCESSES),
-        default=20,
         metavar="N",
         help="client processes, each one operation at a time (default 20)",
     )
@@ -215,6 +216,33 @@ def _add_selftest(commands: _Commands) -> None:
     )
     selftest_arguments.add_arguments(command, _whole(0, _LARGEST_SEED - 99), _whole(1, 99))
     _add_world(command)
+
+
+def _add_campaign(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "campaign",
+        campaign_arguments.HELP,
+        story=campaign_arguments.STORY,
+        examples=campaign_arguments.EXAMPLES,
+    )
+    campaign_arguments.add_arguments(command, _whole, _number)
+    command = _add(
+        commands,
+        "replay",
+        campaign_arguments.REPLAY_HELP,
+        story=campaign_arguments.REPLAY_STORY,
+        examples=campaign_arguments.REPLAY_EXAMPLES,
+    )
+    campaign_arguments.add_replay(command, (*RUNTIMES, SIM))
+    command = _add(
+        commands,
+        "shrink",
+        campaign_arguments.SHRINK_HELP,
+        story=campaign_arguments.SHRINK_STORY,
+        examples=campaign_arguments.SHRINK_EXAMPLES,
+    )
+    campaign_arguments.add_shrink(command, _number)
 
 
 def _add_play(commands: _Commands) -> None:
@@ -312,9 +340,9 @@ def _add_reading(commands: _Commands) -> None:
     )
 
 
-def _add_nodes(command: argparse.ArgumentParser) -> None:
+def _add_nodes(command: argparse.ArgumentParser, default: int | None = 3) -> None:
     command.add_argument(
-        "--nodes", type=int, choices=(3, 5), default=3, help="controllers (default 3)"
+        "--nodes", type=int, choices=(3, 5), default=default, help="controllers (default 3)"
     )
 
 

@@ -12,10 +12,11 @@ from chaos.cluster.interface import Cluster, Evidence, Link, NodeId, NodeStatus
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.apply import Hit, cure, inject, links_of, resolve
+from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.faults import Fault, Partition, PowerOff, lacking, needs_of
 from chaos.nemesis.named import FAULTS, aimed_at
-from chaos.probes import NoLeaderError, QuorumProbe, driver_for
+from chaos.nemesis.targets import NobodyToHitError, resolve
+from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES, let_go, why_lacking
 
@@ -160,7 +161,7 @@ async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
         nodes = await _with_probe(
             cluster, lambda probe: resolve(fault.target, cluster, probe, random.Random())
         )
-    except NoLeaderError as error:
+    except NobodyToHitError as error:
         raise OperatorError(
             f"{error}: nobody to hit\n  try: kraft-chaos heal, or inject with --node"
         ) from error

@@ -1,28 +1,26 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
-import os
 import random
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC
-from chaos.cluster.interface import Cluster
-from chaos.commands.errors import OperatorError, UsageError
+from chaos.commands.errors import UsageError
 from chaos.commands.show import judgement_json, judgement_text
-from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.faults import lacking
+from chaos.launch import Ran, launch
 from chaos.progress import ConsoleProgress
-from chaos.rundir import LATEST, new_run_directory, point_latest
-from chaos.runner import Runner, RunPlan
-from chaos.runtimes import DOCKER, RUNTIMES, SIM, World, let_go, why_lacking, world_of
-from chaos.scenario import Scenario
+from chaos.rundir import LATEST, point_latest
+from chaos.runner import RunPlan
+from chaos.runtimes import DOCKER, RUNTIMES
+from chaos.scenario import SIM, Scenario
 from chaos.scenarios import CATALOGUE
-from checkers.verdict import Judgement
+from chaos.trial import Trial
 from workloads.register import RegisterOptions
 
+_NODES = 3
+_CONCURRENCY = 20
 # Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
 # and each of its operations costs ours.
 _UNASKED_RATES = {SIM: 100.0}
@@ -34,9 +32,9 @@ class RunArguments:
 
     scenario: str
     seed: int | None
-    nodes: int
+    nodes: int | None
     duration_s: float | None
-    concurrency: int
+    concurrency: int | None
     rate: float
     out: Path
     keep: bool
@@ -44,15 +42,6 @@ class RunArguments:
     target: str
     runtime: str  # "": whichever there is
     mutation: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What a run left."""
-
-    judgement: Judgement
-    directory: Path
-    interrupted: bool
 
 
 def run(arguments: RunArguments) -> int:
@@ -65,19 +54,23 @@ def run(arguments: RunArguments) -> int:
 
 def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
+    plan = plan_of(replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell)))
+    ran = launch(plan, arguments.out, progress)
+    _point_latest(ran.directory, progress)
+    return ran
+
+
+def plan_of(arguments: RunArguments) -> RunPlan:
+    """What the command line asks for, the runtime decided; a swarm's seed decides the rest."""
     scenario = scenario_of(arguments.scenario)
-    arguments = replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell))
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
-    duration_s = arguments.duration_s or scenario.default_duration_s
-    world = world_of(arguments.runtime, seed=seed, mutation=arguments.mutation)
-    directory = _directory(arguments.out, scenario, seed, world)
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
-        nodes=arguments.nodes,
-        duration_s=duration_s,
+        nodes=arguments.nodes or _NODES,
+        duration_s=arguments.duration_s or scenario.default_duration_s,
         load=RegisterOptions(
-            concurrency=arguments.concurrency,
+            concurrency=arguments.concurrency or _CONCURRENCY,
             rate=arguments.rate or scenario.rate or _UNASKED_RATES.get(arguments.runtime, 0.0),
             live_keys=scenario.live_keys,
         ),
@@ -85,22 +78,31 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
         runtime=arguments.runtime,
         keep=arguments.keep,
         mutation=arguments.mutation,
-        cluster_name=f"{directory.name}-{os.getpid():x}",
-        command=_again(arguments, scenario, seed, duration_s),
     )
-    interrupt = Interrupt()
-    progress.tell(f"{scenario.name}, seed {seed}, {plan.nodes} nodes: {scenario.story}")
-    progress.tell(f"  into {directory}")
-    try:
-        judgement = world.run(_run(plan, directory, world, progress, interrupt))
-    finally:
-        progress.end()
-        with suppress(OSError):
-            directory.rmdir()  # nothing was begun: it is still empty
-    if account := world.account():
-        progress.tell(account)
-    _point_latest(directory, progress)
-    return Ran(judgement=judgement, directory=directory, interrupted=interrupt.asked)
+    if scenario.trial is not None:
+        plan = _of_trial(plan, scenario.trial(seed), arguments)
+    return replace(plan, command=_again(plan, arguments))
+
+
+def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
+    """Whatever the seed says, or the user instead of it; how long it takes is the schedule's."""
+    if arguments.duration_s is not None:
+        raise UsageError(
+            f"{plan.scenario.name} draws how long it hurts from its seed\n  try: without --duration"
+        )
+    load = replace(
+        trial.load,
+        concurrency=arguments.concurrency or trial.load.concurrency,
+        rate=arguments.rate or trial.load.rate,
+    )
+    return replace(
+        plan,
+        nodes=arguments.nodes or trial.nodes,
+        duration_s=trial.schedule.duration_s,
+        schedule=trial.schedule,
+        load=load,
+        conditions=trial.conditions,
+    )
 
 
 def runtime_of(asked: str, tell: Callable[[str], None]) -> str:
@@ -125,48 +127,6 @@ def scenario_of(name: str) -> Scenario:
     return CATALOGUE[name]
 
 
-async def _run(
-    plan: RunPlan,
-    directory: Path,
-    world: World,
-    progress: ConsoleProgress,
-    interrupt: Interrupt,
-) -> Judgement:
-    with signals_to(interrupt, progress.tell):
-        cluster = world.cluster(
-            run_id=plan.cluster_name,
-            nodes=plan.nodes,
-            target=plan.target,
-            keep=plan.keep,
-            directory=directory,
-        )
-        _require_powers(plan, cluster)
-        runner = Runner(
-            plan=plan,
-            cluster=cluster,
-            directory=directory,
-            clock=world.clock,
-            syncs=world.syncs,
-            progress=progress,
-            interrupt=interrupt,
-        )
-        try:
-            return await runner.run()
-        finally:
-            if plan.keep:
-                let_go(cluster)
-
-
-def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
-    try:
-        return new_run_directory(out, scenario.name, seed, world.clock.wall_ns())
-    except OSError as error:
-        raise OperatorError(
-            f"no run directory can be made in {out}: {error.strerror}\n"
-            "  try: --out DIR, a directory that can be written to"
-        ) from error
-
-
 def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
     """A file system without links takes nothing away from the run."""
     try:
@@ -175,27 +135,20 @@ def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
         progress.tell(f"{directory.parent / LATEST} does not point at it: {error.strerror}")
 
 
-def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
-    """A story that cannot be told here is refused, never told as something weaker."""
-    missing = lacking(cluster, plan.scenario.needs)
-    if missing:
-        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
-        raise OperatorError(
-            f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
-            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
-            f"  without it: {', '.join(tellable)}"
-        )
-
-
-def _again(arguments: RunArguments, scenario: Scenario, seed: int, duration_s: float) -> str:
-    """The one line that runs it again."""
-    words = ["kraft-chaos", "run", scenario.name, "--seed", str(seed)]
-    words += ["--nodes", str(arguments.nodes), "--duration", f"{duration_s:g}"]
-    words += ["--concurrency", str(arguments.concurrency)]
+def _again(plan: RunPlan, arguments: RunArguments) -> str:
+    """The one line that runs it again; it says what the seed does not."""
+    words = ["kraft-chaos", "run", plan.scenario.name, "--seed", str(plan.seed)]
+    drawn = plan.scenario.trial is not None
+    if arguments.nodes or not drawn:
+        words += ["--nodes", str(plan.nodes)]
+    if not drawn:
+        words += ["--duration", f"{plan.duration_s:g}"]
+    if arguments.concurrency or not drawn:
+        words += ["--concurrency", str(plan.load.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
-    if arguments.runtime == SIM:
+    if plan.runtime == SIM:
         words += ["--runtime", SIM]
-    if arguments.mutation:
-        words += ["--mutation", arguments.mutation]
+    if plan.mutation:
+        words += ["--mutation", plan.mutation]
     return " ".join(words)

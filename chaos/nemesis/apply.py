@@ -1,15 +1,16 @@
 """Injecting a fault into a cluster and curing it again: the only place that calls its powers."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import (
+    ClockShifting,
     Cluster,
     Cuttable,
+    DiskSickness,
     DiskTrouble,
     DiskTroubling,
     Evidence,
@@ -19,27 +20,27 @@ from chaos.cluster.interface import (
     NodeStatus,
     Pausable,
     PowerCuttable,
+    Sickening,
     Slowable,
+    Unsteady,
 )
 from chaos.nemesis.evidence import if_it_lasted, of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
-    AllVoters,
-    ControllerLeader,
+    ClockJump,
+    ClockRate,
     Fault,
-    Follower,
+    FlakyLinks,
     Kill,
-    OneNode,
     Partition,
     Pause,
     PowerOff,
-    RandomNode,
+    SickDisk,
+    SlowLinks,
     Stop,
-    Target,
+    Ways,
 )
 from chaos.nemesis.grudges import grudge
-from chaos.probes import QuorumProbe
 
-LEADER_WITHIN_S = 10.0
 TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
 
 
@@ -53,44 +54,25 @@ class Hit:
     evidence: Mapping[NodeId, Evidence] = field(default_factory=dict)
 
 
-async def resolve(
-    target: Target, cluster: Cluster, probe: QuorumProbe, rng: random.Random
-) -> tuple[NodeId, ...]:
-    """The nodes that a target means now, who leads before the others. Raises NoLeaderError."""
-    nodes = tuple(sorted(cluster.nodes))
-    match target:
-        case ControllerLeader():
-            return (await probe.leader(LEADER_WITHIN_S),)
-        case Follower():
-            leader = await probe.leader(LEADER_WITHIN_S)
-            return (rng.choice([node for node in await _running(cluster) if node != leader]),)
-        case AllVoters():
-            leader = await probe.leader(LEADER_WITHIN_S)  # without one there is nothing to lose
-            return (leader, *(node for node in nodes if node != leader))
-        case RandomNode():
-            return (rng.choice(await _running(cluster)),)
-        case OneNode(node):
-            return (node,)
-        case _:
-            assert_never(target)
-
-
-async def _running(cluster: Cluster) -> list[NodeId]:
-    """Who is off or paused already cannot be hit a second time."""
-    statuses = [(node, await cluster.status(node)) for node in sorted(cluster.nodes)]
-    return [node for node, status in statuses if status is NodeStatus.RUNNING]
-
-
 def links_of(fault: Fault, nodes: tuple[NodeId, ...], cluster: Cluster) -> tuple[Link, ...]:
-    """The links that a fault of these nodes cuts."""
-    if not isinstance(fault, Partition):
-        return ()
-    return grudge(nodes, cluster.nodes, fault.ways)
+    """The links between these nodes and the others that a fault cuts or makes flaky."""
+    match fault:
+        case Partition(ways=ways):
+            return grudge(nodes, cluster.nodes, ways)
+        case FlakyLinks():
+            return grudge(nodes, cluster.nodes, Ways.BOTH)
+        case _:
+            return ()
 
 
-async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> Hit:
-    """Let a fault begin; it has begun when this returns."""
-    links = links_of(fault, nodes, cluster)
+async def inject(
+    cluster: Cluster,
+    fault: Fault,
+    nodes: tuple[NodeId, ...],
+    links: tuple[Link, ...] | None = None,
+) -> Hit:
+    """Let a fault begin; it has begun when this returns. `links`: those of `links_of`, or some."""
+    links = links_of(fault, nodes, cluster) if links is None else links
     evidence: Mapping[NodeId, Evidence] = {}
     match fault:
         case Partition():
@@ -114,6 +96,22 @@ async def inject(cluster: Cluster, fault: Fault, nodes: tuple[NodeId, ...]) -> H
                 await asyncio.sleep(TROUBLED_S)
             assert isinstance(cluster, PowerCuttable)
             evidence = await cluster.power_off(nodes, mode)
+        case SlowLinks(latency_ms=latency_ms):
+            assert isinstance(cluster, Slowable)
+            await cluster.slow_links(latency_ms)
+        case FlakyLinks(share=share):
+            assert isinstance(cluster, Unsteady)
+            await cluster.make_flaky(links, share)
+        case SickDisk(sickness=sickness):
+            assert isinstance(cluster, Sickening)
+            for node in nodes:
+                await cluster.sicken_disk(node, sickness)
+        case ClockJump(offset_ms=offset_ms):
+            assert isinstance(cluster, ClockShifting)
+            evidence = await _each(nodes, lambda node: cluster.jump_clock(node, offset_ms))
+        case ClockRate(rate=rate):
+            assert isinstance(cluster, ClockShifting)
+            evidence = await _each(nodes, lambda node: cluster.run_clock(node, rate))
         case _:
             assert_never(fault)
     return Hit(fault=fault, nodes=nodes, links=links, evidence=evidence)
@@ -152,6 +150,26 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
             await _all(cluster.start(node) for node in hit.nodes)
             evidence = await _each(hit.nodes, cluster.power_evidence)
             return _of_lasting(evidence, seen, NodeStatus.OFF)
+        case SlowLinks():
+            assert isinstance(cluster, Slowable)
+            return await cluster.quicken_links()
+        case FlakyLinks():
+            assert isinstance(cluster, Unsteady)
+            return await cluster.steady(hit.links)
+        case SickDisk(sickness=sickness):
+            assert isinstance(cluster, Sickening)
+            evidence = await _each(hit.nodes, cluster.mend_disk)
+            if sickness is not DiskSickness.SLOW:
+                await _all(cluster.start(node) for node in hit.nodes)
+            return of_nodes(evidence, hit.nodes)
+        case ClockJump():
+            assert isinstance(cluster, ClockShifting)
+            await _each(hit.nodes, lambda node: cluster.jump_clock(node, 0))
+            return of_nodes(hit.evidence, hit.nodes)
+        case ClockRate():
+            assert isinstance(cluster, ClockShifting)
+            await _each(hit.nodes, lambda node: cluster.run_clock(node, 1.0))
+            return of_nodes(hit.evidence, hit.nodes)
         case _:
             assert_never(hit.fault)
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from chaos.cluster.interface import (
+    ClockShifting,
     Cluster,
     Cuttable,
+    DiskSickness,
     DiskTrouble,
     DiskTroubling,
     Killable,
@@ -14,7 +16,9 @@ from chaos.cluster.interface import (
     Pausable,
     PowerCutMode,
     PowerCuttable,
+    Sickening,
     Slowable,
+    Unsteady,
 )
 
 # --- targets ---
@@ -49,6 +53,16 @@ class RandomNode:
 
 
 @dataclass(frozen=True, slots=True)
+class SomeNodes:
+    """So many nodes, whatever their roles; fewer where fewer can be hit."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"some-{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
 class OneNode:
     """A node by its id, for people who inject by hand."""
 
@@ -58,7 +72,7 @@ class OneNode:
         return str(self.node)
 
 
-Target = ControllerLeader | Follower | AllVoters | RandomNode | OneNode
+Target = ControllerLeader | Follower | AllVoters | RandomNode | SomeNodes | OneNode
 
 # --- faults ---
 
@@ -157,7 +171,123 @@ class PowerOff:
         return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
 
-Fault = Partition | Kill | Stop | Pause | PowerOff
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowLinks:
+    """Every byte between nodes takes so much longer, each way."""
+
+    latency_ms: int
+    target: Target = AllVoters()
+
+    @property
+    def kind(self) -> str:
+        return "slow-links"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"latency_ms": str(self.latency_ms)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlakyLinks:
+    """Connections between the target and others break, at this share of the writes on them."""
+
+    target: Target
+    share: float
+
+    @property
+    def kind(self) -> str:
+        return "flaky-links"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"share": f"{self.share:g}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SickDisk:
+    """The disks of the target are sick. Cure: mend them, and start who died of it."""
+
+    target: Target
+    sickness: DiskSickness
+
+    @property
+    def kind(self) -> str:
+        return f"disk-{self.sickness}"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockJump:
+    """The time of day of the target is wrong by so much."""
+
+    target: Target
+    offset_ms: int
+
+    @property
+    def kind(self) -> str:
+        return "clock-jump"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"offset_ms": str(self.offset_ms)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockRate:
+    """The clocks of the target go too fast or too slow."""
+
+    target: Target
+    rate: float
+
+    @property
+    def kind(self) -> str:
+        return "clock-rate"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"rate": f"{self.rate:g}"}
+
+
+Fault = (
+    Partition
+    | Kill
+    | Stop
+    | Pause
+    | PowerOff
+    | SlowLinks
+    | FlakyLinks
+    | SickDisk
+    | ClockJump
+    | ClockRate
+)
+
+
+class Aspect(StrEnum):
+    """What of its victims a fault holds while it lasts: two that hold the same cannot overlap."""
+
+    MACHINE = "machine"  # the process and its disk
+    CLOCK = "clock"
+    CUTS = "cuts"  # single links
+    FLAKINESS = "flakiness"  # single links
+    LATENCY = "latency"  # all links at once
+
+
+def aspect_of(fault: Fault) -> Aspect:
+    match fault:
+        case Partition():
+            return Aspect.CUTS
+        case FlakyLinks():
+            return Aspect.FLAKINESS
+        case SlowLinks():
+            return Aspect.LATENCY
+        case ClockJump() | ClockRate():
+            return Aspect.CLOCK
+        case _:
+            return Aspect.MACHINE
+
 
 # --- what a cluster must be able to do ---
 
@@ -171,6 +301,9 @@ class Need(StrEnum):
     POWER = "cut the power of disks"
     TROUBLE = "make disks slow or lying"
     SLOW = "slow down links between nodes"
+    FLAKY = "reset connections between nodes"
+    SICKEN = "make disks sick, and well again"
+    CLOCK = "make clocks of nodes go wrong"
 
 
 _PROTOCOLS: dict[Need, type] = {
@@ -180,6 +313,9 @@ _PROTOCOLS: dict[Need, type] = {
     Need.POWER: PowerCuttable,
     Need.TROUBLE: DiskTroubling,
     Need.SLOW: Slowable,
+    Need.FLAKY: Unsteady,
+    Need.SICKEN: Sickening,
+    Need.CLOCK: ClockShifting,
 }
 
 _NEEDS: dict[type, Need] = {
@@ -187,6 +323,11 @@ _NEEDS: dict[type, Need] = {
     Kill: Need.KILL,
     Pause: Need.PAUSE,
     PowerOff: Need.POWER,
+    SlowLinks: Need.SLOW,
+    FlakyLinks: Need.FLAKY,
+    SickDisk: Need.SICKEN,
+    ClockJump: Need.CLOCK,
+    ClockRate: Need.CLOCK,
 }
 
 

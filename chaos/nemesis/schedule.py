@@ -22,15 +22,24 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Windows in order of time that do not overlap; hurting ends after `duration_s`."""
+    """Windows in order of time; hurting ends after `duration_s`, and each of them before.
+
+    With `side_by_side` they may overlap: each begins when it is due, whatever else goes on, and
+    one that finds nobody left to hit is passed over. Otherwise one follows another, and none is
+    ever passed over.
+    """
 
     duration_s: float
     windows: tuple[Window, ...] = ()
+    side_by_side: bool = False
 
     def __post_init__(self) -> None:
-        ends = [0.0, *(window.end_s for window in self.windows)]
-        starts = [*(window.at_s for window in self.windows), self.duration_s]
-        assert all(end <= start for end, start in zip(ends, starts, strict=True)), self
+        starts = [window.at_s for window in self.windows]
+        ends = [window.end_s for window in self.windows]
+        assert starts == sorted(starts), self
+        assert max(ends, default=0.0) <= self.duration_s, self
+        if not self.side_by_side:
+            assert all(end <= start for end, start in zip(ends, starts[1:], strict=False)), self
 
 
 def spread(

@@ -12,6 +12,7 @@ from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.slow_election import SLOW_ELECTION
+from chaos.scenarios.swarm import SWARM
 
 CATALOGUE: dict[str, Scenario] = {
     scenario.name: scenario
@@ -24,5 +25,6 @@ CATALOGUE: dict[str, Scenario] = {
         LEADER_RELAY,
         SLOW_ELECTION,
         BLACKOUT,
+        SWARM,
     )
 }

@@ -32,6 +32,12 @@ class RunInfo:
     expects_faults: bool = True
     timings_s: Mapping[str, float] = field(default_factory=dict)  # how long each phase took
     command: str = ""  # the one line that runs it again
+    mutation: str = ""  # what was planted in the nodes
+    load: Mapping[str, float] = field(default_factory=dict)  # what the clients were told
+    # Time-outs of the nodes, and what a simulated run's network and disks were like.
+    conditions: Mapping[str, float] = field(default_factory=dict)
+    faults_overlap: bool = False  # several at a time: one may keep another from its effect
+    stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
 
 
 def write_run_info(directory: Path, info: RunInfo) -> None:

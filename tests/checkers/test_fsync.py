@@ -1,11 +1,17 @@
 """Q18: what followers vouched for was durable, and stayed; by hand."""
 
-from checkers.fsync import durable_before_counted
+from checkers import fsync
 from checkers.history.run import Run
-from checkers.verdict import Verdict
+from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, disk, make_run
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
+
+
+def durable_before_counted(run: Run) -> CheckResult:
+    found = fsync.durable_before_counted(run)
+    assert found is not None
+    return found
 
 
 def leader(*offsets: int, epoch: int = 1, outcome: str = "valid") -> NodeTrace:
@@ -21,6 +27,10 @@ def follower(epoch: int = 1) -> NodeTrace:
 
 def run(*traces: NodeTrace, end: int | None = None) -> Run:
     return make_run(traces=traces, disks=[] if end is None else [disk(2, log_end=end)])
+
+
+def test_a_quorum_of_one_counts_nobody() -> None:
+    assert fsync.durable_before_counted(make_run(nodes=1)) is None
 
 
 def test_nothing_to_look_at_is_unknown() -> None:

@@ -289,7 +289,7 @@ def test_a_flaky_link_breaks_connections_at_both_ends() -> None:
             await asyncio.sleep(0.2)
             assert mine.end == other.end
             broken += bool(mine.end)
-        assert broken == net.network.resets
+        assert broken == net.network.resets[THERE]
         assert 50 < broken < 85  # 1 - 0.8 ** 5
         net.network.make_flaky(THERE, 0.0)
         mine, other = await net.dial()

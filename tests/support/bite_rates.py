@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.docker.cluster import DockerCluster
 from chaos.cluster.interface import Evidence, PowerCutMode
-from chaos.nemesis.apply import cure, inject, resolve
+from chaos.nemesis.apply import cure, inject
 from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
@@ -30,6 +30,7 @@ from chaos.nemesis.faults import (
     Stop,
     Ways,
 )
+from chaos.nemesis.targets import resolve
 from chaos.probes import QuorumProbe, driver_for
 from chaos.setup.install import prepare
 from tests.support.recorded import ListedHistory

@@ -28,6 +28,7 @@ from kio.static.primitive import i8, i32, i32Timedelta, i64
 
 from chaos.cluster.interface import (
     Address,
+    DiskSickness,
     DiskTrouble,
     Evidence,
     Link,
@@ -360,6 +361,28 @@ class FakeCluster:
     async def quicken_links(self) -> Evidence:
         self._called("quicken_links")
         return Evidence(bit=self.bites, what="an answer took its time")
+
+    async def make_flaky(self, links: Sequence[Link], share: float) -> None:
+        self._called(f"make_flaky {' '.join(map(str, links))} {share:g}")
+
+    async def steady(self, links: Sequence[Link]) -> Evidence:
+        self._called(f"steady {' '.join(map(str, links))}")
+        return Evidence(bit=self.bites, what="9 connections were reset")
+
+    async def sicken_disk(self, node: NodeId, sickness: DiskSickness) -> None:
+        self._called(f"sicken_disk {node} {sickness}")
+
+    async def mend_disk(self, node: NodeId) -> Evidence:
+        self._called(f"mend_disk {node}")
+        return Evidence(bit=self.bites, what="the node died of its disk")
+
+    async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
+        self._called(f"jump_clock {node} {offset_ms}")
+        return Evidence(bit=self.bites, what="its time of day is off")
+
+    async def run_clock(self, node: NodeId, rate: float) -> Evidence:
+        self._called(f"run_clock {node} {rate:g}")
+        return Evidence(bit=self.bites, what="its clock goes at another rate")
 
     async def power_evidence(self, node: NodeId) -> Evidence:
         self._called(f"power_evidence {node}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chaos.cli import main
 from chaos.cluster.interface import Cluster
+from chaos.conditions import Conditions
 from chaos.runtimes import RUNTIMES
 from tests.support.fake_cluster import FakeCluster
 
@@ -34,8 +35,9 @@ class FakeRuntime:
         keep: bool,
         directory: Path | None,
         mutation: str = "",
+        conditions: Conditions | None = None,
     ) -> Cluster:
-        del target, keep, directory, mutation
+        del target, keep, directory, mutation, conditions
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster

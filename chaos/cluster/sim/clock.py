@@ -60,6 +60,11 @@ class NodeClock:
             self._mono_then_ns + elapsed, self._wall_then_ns + elapsed + self._wall_offset_ns
         )
 
+    @property
+    def offset_ns(self) -> int:
+        """How far its time of day was set off."""
+        return self._wall_offset_ns
+
     def jump(self, offset_ns: int) -> None:
         """Set the time of day forward or back; the monotonic clock goes on."""
         self._wall_offset_ns += offset_ns

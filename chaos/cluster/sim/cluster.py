@@ -13,6 +13,7 @@ from chaos.cluster.errors import ClusterError
 from chaos.cluster.evidence import PowerCutMeasured
 from chaos.cluster.interface import (
     Address,
+    DiskSickness,
     DiskTrouble,
     Evidence,
     Link,
@@ -30,6 +31,7 @@ from chaos.cluster.sim.strike import strike
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port
+from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
 from node.ids import ReplicaKey, parse_uuid, uuid_text
@@ -41,6 +43,7 @@ ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10.0
 _BOOT_S = (0.05, 0.4)  # as containers take
 _POLL_S = 0.01
+_LOOK_AT_RATE_S = 0.01
 
 
 class SimCluster:
@@ -54,19 +57,21 @@ class SimCluster:
         nodes: int,
         seed: int,
         mutation: str = "",
+        conditions: Conditions | None = None,
     ) -> None:
+        conditions = conditions or Conditions()
         self._loop = loop
         self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
         self._rng = random.Random(f"{seed}:cluster")
-        self._target = OwnNode(mutation=mutation)
-        self._network = Network(loop, self._nodes, seed)
+        self._target = OwnNode(mutation=mutation, conditions=conditions)
+        self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
-        self._links = Links(self._network, self._nodes, loop)
+        self._links = Links(self._network, self._nodes, loop, conditions.longest_latency_s)
         self._cuts: dict[NodeId, PowerCutMeasured] = {}
         self._ids = random.Random(f"{seed}:ids")
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
-        site = Site(loop=loop, network=self._network, seed=seed)
+        site = Site(loop=loop, network=self._network, seed=seed, conditions=conditions)
         self.machines = {
             node: Machine(site, self._config(seat), NodeClock(clock, loop))
             for node, seat in self._seats.items()
@@ -151,6 +156,37 @@ class SimCluster:
     async def quicken_links(self) -> Evidence:
         running = [n for n, m in self.machines.items() if m.status is NodeStatus.RUNNING]
         return await self._links.quicken(running)
+
+    async def make_flaky(self, links: Sequence[Link], share: float) -> None:
+        self._links.make_flaky(links, share)
+
+    async def steady(self, links: Sequence[Link]) -> Evidence:
+        return self._links.steady(links)
+
+    async def sicken_disk(self, node: NodeId, sickness: DiskSickness) -> None:
+        self.machines[node].drive.sicken(sickness)
+
+    async def mend_disk(self, node: NodeId) -> Evidence:
+        """A node that is about to die of it does so first."""
+        machine = self.machines[node]
+        sickness = machine.drive.sickness
+        assert sickness is not None, f"the disk of node {node} is well"
+        return evidence.of_sick_disk(sickness, machine.drive.mend(), machine.exit_code)
+
+    async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
+        clock = self.machines[node].clock
+        clock.jump(offset_ms * 1_000_000 - clock.offset_ns)
+        return evidence.of_clock(clock.offset_ns // 1_000_000, offset_ms)
+
+    async def run_clock(self, node: NodeId, rate: float) -> Evidence:
+        machine = self.machines[node]
+        machine.clock.run_at(rate)
+        if machine.process is not None:
+            machine.process.look_at_clock()
+        began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns()
+        await asyncio.sleep(_LOOK_AT_RATE_S)
+        passed = machine.clock.now().mono_ns - began
+        return evidence.of_clock_rate(passed / (self._loop.elapsed_ns() - true_began), rate)
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         for node in nodes:

@@ -5,25 +5,31 @@ from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from chaos.cluster.evidence import FORGOTTEN
-from chaos.cluster.interface import DiskTrouble, PowerCutMode
+from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
 from chaos.cluster.sim.disk import SimDisk
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
+from chaos.cluster.sim.trouble import Step
+from chaos.conditions import Conditions
 
 LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
 _CANARY = "canary"
 _PAGES = 64  # of the canary: that a torn power cut keeps all of them does not happen
-_SYNC_NS = (200_000, 4_000_000)  # of a disk that is well
 _SLOW_NS = 40_000_000
+_WRITES_LEFT = 20  # at most, before one fails
 
 
 class Drive:
     """`before` is called ahead of every step that changes the disk; it may raise."""
 
-    def __init__(self, rng: random.Random, before: Callable[[], None]) -> None:
+    def __init__(
+        self, rng: random.Random, before: Callable[[], None], conditions: Conditions
+    ) -> None:
         self._rng = rng
+        self._usual_ns = range(conditions.sync_least_us * 1000, conditions.sync_most_us * 1000)
         self._overwriting = b""
         self.trouble: DiskTrouble | None = None
+        self.sickness: DiskSickness | None = None
         self.files = FileSystem(before=lambda _: before())
         outer = SimDisk(self.files)
         outer.make_directory(LOG_DIRECTORY)
@@ -53,6 +59,29 @@ class Drive:
         self.files.trouble.sync_delay_ns = 0
         self.files.trouble.lying = False
 
+    def sicken(self, sickness: DiskSickness) -> None:
+        """Until `mend`. An error meets a write: after a sync that failed, what a process reads is
+        not what the disk has, which no node can know that only reads (PostgreSQL's fsyncgate)."""
+        self.sickness = sickness
+        trouble = self.files.trouble
+        match sickness:
+            case DiskSickness.SLOW:
+                self.files.troubled_syncs = 0
+                trouble.sync_delay_ns = _SLOW_NS
+            case DiskSickness.ERROR:
+                trouble.failing[Step.WRITE] = self._rng.randrange(_WRITES_LEFT)
+            case DiskSickness.FULL:
+                trouble.capacity = 0
+
+    def mend(self) -> int:
+        """Be well again; how many syncs were slow meanwhile."""
+        slow = self.files.troubled_syncs if self.sickness is DiskSickness.SLOW else 0
+        self.sickness = None
+        trouble = self.files.trouble
+        trouble.sync_delay_ns, trouble.capacity = 0, None
+        trouble.failing.clear()
+        return slow
+
     @property
     def troubled(self) -> int:
         """How many syncs went wrong since they began to."""
@@ -60,7 +89,10 @@ class Drive:
 
     def sync_ns(self) -> int:
         """How long the next sync takes; who waits for it waits before it is done."""
-        return self._rng.randrange(*_SYNC_NS) + self.files.trouble.sync_delay_ns
+        return (
+            self._rng.randrange(self._usual_ns.start, self._usual_ns.stop)
+            + self.files.trouble.sync_delay_ns
+        )
 
     def overwrite_canary(self, token: str) -> bool:
         """In place, without a sync; whether the new bytes can be read."""

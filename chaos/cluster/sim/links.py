@@ -10,6 +10,7 @@ from chaos.cluster.evidence import (
     Passage,
     Probe,
     of_cut,
+    of_flaky_links,
     of_slow_links,
 )
 from chaos.cluster.interface import Evidence, Link, NodeId
@@ -17,7 +18,7 @@ from chaos.cluster.probe import api_versions_request
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import End, Network, Path, link_address
 
-KNOCK_WAIT_S = 0.3  # longer than the slowest way there and back, and a sync in between
+KNOCK_WAIT_S = 0.3  # for a node to answer, a sync in between
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
 
 Passages = Mapping[tuple[Link, Path], Passage]
@@ -56,12 +57,21 @@ class _Knock(asyncio.Protocol):
 class Links:
     """All links of one cluster."""
 
-    def __init__(self, network: Network, nodes: tuple[NodeId, ...], loop: VirtualLoop) -> None:
+    def __init__(
+        self,
+        network: Network,
+        nodes: tuple[NodeId, ...],
+        loop: VirtualLoop,
+        longest_latency_s: float = 0.08,
+    ) -> None:
+        """No byte is under way for longer, unless links are slow."""
         self._network = network
+        self._longest_latency_s = longest_latency_s
         self._loop = loop
         self._links = [Link(one, other) for one in nodes for other in nodes if one != other]
         self._cut: dict[Link, Passages] = {}  # what had passed everywhere when it was cut
         self._latency_ms = 0
+        self._resets: dict[Link, int] = {}  # of each flaky link, before it was
 
     def cut(self, links: Sequence[Link]) -> None:
         for link in links:
@@ -78,7 +88,7 @@ class Links:
         before = self._passages()
         opposites = [_back(link) for link in cut]
         probed = sorted({*cut, *(link for link in opposites if link not in self._cut)})
-        knocked = await self._knock(probed, KNOCK_WAIT_S)
+        knocked = await self._knock(probed, self._patience_s())
         after = self._passages()
         evidence = {link: of_cut(self._measure(link, before, after, knocked)) for link in cut}
         for link in cut:
@@ -87,19 +97,38 @@ class Links:
                 self._network.let_pass(link, path)
         return evidence
 
+    def make_flaky(self, links: Sequence[Link], share: float) -> None:
+        for link in links:
+            self._network.make_flaky(link, share)
+            self._resets[link] = self._network.resets.get(link, 0)
+
+    def steady(self, links: Sequence[Link]) -> Evidence:
+        for link in links:
+            self._network.make_flaky(link, 0.0)
+        resets = {link: self._network.resets.get(link, 0) - self._resets[link] for link in links}
+        return of_flaky_links(resets)
+
     def slow(self, latency_ms: int) -> None:
         self._latency_ms = latency_ms
         self._network.slow(latency_ms)
 
     async def quicken(self, running: Sequence[NodeId]) -> Evidence:
         """Probe the links between nodes that run, then take the delay away."""
-        probed = [link for link in self._links if link.source in running and link.target in running]
-        # There and back twice: a connection is made first.
-        knocked = await self._knock(probed, 4 * self._latency_ms / 1000 + KNOCK_WAIT_S)
+        probed = [
+            link
+            for link in self._links
+            if {link.source, link.target} <= set(running)
+            and not {link, _back(link)} & set(self._cut)
+        ]
+        knocked = await self._knock(probed, self._patience_s())
         latency_ms, self._latency_ms = self._latency_ms, 0
         self._network.slow(0)
         answers = {link: knocked[link].answer_ms if link in knocked else -1.0 for link in probed}
         return of_slow_links(latency_ms, answers)
+
+    def _patience_s(self) -> float:
+        """There and back twice, since a connection is made first, and some time for the answer."""
+        return 4 * (self._latency_ms / 1000 + self._longest_latency_s) + KNOCK_WAIT_S
 
     def _passages(self) -> Passages:
         return {

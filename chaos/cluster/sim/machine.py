@@ -10,6 +10,7 @@ from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import Between, Process, Surroundings
+from chaos.conditions import Conditions
 from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import node_on, recover, start_line
@@ -27,6 +28,7 @@ class Site:
     loop: VirtualLoop
     network: Network
     seed: int
+    conditions: Conditions
 
 
 class Machine:
@@ -104,7 +106,7 @@ class Machine:
     def _new_drive(self) -> Drive:
         self._disks += 1
         rng = random.Random(f"{self._site.seed}:disk:{self.node}:{self._disks}")
-        return Drive(rng, self._between)
+        return Drive(rng, self._between, self._site.conditions)
 
     def _process(self) -> Process:
         found = recover(self._config, self.drive.disk)

@@ -20,6 +20,7 @@ from chaos.cluster.evidence import Passage
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.topology import OUTER_PORT, client_port, inner_port, link_name
+from chaos.conditions import Conditions
 
 CLIENT = NodeId(0)  # where all clients are, and the harness
 _MS = 1_000_000
@@ -140,8 +141,15 @@ class Network:
     Clients dial `127.0.0.1:<client port of j>`, node i dials `link-i-j:<inner port of j>`.
     """
 
-    def __init__(self, loop: VirtualLoop, nodes: tuple[NodeId, ...], seed: int) -> None:
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        nodes: tuple[NodeId, ...],
+        seed: int,
+        conditions: Conditions | None = None,
+    ) -> None:
         self._loop = loop
+        self._conditions = conditions or Conditions()
         self._rng = random.Random(f"{seed}:network")
         self._listeners: dict[tuple[NodeId, int], _Listener] = {}
         self._ends: dict[NodeId, dict[End, None]] = {place: {} for place in (CLIENT, *nodes)}
@@ -149,7 +157,7 @@ class Network:
         self._passages: dict[tuple[Link, Path], Passage] = {}
         self._latency_ms = 0
         self._flaky: dict[Link, float] = {}
-        self.resets = 0  # how many streams flaky links broke
+        self.resets: dict[Link, int] = {}  # how many streams a flaky link broke
         self._ways = dict(_ways(nodes))
 
     # --- for those who live on it ---
@@ -251,7 +259,7 @@ class Network:
         """Take in what was written, and bring it to the other end in its time."""
         link = Link(end.place, end.other.place)
         if self._is_broken(link):
-            self.resets += 1
+            self.resets[link] = self.resets.get(link, 0) + 1
             for each in (end, end.other):
                 self._end(each, _reset())
             return
@@ -304,9 +312,11 @@ class Network:
         return end.arrived
 
     def _latency_s(self, source: NodeId, target: NodeId) -> float:
-        """A tenth of a millisecond to two, and now and then forty times as long."""
-        usual = self._rng.randrange(_MS // 10, 2 * _MS)
-        ns = usual * 40 if self._rng.random() < 0.01 else usual
+        """As the conditions say: short as a rule, and now and then many times as long."""
+        like, rng = self._conditions, self._rng
+        ns = rng.randrange(like.latency_least_us * 1000, like.latency_most_us * 1000)
+        if rng.random() < like.spikes:
+            ns *= like.spike_factor
         if CLIENT not in (source, target):
             ns += self._latency_ms * _MS
         return ns / 1e9

@@ -11,6 +11,7 @@ from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.clock import VirtualClock
 from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.conditions import Conditions
 from chaos.mutations.planted import planted_by
 
 # What the simulator has its own of.
@@ -26,8 +27,11 @@ class SimWorld:
 
     syncs = False  # a run that dies with the machine is repeated from its seed
 
-    def __init__(self, *, seed: int, mutation: str = "") -> None:
+    def __init__(
+        self, *, seed: int, mutation: str = "", conditions: Conditions | None = None
+    ) -> None:
         self._seed = seed
+        self._conditions = conditions or Conditions()
         self._mutation = mutation
         self._planted = planted_by(mutation) if mutation else None
         where = self._planted.modules if self._planted is not None else ()
@@ -61,6 +65,7 @@ class SimWorld:
             nodes=nodes,
             seed=self._seed,
             mutation=self._mutation,
+            conditions=self._conditions,
         )
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
@@ -73,10 +78,14 @@ class SimWorld:
         finally:
             self._real_s = time.perf_counter() - began
 
+    @property
+    def virtual_s(self) -> float:
+        return self._loop.elapsed_ns() / 1e9
+
     def account(self) -> str:
         """How much virtual time went by, and how fast."""
-        virtual_s = self._loop.elapsed_ns() / 1e9
+        virtual_s = self.virtual_s
         return (
             f"simulated {virtual_s:.1f} s in {self._real_s:.1f} s: "
-            f"{virtual_s / self._real_s:.0f} virtual seconds a second"
+            f"{virtual_s / self._real_s:.1f} virtual seconds a second"
         )

@@ -1,10 +1,11 @@
 """Our own node as a target: Kafka's configuration names, and Kafka's default time-outs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import OUTER_PORT
+from chaos.conditions import Conditions
 
 PROGRAM = ("python3", "-m", "node.server.cli")
 MUTATED = ("python3", "-m", "chaos.mutations")
@@ -15,6 +16,7 @@ class OwnNode:
     """Configured by a `server.properties` like Kafka's; `mutation` names a bug to plant in it."""
 
     mutation: str = ""
+    conditions: Conditions = field(default_factory=Conditions)
 
     @property
     def name(self) -> str:
@@ -33,8 +35,7 @@ class OwnNode:
                 f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
             ),
             "log.dirs": log_directory,
-            # Our node already shares one flush among all appends that are ready.
-            "controller.quorum.append.linger.ms": 0,
+            **self.conditions.properties(),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
 

@@ -1,0 +1,93 @@
+"""One seed, from its plan to its row. Whatever goes wrong is a row as well."""
+
+import shutil
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chaos.campaign.coverage import struck
+from chaos.campaign.fingerprint import fingerprint
+from chaos.campaign.row import Row, crashed
+from chaos.commands.run import RunArguments, plan_of
+from chaos.judging import judge_directory
+from chaos.launch import Ran, launch
+from chaos.progress import ConsoleProgress
+from chaos.runner import RunPlan
+from checkers.history.run import Run
+from checkers.history.store import UnreadableRunError, read_run
+from checkers.verdict import Verdict
+
+KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What all seeds of a campaign have in common; `arguments.out` is where failing runs go."""
+
+    arguments: RunArguments
+
+    def plan(self, seed: int) -> RunPlan:
+        return plan_of(replace(self.arguments, seed=seed))
+
+    def row(self, seed: int) -> Row:
+        """Run it and judge it. Never raises: a campaign stops at nothing."""
+        began = time.perf_counter()
+        command = ""
+        try:
+            plan = self.plan(seed)
+            command = plan.command
+            row = self._run(plan)
+        except Exception as error:  # noqa: BLE001 - the next seed must have its turn
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{error} ({Path(last.filename).name}:{last.lineno})"
+            row = crashed(seed, type(error).__name__, where, command)
+        return replace(row, real_s=time.perf_counter() - began)
+
+    def _run(self, plan: RunPlan) -> Row:
+        out = self.arguments.out
+        out.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".running-", dir=out))
+        try:
+            ran = launch(plan, scratch, ConsoleProgress(quiet=True), page=False)
+            row = row_of(plan, ran)
+            if row.verdict in KEPT:
+                judge_directory(ran.directory)  # with its page
+                row = replace(row, directory=str(_keep(ran.directory, out)))
+            return row
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def row_of(plan: RunPlan, ran: Ran) -> Row:
+    """What a run amounts to."""
+    run = _readable(ran.directory)
+    judgement = ran.judgement
+    return Row(
+        seed=plan.seed,
+        verdict=judgement.verdict,
+        fingerprint=fingerprint(judgement, run),
+        sentence=judgement.sentence,
+        virtual_s=ran.duration_s,
+        operations=int(judgement.statistics.get("operations_ok") or 0),
+        faults=int(judgement.statistics.get("faults_bit") or 0),
+        struck=struck(run) if run is not None else Counter(),
+        command=plan.command,
+    )
+
+
+def _readable(directory: Path) -> Run | None:
+    try:
+        return read_run(directory)
+    except UnreadableRunError:
+        return None  # the judgement says why
+
+
+def _keep(directory: Path, out: Path) -> Path:
+    """Under the name that any run of this seed has; who was kept before makes place."""
+    kept = out / directory.name
+    shutil.rmtree(kept, ignore_errors=True)
+    directory.rename(kept)
+    return kept

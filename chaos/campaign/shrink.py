@@ -1,0 +1,211 @@
+"""Ever less of a failing run, while it fails alike: faults, nodes, operations, time.
+
+Each step proposes plans that are smaller in one respect and keeps those that still fail with the
+same fingerprint. Steps are repeated, since fewer faults allow for fewer operations and the reverse,
+until none finds anything or the time is up. Everything runs in virtual time.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chaos.campaign.ddmin import ddmin, least
+from chaos.campaign.fingerprint import Fingerprint
+from chaos.campaign.job import row_of
+from chaos.campaign.row import Row
+from chaos.conditions import Conditions
+from chaos.launch import launch
+from chaos.nemesis.schedule import Schedule, Window
+from chaos.progress import ConsoleProgress
+from chaos.runner import RunPlan
+
+_LEAST_OPERATIONS = 1
+_LEAST_TAIL_S = 1.0
+_LEAD_S = 0.3  # before the first fault
+_LEAST_HOLD_S = 0.05
+
+
+class OutOfTimeError(Exception):
+    """What was found so far has to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much there is of a run."""
+
+    faults: int
+    operations: int
+    nodes: int
+    duration_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.faults} faults, {self.operations} operations, {self.nodes} nodes, "
+            f"{self.duration_s:g} s"
+        )
+
+
+class Shrinker:
+    """`best` is the smallest plan that was seen to fail alike."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        wanted: Fingerprint,
+        *,
+        within_s: float,
+        tell: Callable[[str], None],
+        scratch: Path,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.best = plan
+        self.attempts = 0
+        self._wanted = wanted
+        self._tell = tell
+        self._scratch = scratch
+        self._clock = clock
+        self._until = clock() + within_s
+        self._operations = 0  # that `best` issued
+
+    @property
+    def size(self) -> Size:
+        plan = self.best
+        return Size(
+            faults=len(plan.drawn().windows),
+            operations=plan.load.most_operations or self._operations,
+            nodes=plan.nodes,
+            duration_s=plan.drawn().duration_s,
+        )
+
+    def fails(self, plan: RunPlan) -> bool:
+        """Whether it fails alike; then it is the best so far. Raises OutOfTimeError."""
+        if self._clock() > self._until:
+            raise OutOfTimeError
+        self.attempts += 1
+        row, issued = self._run(plan)
+        if row.fingerprint != self._wanted:
+            return False
+        self.best, self._operations = plan, issued
+        self._tell(f"{self.size}  (attempt {self.attempts})")
+        return True
+
+    def shrink(self) -> RunPlan:
+        """Until nothing more is found, or the time is up. The plan must have been seen to fail."""
+        try:
+            before = None
+            while before != self.best:
+                before = self.best
+                for step in (
+                    self._fewer_faults,
+                    self._shorter,
+                    self._fewer_nodes,
+                    self._less_load,
+                    self._shorter_windows,
+                    self._usual_conditions,
+                ):
+                    step()
+        except OutOfTimeError:
+            self._tell("the time is up")
+        return self.best
+
+    def _run(self, plan: RunPlan) -> tuple[Row, int]:
+        out = Path(tempfile.mkdtemp(prefix=".attempt-", dir=self._scratch))
+        try:
+            ran = launch(plan, out, ConsoleProgress(quiet=True), page=False)
+            issued = ran.judgement.statistics.get("operations") or 0
+            return row_of(plan, ran), int(issued)
+        finally:
+            shutil.rmtree(out, ignore_errors=True)
+
+    def _try_each(self, plans: Iterator[RunPlan]) -> None:
+        """The first that fails, and no more: they are in order of how small they are."""
+        for plan in plans:
+            if self.fails(plan):
+                return
+
+    def _fewer_faults(self) -> None:
+        plan, schedule = self.best, self.best.drawn()
+
+        def with_windows(windows: tuple[Window, ...]) -> bool:
+            return self.fails(replace(plan, schedule=replace(schedule, windows=windows)))
+
+        ddmin(schedule.windows, with_windows)
+
+    def _shorter(self) -> None:
+        """Less quiet at the end."""
+        plan, schedule = self.best, self.best.drawn()
+        last_s = max((window.end_s for window in schedule.windows), default=0.0)
+        tails = (_LEAST_TAIL_S * 2**n for n in range(7))
+        self._try_each(
+            _with_schedule(plan, replace(schedule, duration_s=round(last_s + tail_s, 3)))
+            for tail_s in tails
+            if last_s + tail_s < schedule.duration_s
+        )
+
+    def _fewer_nodes(self) -> None:
+        plan = self.best
+        self._try_each(replace(plan, nodes=nodes) for nodes in range(1, plan.nodes))
+
+    def _less_load(self) -> None:
+        plan, load = self.best, self.best.load
+        most = load.most_operations or self._operations
+        least(
+            most,
+            _LEAST_OPERATIONS,
+            lambda n: self.fails(replace(plan, load=replace(load, most_operations=n))),
+        )
+        for field, low in (("live_keys", 1), ("concurrency", 2)):
+            now = getattr(self.best.load, field)
+            self._try_each(
+                replace(self.best, load=replace(self.best.load, **{field: value}))
+                for value in range(low, now)
+            )
+
+    def _shorter_windows(self) -> None:
+        """Each fault sooner after the one before, and cured sooner."""
+        for number in range(len(self.best.drawn().windows)):
+            for change in (_sooner, _briefer):
+                self._try_each(
+                    _with_schedule(self.best, changed)
+                    for share in (0.1, 0.3, 0.6)
+                    if (changed := change(self.best.drawn(), number, share)) is not None
+                )
+
+    def _usual_conditions(self) -> None:
+        plan = self.best
+        if plan.conditions != Conditions():
+            self.fails(replace(plan, conditions=Conditions()))
+
+
+def _with_schedule(plan: RunPlan, schedule: Schedule) -> RunPlan:
+    return replace(plan, schedule=schedule, duration_s=schedule.duration_s)
+
+
+def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:
+    """This window and all later ones, by so much of the quiet before it; None where there is
+    little."""
+    windows = schedule.windows
+    before = max((window.end_s for window in windows[:number]), default=0.0)
+    quiet = windows[number].at_s - before - _LEAD_S
+    if quiet < _LEAD_S:
+        return None
+    by_s = quiet * (1 - share)
+    moved = tuple(replace(window, at_s=round(window.at_s - by_s, 3)) for window in windows[number:])
+    return replace(
+        schedule,
+        windows=(*windows[:number], *moved),
+        duration_s=round(schedule.duration_s - by_s, 3),
+    )
+
+
+def _briefer(schedule: Schedule, number: int, share: float) -> Schedule | None:
+    window = schedule.windows[number]
+    hold_s = round(window.hold_s * share, 3)
+    if hold_s < _LEAST_HOLD_S:
+        return None
+    windows = list(schedule.windows)
+    windows[number] = replace(window, hold_s=hold_s)
+    return replace(schedule, windows=tuple(windows))

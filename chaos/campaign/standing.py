@@ -1,0 +1,95 @@
+"""Who was what at a moment of a run, and how the quorum stood. Pure, from the sealed tables."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from checkers.history.run import Run
+from checkers.leadership import DOWN
+from checkers.node_events import NodeEvent, lives
+
+_TOLD = ("n.start", "n.stop", "q.state")
+
+
+class Role(StrEnum):
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    CANDIDATE = "candidate"  # or unattached, or resigned: up, and neither of the two
+    DOWN = "down"  # or paused
+
+
+class Quorum(StrEnum):
+    """How things stood between the voters, as they themselves saw it."""
+
+    LED = "led"  # one leads, and a majority follows it
+    SPLIT = "split"  # several lead, or one without a majority
+    ELECTING = "electing"  # a majority is up, and nobody leads
+    SHORT = "short"  # no majority is up
+
+
+class _Told(NamedTuple):
+    at: int
+    event: NodeEvent
+
+
+class Standing:
+    """Answers for any moment of one run; ns since its start."""
+
+    def __init__(self, run: Run) -> None:
+        self._nodes = range(1, run.info.nodes + 1)
+        self._told: dict[int, list[_Told]] = defaultdict(list)
+        for life in lives(run):
+            for event in life.events():
+                if event.event in _TOLD:
+                    self._told[event.node].append(_Told(event.t, event))
+        self._downs = _downs(run)
+
+    def role(self, node: int, at: int) -> Role:
+        """Just before that moment."""
+        if any(begin < at <= end for begin, end in self._downs[node]):
+            return Role.DOWN
+        last = self._last(node, at)
+        if last is None or last.event == "n.stop":
+            return Role.DOWN
+        match last.state:
+            case "leader":
+                return Role.LEADER
+            case "follower":
+                return Role.FOLLOWER
+            case _:
+                return Role.CANDIDATE
+
+    def quorum(self, at: int) -> Quorum:
+        """Just before that moment."""
+        roles = {node: self.role(node, at) for node in self._nodes}
+        majority = len(self._nodes) // 2 + 1
+        if sum(role is not Role.DOWN for role in roles.values()) < majority:
+            return Quorum.SHORT
+        leaders = [node for node, role in roles.items() if role is Role.LEADER]
+        if not leaders:
+            return Quorum.ELECTING
+        if len(leaders) > 1 or 1 + self._followers(leaders[0], roles, at) < majority:
+            return Quorum.SPLIT
+        return Quorum.LED
+
+    def _followers(self, leader: int, roles: dict[int, Role], at: int) -> int:
+        told = [self._last(node, at) for node, role in roles.items() if role is Role.FOLLOWER]
+        return sum(event is not None and event.leader == leader for event in told)
+
+    def _last(self, node: int, at: int) -> NodeEvent | None:
+        told = self._told[node]
+        before = bisect_left(told, at, key=lambda each: each.at)
+        return told[before - 1].event if before else None
+
+
+def _downs(run: Run) -> dict[int, Sequence[tuple[int, int]]]:
+    """From when until when which node was off or paused, as the nemesis has it."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for fault in run.tables["faults"].to_pylist():
+        if fault["kind"] in (*DOWN, "stop") and fault["t_bit"] is not None:
+            end = fault["t_healed"] or run.info.duration_ns
+            for node in fault["targets"]:
+                found[node].append((fault["t_bit"], end))
+    return defaultdict(list, found)

@@ -1,0 +1,148 @@
+"""A campaign as a whole: verdicts, findings, how much was hurt, and what that amounts to. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chaos.campaign import coverage
+from chaos.campaign.coverage import Cell
+from chaos.campaign.fingerprint import Fingerprint
+from chaos.campaign.row import Row
+from checkers.verdict import Verdict, worst
+
+_SHOWN_SEEDS = 12
+_ENOUGH_SHARE = 0.5  # of the seeds, which must have come to a verdict on the nodes
+_DECIDED = (Verdict.VALID, Verdict.INVALID)
+
+
+@dataclass(slots=True, kw_only=True)
+class Summary:
+    """Grows by one row at a time, and not with their number; `kinds` are the faults that there
+    may be."""
+
+    asked: int
+    kinds: tuple[str, ...]
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    struck: Counter[Cell] = field(default_factory=Counter)
+    findings: dict[Fingerprint, list[Row]] = field(default_factory=dict)
+    operations: int = 0
+    faults: int = 0
+    virtual_s: float = 0.0
+    busy_s: float = 0.0  # of all processes together
+
+    def add(self, row: Row) -> None:
+        self.verdicts[row.verdict] += 1
+        self.struck.update(row.struck)
+        self.operations += row.operations
+        self.faults += row.faults
+        self.virtual_s += row.virtual_s
+        self.busy_s += row.real_s
+        if row.fingerprint is not None:
+            self.findings.setdefault(row.fingerprint, []).append(row)
+
+    @property
+    def runs(self) -> int:
+        return self.verdicts.total()
+
+    @property
+    def lacking(self) -> str:
+        """Why the campaign says nothing, as too little happened in it; "" if enough did."""
+        decided = sum(self.verdicts[verdict] for verdict in _DECIDED)
+        if not decided or decided < _ENOUGH_SHARE * self.runs:
+            return f"only {decided} of {self.runs} runs came to a verdict on the nodes"
+        if not self.operations:
+            return "no operation succeeded"
+        if self.kinds and not self.faults:
+            return "no fault had an effect"
+        return ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst; void if too little happened for a good one."""
+        found = worst(self.verdicts)
+        return worst((found, Verdict.VOID)) if self.lacking else found
+
+    def by_weight(self) -> list[tuple[Fingerprint, list[Row]]]:
+        """Findings, the worst verdict first, then what was found most often."""
+        return sorted(
+            self.findings.items(),
+            key=lambda item: (-item[1][0].verdict.value, -len(item[1]), item[0]),
+        )
+
+
+def as_text(summary: Summary, real_s: float) -> str:
+    """What a person reads at the end."""
+    lines = [f"{summary.verdict.name}: {_counts(summary)}", _effort(summary, real_s)]
+    if summary.lacking:
+        lines.append(f"too little happened: {summary.lacking}")
+    for found, rows in summary.by_weight():
+        lines += ["", *_finding(found, rows)]
+    if summary.kinds:
+        lines += ["", coverage.as_text(summary.struck, summary.kinds)]
+    return "\n".join(lines)
+
+
+def as_json(summary: Summary, real_s: float) -> dict[str, Any]:
+    """One object for scripts."""
+    return {
+        "verdict": summary.verdict.word,
+        "runs": summary.runs,
+        "asked": summary.asked,
+        "verdicts": {verdict.word: summary.verdicts[verdict] for verdict in Verdict},
+        "lacking": summary.lacking,
+        "operations": summary.operations,
+        "faults": summary.faults,
+        "virtual_s": round(summary.virtual_s, 1),
+        "real_s": round(real_s, 1),
+        "busy_s": round(summary.busy_s, 1),
+        "findings": [_finding_json(found, rows) for found, rows in summary.by_weight()],
+        "struck": {str(cell): count for cell, count in sorted(summary.struck.items())},
+        "empty": [str(cell) for cell in coverage.empty(summary.struck, summary.kinds)],
+    }
+
+
+def _counts(summary: Summary) -> str:
+    found = ", ".join(
+        f"{summary.verdicts[verdict]:,} {verdict.word}"
+        for verdict in reversed(Verdict)
+        if summary.verdicts[verdict]
+    )
+    return f"{summary.runs:,} of {summary.asked:,} seeds: {found or 'none ran'}"
+
+
+def _effort(summary: Summary, real_s: float) -> str:
+    speed = summary.virtual_s / summary.busy_s if summary.busy_s else 0.0
+    return (
+        f"  {summary.virtual_s:,.0f} virtual s in {real_s:,.0f} s "
+        f"({speed:.1f} virtual s a second and process); "
+        f"{summary.operations:,} operations succeeded, {summary.faults:,} faults bit"
+    )
+
+
+def _finding(found: Fingerprint, rows: Sequence[Row]) -> list[str]:
+    seeds = sorted(row.seed for row in rows)
+    shown = ", ".join(map(str, seeds[:_SHOWN_SEEDS])) + (
+        " ..." if len(seeds) > _SHOWN_SEEDS else ""
+    )
+    first = min(rows, key=lambda row: row.seed)
+    lines = [
+        f"{first.verdict.word} x {len(rows)}  {found}",
+        f"  seeds  {shown}",
+        f"  first  {first.sentence}",
+        f"  again  {first.command}",
+    ]
+    return [*lines, f"  kept   {first.directory}"] if first.directory else lines
+
+
+def _finding_json(found: Fingerprint, rows: Sequence[Row]) -> Mapping[str, Any]:
+    first = min(rows, key=lambda row: row.seed)
+    return {
+        "check": found.check,
+        "anomaly": found.anomaly,
+        "role": found.role,
+        "verdict": first.verdict.word,
+        "seeds": sorted(row.seed for row in rows),
+        "command": first.command,
+        "directory": first.directory,
+    }

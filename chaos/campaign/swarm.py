@@ -1,0 +1,238 @@
+"""A seed's trial: which cluster, under which conditions and load, is hurt how, and when.
+
+Swarm testing: a mix of everything tests the mixes that are most common, and those are few. So each
+seed first decides which kinds of faults there are at all, and how hard each of them comes; what is
+missing matters as much as what is there (Groce and others, 2012). Windows overlap as they fall.
+
+Every part has random numbers of its own, so that a change to one leaves the others' draws as they
+were. Only faults under which a correct node keeps all its promises are drawn: disks that lie have
+a story of their own.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from chaos.cluster.interface import DiskSickness, PowerCutMode
+from chaos.conditions import Conditions
+from chaos.nemesis.faults import (
+    AllVoters,
+    ClockJump,
+    ClockRate,
+    ControllerLeader,
+    Fault,
+    FlakyLinks,
+    Follower,
+    Kill,
+    Partition,
+    Pause,
+    PowerOff,
+    RandomNode,
+    SickDisk,
+    SlowLinks,
+    SomeNodes,
+    Stop,
+    Target,
+    Ways,
+)
+from chaos.nemesis.schedule import Schedule, Window
+from chaos.trial import Trial
+from workloads.register import RegisterOptions
+
+_SIZES = (1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7)  # most clusters have three nodes or five
+_SHORTEST_S, _LONGEST_S = 40, 90
+_MOST_WINDOWS = 40
+_TAIL_S = 1.0  # of quiet, before all is healed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menace:
+    """A kind of fault: how one is made, and between which lengths it lasts."""
+
+    make: Callable[[random.Random, int], Fault]
+    shortest_s: float
+    longest_s: float
+    least_nodes: int = 1
+
+
+def trial(seed: int) -> Trial:
+    """The same for the same seed, in every process."""
+    nodes = _stream(seed, "nodes").choice(_SIZES)
+    return Trial(
+        nodes=nodes,
+        schedule=_schedule(seed, nodes),
+        load=_load(_stream(seed, "load")),
+        conditions=_conditions(_stream(seed, "conditions")),
+    )
+
+
+def _stream(seed: int, what: str) -> random.Random:
+    return random.Random(f"{seed}:swarm:{what}")
+
+
+# --- what there may be ---
+
+
+def _one(rng: random.Random, nodes: int) -> Target:
+    """Whoever leads is hit as often as all others together."""
+    if nodes == 1:
+        return RandomNode()
+    return rng.choice((ControllerLeader(), ControllerLeader(), Follower(), RandomNode()))
+
+
+def _some(rng: random.Random, nodes: int) -> Target:
+    """One as a rule, now and then several, and sometimes all of them."""
+    dice = rng.random()
+    if dice < 0.6:
+        return _one(rng, nodes)
+    return SomeNodes(rng.randint(1, nodes)) if dice < 0.85 else AllVoters()
+
+
+def _group(rng: random.Random, nodes: int) -> Target:
+    """On one side of a partition."""
+    return _one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
+
+
+def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
+    return lambda rng, nodes: PowerOff(target=_some(rng, nodes), mode=mode)
+
+
+def _sick(sickness: DiskSickness) -> Callable[[random.Random, int], Fault]:
+    return lambda rng, nodes: SickDisk(target=_one(rng, nodes), sickness=sickness)
+
+
+def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
+    return lambda rng, nodes: Partition(target=_group(rng, nodes), ways=ways)
+
+
+MENACES: dict[str, Menace] = {
+    "kill": Menace(
+        make=lambda rng, nodes: Kill(target=_some(rng, nodes)), shortest_s=0.1, longest_s=8
+    ),
+    "stop": Menace(
+        make=lambda rng, nodes: Stop(target=_one(rng, nodes)), shortest_s=0.1, longest_s=8
+    ),
+    "pause": Menace(
+        make=lambda rng, nodes: Pause(target=_some(rng, nodes)), shortest_s=0.1, longest_s=10
+    ),
+    **{
+        f"power-off {mode}": Menace(make=_power_off(mode), shortest_s=0.1, longest_s=6)
+        for mode in PowerCutMode
+    },
+    **{
+        f"partition {ways}": Menace(
+            make=_partition(ways), shortest_s=0.5, longest_s=12, least_nodes=2
+        )
+        for ways in Ways
+    },
+    "flaky-links": Menace(
+        make=lambda rng, nodes: FlakyLinks(
+            target=_group(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
+        ),
+        shortest_s=2,
+        longest_s=15,
+        least_nodes=2,
+    ),
+    "slow-links": Menace(
+        make=lambda rng, _: SlowLinks(latency_ms=rng.choice((20, 100, 300, 700))),
+        shortest_s=1,
+        longest_s=12,
+        least_nodes=2,
+    ),
+    **{
+        f"disk {sickness}": Menace(make=_sick(sickness), shortest_s=1, longest_s=8)
+        for sickness in DiskSickness
+    },
+    "clock-jump": Menace(
+        make=lambda rng, nodes: ClockJump(
+            target=_one(rng, nodes), offset_ms=rng.choice((-1, 1)) * rng.randrange(10, 600_000)
+        ),
+        shortest_s=0.5,
+        longest_s=15,
+    ),
+    "clock-rate": Menace(
+        make=lambda rng, nodes: ClockRate(
+            target=_one(rng, nodes), rate=rng.choice((0.5, 0.8, 0.95, 1.05, 1.25, 2.0))
+        ),
+        shortest_s=2,
+        longest_s=20,
+    ),
+}
+
+
+def every_fault() -> tuple[Fault, ...]:
+    """One of each kind, for those who ask what a swarm may do."""
+    rng = random.Random("every fault")
+    return tuple(menace.make(rng, 3) for menace in MENACES.values())
+
+
+# --- what a seed makes of it ---
+
+
+def _schedule(seed: int, nodes: int) -> Schedule:
+    rng = _stream(seed, "schedule")
+    duration_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
+    drawn = [
+        window
+        for name, a_s in _chosen(_stream(seed, "kinds"), nodes)
+        for window in _windows(
+            _stream(seed, f"windows:{name}"), MENACES[name], a_s, nodes, duration_s
+        )
+    ]
+    kept = rng.sample(drawn, min(len(drawn), _MOST_WINDOWS))
+    windows = sorted(kept, key=lambda window: (window.at_s, window.fault.kind))
+    return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
+
+
+def _chosen(rng: random.Random, nodes: int) -> list[tuple[str, float]]:
+    """The kinds that this seed has, each with the mean time between two of them, in seconds."""
+    possible = [name for name, menace in MENACES.items() if menace.least_nodes <= nodes]
+    count = min(len(possible), rng.choice((1, 2, 3, 3, 4, 5, 7)))
+    return [(name, rng.choice((5.0, 10.0, 20.0, 40.0))) for name in rng.sample(possible, count)]
+
+
+def _windows(
+    rng: random.Random, menace: Menace, mean_s: float, nodes: int, duration_s: float
+) -> Iterator[Window]:
+    """At random moments; most are short, for short ones fit into more places."""
+    last_s = duration_s - _TAIL_S
+    at_s = rng.uniform(0.5, min(mean_s, last_s / 2))
+    while at_s < last_s:
+        span = menace.longest_s - menace.shortest_s
+        hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
+        yield Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=menace.make(rng, nodes))
+        at_s += rng.expovariate(1 / mean_s) + 0.05
+
+
+def _load(rng: random.Random) -> RegisterOptions:
+    concurrency = rng.choice((3, 5, 5, 8))
+    return RegisterOptions(
+        concurrency=concurrency,
+        rate=concurrency * rng.choice((6.0, 10.0, 10.0)),
+        live_keys=rng.choice((1, 2, 5, 10)),
+        operations_per_key=rng.choice((50, 400)),
+        read_share=rng.choice((0.2, 0.5, 0.8)),
+        timeout_s=rng.choice((0.5, 1.0, 2.0)),
+    )
+
+
+def _conditions(rng: random.Random) -> Conditions:
+    """As Kafka has them in half of all trials."""
+    usual = Conditions()
+    if rng.random() < 0.5:
+        return usual
+    fetch_ms = rng.choice((1000, 2000, 3000))
+    most_us = rng.choice((500, 2_000, 10_000))
+    return Conditions(
+        election_timeout_ms=rng.choice((500, 1000, 1500)),
+        fetch_timeout_ms=fetch_ms,
+        election_backoff_max_ms=rng.choice((500, 1000)),
+        append_linger_ms=rng.choice((0, 5, 25)),
+        request_timeout_ms=rng.choice((1000, 2000)),
+        latency_least_us=most_us // 20,
+        latency_most_us=most_us,
+        spikes=rng.choice((0.0, 0.01, 0.05)),
+        spike_factor=rng.choice((10, 40)),
+        sync_least_us=rng.choice((50, 200, 1_000)),
+        sync_most_us=rng.choice((2_000, 4_000, 15_000)),
+    )

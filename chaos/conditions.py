@@ -1,0 +1,57 @@
+"""What nodes are told to wait for, and what they live in, as a value.
+
+The time-outs hold in every runtime. The network and the disk are as drawn in a simulated cluster
+only: containers have the machine's own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+Value = int | float
+
+# Ours, Kafka's name for it, and what Kafka takes where nothing is said.
+_KAFKAS = (
+    ("election_timeout_ms", "controller.quorum.election.timeout.ms", 1000),
+    ("fetch_timeout_ms", "controller.quorum.fetch.timeout.ms", 2000),
+    ("election_backoff_max_ms", "controller.quorum.election.backoff.max.ms", 1000),
+    ("append_linger_ms", "controller.quorum.append.linger.ms", 25),
+    ("request_timeout_ms", "controller.quorum.request.timeout.ms", 2000),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Kafka's time-outs on a quick network and a good disk, if nothing else is said."""
+
+    election_timeout_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    election_backoff_max_ms: int = 1000
+    append_linger_ms: int = 0  # our node already shares one flush among all that is ready
+    request_timeout_ms: int = 2000
+    # A write to a stream arrives after least..most; one in `spikes` after so many times as long.
+    latency_least_us: int = 100
+    latency_most_us: int = 2_000
+    spikes: float = 0.01
+    spike_factor: int = 40
+    # A sync takes least..most.
+    sync_least_us: int = 200
+    sync_most_us: int = 4_000
+
+    def properties(self) -> dict[str, int]:
+        """The time-outs that are not Kafka's own, under Kafka's names."""
+        values = [(kafkas, getattr(self, ours), usual) for ours, kafkas, usual in _KAFKAS]
+        return {name: value for name, value, usual in values if value != usual}
+
+    def as_json(self) -> dict[str, Value]:
+        return asdict(self)
+
+    @property
+    def longest_latency_s(self) -> float:
+        return self.latency_most_us * self.spike_factor / 1e6
+
+
+def conditions_from(recorded: Mapping[str, Value]) -> Conditions:
+    """What `as_json` gave; a run of before there were any had the defaults. Raises TypeError."""
+    known = {field.name for field in fields(Conditions)}
+    assert set(recorded) <= known, sorted(set(recorded) - known)
+    return Conditions(**recorded)  # type: ignore[arg-type]  # ints stay ints in JSON

@@ -1,0 +1,123 @@
+"""From a plan to a verdict: a directory, a world, a cluster in it, and a runner."""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chaos.cluster.interface import Cluster
+from chaos.commands.errors import OperatorError
+from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.faults import lacking, needs_of
+from chaos.progress import ConsoleProgress
+from chaos.rundir import new_run_directory, run_name
+from chaos.runner import Runner, RunPlan
+from chaos.runtimes import World, let_go, why_lacking, world_of
+from chaos.scenario import SIM, Scenario
+from chaos.scenarios import CATALOGUE
+from checkers.verdict import Judgement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run left."""
+
+    judgement: Judgement
+    directory: Path
+    interrupted: bool
+    duration_s: float  # as the run's own clock has it
+
+
+def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = True) -> Ran:
+    """Carry out a plan in a fresh directory under `out`. Raises what runtimes and set-up raise.
+
+    Without a `page`, nobody is going to look at it.
+    """
+    world = world_of(
+        plan.runtime, seed=plan.seed, mutation=plan.mutation, conditions=plan.conditions
+    )
+    directory = _directory(out, plan.scenario, plan.seed, world)
+    plan = replace(plan, cluster_name=f"{directory.name}-{os.getpid():x}")
+    interrupt = Interrupt()
+    progress.tell(
+        f"{plan.scenario.name}, seed {plan.seed}, {plan.nodes} nodes: {plan.scenario.story}"
+    )
+    progress.tell(f"  into {directory}")
+    try:
+        judgement = world.run(_run(plan, directory, world, progress, interrupt, page=page))
+    finally:
+        progress.end()
+        with suppress(OSError):
+            directory.rmdir()  # nothing was begun: it is still empty
+    if account := world.account():
+        progress.tell(account)
+    return Ran(
+        judgement=judgement,
+        directory=directory,
+        interrupted=interrupt.asked,
+        duration_s=world.clock.now_ns() / 1e9,
+    )
+
+
+def name_of(plan: RunPlan) -> str:
+    """What the directory of a simulated run is called, which follows from its seed."""
+    world = world_of(SIM, seed=plan.seed, mutation="")
+    return run_name(plan.scenario.name, plan.seed, world.clock.wall_ns())
+
+
+async def _run(
+    plan: RunPlan,
+    directory: Path,
+    world: World,
+    progress: ConsoleProgress,
+    interrupt: Interrupt,
+    *,
+    page: bool,
+) -> Judgement:
+    with signals_to(interrupt, progress.tell):
+        cluster = world.cluster(
+            run_id=plan.cluster_name,
+            nodes=plan.nodes,
+            target=plan.target,
+            keep=plan.keep,
+            directory=directory,
+        )
+        _require_powers(plan, cluster)
+        runner = Runner(
+            plan=plan,
+            cluster=cluster,
+            directory=directory,
+            clock=world.clock,
+            syncs=world.syncs,
+            progress=progress,
+            interrupt=interrupt,
+            page=page,
+        )
+        try:
+            return await runner.run()
+        finally:
+            if plan.keep:
+                let_go(cluster)
+
+
+def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
+    try:
+        return new_run_directory(out, scenario.name, seed, world.clock.wall_ns())
+    except OSError as error:
+        raise OperatorError(
+            f"no run directory can be made in {out}: {error.strerror}\n"
+            "  try: --out DIR, a directory that can be written to"
+        ) from error
+
+
+def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
+    """A story that cannot be told here is refused, never told as something weaker."""
+    needs = needs_of(window.fault for window in plan.drawn().windows)
+    missing = lacking(cluster, needs)
+    if missing:
+        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
+        raise OperatorError(
+            f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
+            f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
+            f"  without it: {', '.join(tellable)}"
+        )

@@ -1,0 +1,44 @@
+"""What the faults that go on at one time have in their hands, so that none undoes another. Pure."""
+
+from chaos.cluster.interface import Link, NodeId
+from chaos.nemesis.apply import Hit
+from chaos.nemesis.faults import Aspect, Fault, aspect_of
+
+_BY_LINK = (Aspect.CUTS, Aspect.FLAKINESS)
+
+
+class Held:
+    """All faults between their start and the end of their cure."""
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+
+    def add(self, hit: Hit) -> None:
+        self.hits.append(hit)
+
+    def replace(self, hit: Hit, by: Hit) -> None:
+        self.hits[self.hits.index(hit)] = by
+
+    def remove(self, hit: Hit) -> None:
+        """One that never got that far changes nothing."""
+        self.hits = [
+            each for each in self.hits if (each.nodes, each.fault) != (hit.nodes, hit.fault)
+        ]
+
+    def nodes(self, fault: Fault) -> frozenset[NodeId]:
+        """Those that it cannot hit as well."""
+        if aspect_of(fault) in _BY_LINK or aspect_of(fault) is Aspect.LATENCY:
+            return frozenset()
+        return frozenset(node for hit in self._alike(fault) for node in hit.nodes)
+
+    def free(self, fault: Fault, links: tuple[Link, ...]) -> tuple[Link, ...]:
+        """Of these links, those that no fault of its kind holds."""
+        taken = {link for hit in self._alike(fault) for link in hit.links}
+        return tuple(link for link in links if link not in taken)
+
+    def is_impossible(self, fault: Fault) -> bool:
+        """Whether it takes what there is only one of."""
+        return aspect_of(fault) is Aspect.LATENCY and bool(self._alike(fault))
+
+    def _alike(self, fault: Fault) -> list[Hit]:
+        return [hit for hit in self.hits if aspect_of(hit.fault) is aspect_of(fault)]

@@ -1,0 +1,17 @@
+"""A trial: all that a run is but where it takes place, as one value."""
+
+from dataclasses import dataclass
+
+from chaos.conditions import Conditions
+from chaos.nemesis.schedule import Schedule
+from workloads.register import RegisterOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """From a seed, or from what a run recorded."""
+
+    nodes: int
+    schedule: Schedule
+    load: RegisterOptions
+    conditions: Conditions

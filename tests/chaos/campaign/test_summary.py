@@ -1,0 +1,88 @@
+"""Rows as a whole: what was found, how bad it is, and when nothing was proved."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from chaos.campaign.coverage import Cell
+from chaos.campaign.fingerprint import Fingerprint
+from chaos.campaign.row import Row, crashed, row_from
+from chaos.campaign.summary import Summary, as_json, as_text
+from checkers.verdict import Verdict
+
+CELL = Cell("kill", "leader", "led")
+VALID = Row(seed=1, verdict=Verdict.VALID, operations=900, faults=3, struck=Counter({CELL: 3}))
+ZOMBIE = Fingerprint(check="Q22", anomaly="node N led", role="leader")
+
+
+def bad(seed: int, found: Fingerprint = ZOMBIE) -> Row:
+    return Row(
+        seed=seed,
+        verdict=Verdict.INVALID,
+        fingerprint=found,
+        sentence=f"INVALID: in seed {seed}",
+        operations=10,
+        faults=1,
+        command=f"kraft-chaos run swarm --seed {seed}",
+        directory=f"runs/swarm-{seed}",
+    )
+
+
+def of(*rows: Row) -> Summary:
+    summary = Summary(asked=len(rows), kinds=("kill",))
+    for row in rows:
+        summary.add(row)
+    return summary
+
+
+@pytest.mark.parametrize("row", [VALID, bad(7), crashed(3, "KeyError", "here", "again")])
+def test_a_row_comes_back_from_its_line(row: Row) -> None:
+    assert row_from(json.loads(json.dumps(row.as_json()))) == row
+
+
+def test_the_worst_verdict_is_the_campaigns() -> None:
+    assert of(VALID).verdict is Verdict.VALID
+    assert of(VALID, VALID, crashed(3, "KeyError", "here", "")).verdict is Verdict.ERROR
+    assert of(VALID, crashed(3, "KeyError", "here", ""), bad(4)).verdict is Verdict.INVALID
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ((), "only 0 of 0"),
+        ((Row(seed=1, verdict=Verdict.VALID, operations=9),), "no fault"),
+        ((Row(seed=1, verdict=Verdict.VALID, faults=9),), "no operation"),
+        ((VALID, *(Row(seed=n, verdict=Verdict.VOID) for n in range(2))), "only 1 of 3"),
+    ],
+)
+def test_an_empty_campaign_is_void(rows: tuple[Row, ...], why: str) -> None:
+    summary = of(*rows)
+    assert summary.verdict is Verdict.VOID
+    assert summary.verdict.exit_code == 3
+    assert why in summary.lacking
+    assert f"too little happened: {why}" in as_text(summary, 1.0)
+
+
+def test_runs_that_fail_alike_are_one_finding_with_the_line_that_shows_it() -> None:
+    other = Fingerprint(check="durability", anomaly="N writes are lost")
+    summary = of(VALID, bad(9), bad(4), bad(5, other), Row(seed=8, verdict=Verdict.VALID))
+    assert [(str(found), len(rows)) for found, rows in summary.by_weight()] == [
+        ("Q22: node N led (leader)", 2),
+        ("durability: N writes are lost", 1),
+    ]
+    text = as_text(summary, 10.0)
+    assert text.startswith("INVALID: 5 of 5 seeds: 3 invalid, 2 valid\n")
+    assert "invalid x 2  Q22: node N led (leader)\n  seeds  4, 9\n" in text
+    assert "again  kraft-chaos run swarm --seed 4\n  kept   runs/swarm-4" in text
+    found = as_json(summary, 10.0)
+    assert found["findings"][0]["seeds"] == [4, 9]
+    assert found["struck"] == {"kill|leader|led": 3}
+    assert "kill|leader|led" not in found["empty"]
+
+
+def test_a_summary_does_not_grow_with_valid_runs() -> None:
+    summary = of(*(VALID for _ in range(1000)))
+    assert summary.runs == 1000
+    assert not summary.findings
+    assert len(summary.struck) == 1

@@ -1,0 +1,70 @@
+"""A seed's trial: the same each time, another for another seed, and all of it somewhere."""
+
+import random
+from collections import Counter
+from itertools import pairwise
+
+from chaos.campaign.coverage import label
+from chaos.campaign.swarm import MENACES, every_fault, trial
+from chaos.conditions import Conditions
+from chaos.nemesis.faults import lacking, needs_of
+from tests.support.fake_cluster import FakeCluster
+
+TRIALS = [trial(seed) for seed in range(400)]
+
+
+def test_a_trial_follows_from_its_seed() -> None:
+    random.seed(99)  # nobody draws from the common numbers
+    assert [trial(seed) for seed in range(50)] == TRIALS[:50]
+    assert len(set(map(repr, TRIALS))) == len(TRIALS)
+
+
+def test_every_size_and_every_kind_of_fault_comes_up_often() -> None:
+    sizes = Counter(each.nodes for each in TRIALS)
+    assert set(sizes) == set(range(1, 8))
+    assert sizes[3] > 80
+    kinds = Counter(
+        kind
+        for each in TRIALS
+        for kind in {label(w.fault.kind, w.fault.parameters) for w in each.schedule.windows}
+    )
+    expected = {label(fault.kind, fault.parameters) for fault in every_fault()}
+    assert set(kinds) == expected
+    assert min(kinds.values()) > 30, kinds
+
+
+def test_what_is_missing_matters_as_well() -> None:
+    """No trial has all kinds, and some have only one: mixes of everything are all alike."""
+    counts = [len({w.fault.kind for w in each.schedule.windows}) for each in TRIALS]
+    assert max(counts) < len(MENACES)
+    assert counts.count(1) > 20
+
+
+def test_faults_overlap_and_end_before_the_hurting() -> None:
+    overlapping = 0
+    for each in TRIALS:
+        windows = each.schedule.windows
+        assert each.schedule.side_by_side
+        assert all(window.end_s <= each.schedule.duration_s - 0.9 for window in windows)
+        overlapping += any(one.end_s > other.at_s for one, other in pairwise(windows))
+    assert overlapping > len(TRIALS) / 2
+
+
+def test_few_trials_hurt_nobody() -> None:
+    assert sum(not each.schedule.windows for each in TRIALS) < 10
+
+
+def test_a_cluster_of_one_is_not_divided() -> None:
+    alone = [each for each in TRIALS if each.nodes == 1]
+    kinds = {window.fault.kind for each in alone for window in each.schedule.windows}
+    assert not kinds & {"partition", "partition-one-way", "flaky-links", "slow-links"}
+
+
+def test_half_of_all_trials_are_as_kafka_is() -> None:
+    usual = sum(each.conditions == Conditions() for each in TRIALS)
+    assert 0.4 < usual / len(TRIALS) < 0.6
+    assert all(each.conditions.election_timeout_ms >= 500 for each in TRIALS)
+
+
+def test_no_power_is_needed_that_no_cluster_has() -> None:
+    assert lacking(FakeCluster(), needs_of(every_fault())) == ()

@@ -1,0 +1,34 @@
+"""Seeds over processes that answer, fail, die and hang."""
+
+import os
+import time
+
+from chaos.campaign.workers import Died, each_of
+
+
+def answer(seed: int) -> str:
+    if seed == 3:
+        os._exit(42)
+    if seed == 5:
+        time.sleep(60)
+    return f"{seed} by {os.getpid()}"
+
+
+def test_one_that_dies_and_one_that_hangs_cost_their_seeds_and_nothing_else() -> None:
+    found = dict(each_of(answer, iter(range(1, 8)), 2, limit_s=2.0))
+    assert sorted(found) == list(range(1, 8))
+    assert found[3] == Died(why="its process died with exit code 42")
+    assert found[5] == Died(why="no end within 2 s")
+    rest = [found[seed] for seed in (1, 2, 4, 6, 7)]
+    assert all(isinstance(said, str) for said in rest)
+    assert str(os.getpid()) not in {str(said).split(" by ")[1] for said in rest}
+
+
+def test_who_leaves_early_leaves_nobody_behind() -> None:
+    taken = []
+    seeds = iter(range(100, 200))
+    for seed, _ in each_of(answer, seeds, 1):
+        taken.append(seed)
+        break
+    assert taken == [100]
+    assert next(seeds) == 101, "seeds are taken when somebody is free"

@@ -1,0 +1,67 @@
+"""Schedules survive the way to JSON and back."""
+
+import json
+
+import pytest
+
+from chaos.campaign.swarm import trial
+from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
+from chaos.nemesis.faults import (
+    ClockRate,
+    ControllerLeader,
+    Fault,
+    Kill,
+    OneNode,
+    PowerOff,
+    SickDisk,
+    SlowLinks,
+    SomeNodes,
+)
+from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
+from chaos.nemesis.schedule import Schedule
+from chaos.scenarios import CATALOGUE
+
+
+def back(schedule: Schedule) -> Schedule:
+    return schedule_from(json.loads(json.dumps(windows_as_json(schedule))))
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_schedule_of_a_story_comes_back(name: str) -> None:
+    plan = CATALOGUE[name].plan(seed=3, nodes=3, duration_s=30.0)
+    assert back(plan) == plan
+
+
+def test_the_schedules_of_swarms_come_back() -> None:
+    for seed in range(50):
+        schedule = trial(seed).schedule
+        assert back(schedule) == schedule
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Kill(target=OneNode(NodeId(4)), latency_ms=700),
+        PowerOff(target=SomeNodes(3), mode=PowerCutMode.TORN, disks=DiskTrouble.SLOW),
+        SickDisk(target=ControllerLeader(), sickness=DiskSickness.FULL),
+        ClockRate(target=ControllerLeader(), rate=0.8),
+        SlowLinks(latency_ms=20),
+    ],
+)
+def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:
+    assert fault_from(fault.kind, str(fault.target), fault.parameters) == fault
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"windows": [{"kind": "tickle"}]}, "at_s"),
+        ({"windows": None}, "TypeError"),
+        ({"duration_s": "long"}, "long"),
+        ({"duration_s": 0.5}, "in no order"),
+    ],
+)
+def test_what_is_no_schedule_is_refused_with_a_word(change: dict[str, object], why: str) -> None:
+    content = windows_as_json(CATALOGUE["kill-leader"].plan(seed=1, nodes=3, duration_s=20.0))
+    with pytest.raises(NotAScheduleError, match=why):
+        schedule_from({**content, **change})
