@@ -14,12 +14,12 @@ from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.clock import VirtualClock
 from chaos.cluster.sim.cluster import SimCluster
-from chaos.cluster.sim.filesystem import Step
 from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.machine import Machine
 from chaos.cluster.sim.network import client_address
 from chaos.cluster.sim.process import SHUTDOWN_BOUND_S, SIGKILLED
 from chaos.cluster.sim.strike import strike
+from chaos.cluster.sim.trouble import Step
 from chaos.probes import QuorumProbe, driver_for
 from node.effects import Effect, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed

@@ -30,9 +30,10 @@ class SimWorld:
         self._seed = seed
         self._mutation = mutation
         self._planted = planted_by(mutation) if mutation else None
-        if self._planted is not None and self._planted.module in _NOT_SIMULATED:
+        where = self._planted.modules if self._planted is not None else ()
+        if lacking := sorted(_NOT_SIMULATED.intersection(where)):
             raise ClusterError(
-                f"{mutation} is planted in {self._planted.module}, which a simulated node does "
+                f"{mutation} is planted in {lacking[0]}, which a simulated node does "
                 "without: nothing would be wrong with it\n  try: --runtime docker"
             )
         self._loop = VirtualLoop()
