@@ -249,6 +249,12 @@ class FileSystem:
         file.data[page * PAGE + position] ^= 1 << bit
         return page * PAGE + position
 
+    def is_durable(self, path: str) -> bool:
+        """Whether a file would be the same after any power cut."""
+        inode = self.metadata.file(path)
+        is_named = self.journal.committed.find(path) == inode
+        return is_named and not self.cached[inode].dirty and inode not in self.journal.touched_data
+
     def used_pages(self) -> int:
         """Taken or promised."""
         return sum(-(-len(file.data) // PAGE) for file in self.cached.values())
