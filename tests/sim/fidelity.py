@@ -117,19 +117,19 @@ def real_disk(scratch: Path) -> Iterator[RealDisk]:
     if os.geteuid() != 0:
         raise PermissionError("only root may mount a loop device")
     _reap()
-    root = scratch / "root"
-    root.mkdir()
     name = f"{PREFIX}{os.getpid()}"
+    files = RealFileSystem(scratch / "root")
+    files.root.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agent, "DISKS", scratch)
         try:
-            disk = RealDisk(agent.make_disk(name, MEBIBYTES, 0, 0), RealFileSystem(root))
+            disk = RealDisk(agent.make_disk(name, MEBIBYTES, 0, 0), files)
             disk.mount()
             yield disk
         finally:
-            with suppress(NameError, RefusedError):  # it was not made, or is not mounted
-                disk.files.close_all()
-                disk.unmount()
+            files.close_all()
+            with suppress(RefusedError):  # not mounted: it never was, or a cut failed
+                agent.command("umount", str(files.root))
             agent.detach(name)
 
 
