@@ -95,7 +95,8 @@ class FileSystem:
 
     def open(self, path: str, *, create: bool = False, truncate: bool = False) -> Descriptor:
         directory, name = self.metadata.place(path)
-        if create and name not in self.metadata.directories[directory]:
+        new = create and name not in self.metadata.directories[directory]
+        if new:
             inode = self._make(directory, name, Step.CREATE)
             self.cached[inode] = CachedFile()
         else:
@@ -103,7 +104,7 @@ class FileSystem:
         self._last_descriptor += 1
         descriptor = Descriptor(self._last_descriptor)
         self._open[descriptor] = inode
-        if truncate:
+        if truncate and not new:
             self.truncate(descriptor, 0)
         return descriptor
 
