@@ -104,6 +104,8 @@ def _of_node(event: NodeEvent, *, again: bool) -> str:
             return f"resigns in epoch {event.epoch}"
         case "q.state", "follower":
             return f"follows node {event.leader} in epoch {event.epoch}"
+        case "q.state", "prospective":
+            return f"hears of no leader, and asks who would vote for it after epoch {event.epoch}"
         case "q.state", "candidate":
             return f"stands for epoch {event.epoch}"
         case "q.truncate", _:

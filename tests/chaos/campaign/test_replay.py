@@ -1,0 +1,87 @@
+"""What was recorded is done again, to the byte; what cannot be is refused with a word."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chaos.campaign.replay import differences, plan_from
+from chaos.campaign.swarm import trial
+from chaos.cli import main
+from chaos.commands.run import plan_of
+from chaos.launch import launch
+from chaos.progress import ConsoleProgress
+from chaos.scenarios.swarm import SWARM
+from tests.chaos.campaign.test_campaign import arguments
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three quarters of a minute of a swarm's seed."""
+    out = tmp_path_factory.mktemp("recorded")
+    wanted = arguments(
+        out, "swarm", seed=SEED, nodes=None, duration_s=None, concurrency=None, rate=0.0
+    )
+    return launch(plan_of(wanted), out, ConsoleProgress(quiet=True)).directory
+
+
+# One of the short ones, with few nodes.
+SEED = min(range(40), key=lambda seed: (trial(seed).nodes, trial(seed).schedule.duration_s))
+
+
+def test_a_replay_is_byte_for_byte_what_was_recorded(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(recorded / "schedule.json"), "--out", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "byte for byte what was recorded" in err
+    (again,) = tmp_path.iterdir()
+    assert f"page: {again}/report.html" in out
+    assert differences(recorded, again) == []
+    (again / "run.json").write_text("{}")
+    (again / "more").write_text("")
+    assert differences(recorded, again) == ["more", "run.json"]
+
+
+def test_a_plan_from_a_run_is_the_plan_of_the_run(recorded: Path) -> None:
+    plan = plan_from(recorded)
+    drawn = trial(SEED)
+    assert plan.scenario is SWARM
+    assert (plan.seed, plan.nodes, plan.runtime) == (SEED, drawn.nodes, "sim")
+    assert plan.schedule == drawn.schedule
+    assert plan.load == drawn.load
+    assert plan.conditions == drawn.conditions
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "why"),
+    [
+        ("schedule.json", None, "No such file"),
+        ("schedule.json", {"windows": 5}, "not a schedule"),
+        ("run.json", {"load": {}}, "an older version's"),
+        ("run.json", {"load": {"patience": 3}}, "patience"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused_with_a_word(
+    recorded: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    change: dict[str, object] | None,
+    why: str,
+) -> None:
+    for name in ("run.json", "schedule.json"):
+        content = json.loads((recorded / name).read_text())
+        if name != file:
+            (tmp_path / name).write_text(json.dumps(content))
+        elif change is not None:
+            (tmp_path / name).write_text(json.dumps({**content, **change}))
+    assert main(["replay", str(tmp_path), "--out", str(tmp_path / "out")]) == 255
+    err = capsys.readouterr().err
+    assert why in err
+    assert f"try: kraft-chaos run swarm --seed {SEED} --runtime sim" in err
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(tmp_path)]) == 255
+    assert "neither a run nor the schedule.json of one" in capsys.readouterr().err

@@ -1,0 +1,157 @@
+"""Faults that overlap: none undoes another, and what could not be hit was no fault."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.interface import DiskSickness, Link, NodeId
+from chaos.nemesis.apply import Hit
+from chaos.nemesis.faults import (
+    AllVoters,
+    ClockJump,
+    ControllerLeader,
+    Fault,
+    FlakyLinks,
+    Kill,
+    OneNode,
+    Partition,
+    Pause,
+    SickDisk,
+    SlowLinks,
+    SomeNodes,
+    Ways,
+)
+from chaos.nemesis.held import Held
+from chaos.nemesis.nemesis import Nemesis
+from chaos.nemesis.schedule import Schedule, Window
+from chaos.probes import QuorumProbe, driver_for
+from chaos.recorder import Recorder
+from chaos.seal import faults_table
+from tests.chaos.test_recorder import HandClock, lines_of
+from tests.support.fake_cluster import FakeCluster
+
+ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
+
+
+@dataclass
+class Told:
+    rows: list[dict[str, object]]
+    done: list[dict[str, object]]
+    calls: list[str]
+
+
+def hurt(directory: Path, *windows: tuple[float, float, Fault]) -> Told:
+    """Apply windows (at, hold, fault) side by side to a fake cluster that is led by node 1."""
+    cluster = FakeCluster()
+
+    async def main() -> None:
+        await cluster.create()
+        probe = QuorumProbe(driver_for(cluster))
+        made = tuple(Window(at_s=at, hold_s=hold, fault=fault) for at, hold, fault in windows)
+        schedule = Schedule(duration_s=1.0, windows=made, side_by_side=True)
+        try:
+            with Recorder(directory, HandClock()) as recorder:
+                nemesis = Nemesis(
+                    cluster=cluster,
+                    probe=probe,
+                    recorder=recorder,
+                    seed=1,
+                    directory=directory,
+                    tell=lambda _: None,
+                )
+                await nemesis.run(schedule)
+                assert nemesis.current == ""
+        finally:
+            await probe.close()
+            await cluster.destroy()
+
+    asyncio.run(main())
+    return Told(
+        rows=faults_table(lines_of(directory / "events-nemesis.jsonl.zst")).to_pylist(),
+        done=json.loads((directory / "schedule.json").read_text())["done"],
+        calls=[call for call in cluster.calls if call not in ("create", "destroy")],
+    )
+
+
+def test_two_faults_go_on_at_one_time_and_are_cured_each_in_its_own(tmp_path: Path) -> None:
+    told = hurt(
+        tmp_path,
+        (0.1, 0.5, Kill(target=OneNode(THREE))),
+        (0.2, 0.1, SlowLinks(latency_ms=100)),
+    )
+    assert told.calls == ["kill 3", "slow_links 100", "quicken_links", "start 3"]
+    assert [row["bit"] for row in told.rows] == [True, True]
+    assert [row["kind"] for row in told.rows] == ["kill", "slow-links"]
+
+
+def test_who_is_hurt_already_is_passed_over(tmp_path: Path) -> None:
+    told = hurt(
+        tmp_path,
+        (0.1, 0.5, Kill(target=OneNode(THREE))),
+        (0.2, 0.1, Pause(target=OneNode(THREE))),
+        (0.3, 0.1, Pause(target=AllVoters())),
+    )
+    assert [row["targets"] for row in told.rows] == [[3], [1, 2]]
+    assert told.done[1]["passed_over"] == "no node could be hit as 3: 1 are hurt already"
+    assert told.done[1]["bit"] is None
+    assert "pause 3" not in told.calls
+
+
+def test_where_nobody_leads_there_is_nobody_to_hit_and_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.nemesis.nemesis._PATIENCE_S", 0.05)
+    told = hurt(
+        tmp_path,
+        (0.1, 0.7, Pause(target=SomeNodes(3))),
+        (0.2, 0.1, Partition(target=ControllerLeader())),
+    )
+    assert len(told.rows) == 1
+    assert "no node led" in str(told.done[1]["passed_over"])
+
+
+def test_a_link_that_is_cut_stays_cut_until_its_own_cure(tmp_path: Path) -> None:
+    told = hurt(
+        tmp_path,
+        (0.1, 0.5, Partition(target=OneNode(ONE))),
+        (0.2, 0.1, Partition(target=OneNode(TWO), ways=Ways.OUT)),
+        (0.4, 0.1, Partition(target=OneNode(ONE), ways=Ways.IN)),
+    )
+    assert told.calls == ["cut 1->2 1->3 2->1 3->1", "cut 2->3", "heal 2->3",
+                          "heal 1->2 1->3 2->1 3->1"]  # fmt: skip
+    assert told.done[2]["passed_over"] == "another fault has it in its hands"
+
+
+def hit(fault: Fault, *nodes: NodeId, links: tuple[Link, ...] = ()) -> Hit:
+    return Hit(fault=fault, nodes=nodes, links=links)
+
+
+def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
+    held = Held()
+    sick = hit(SickDisk(target=OneNode(TWO), sickness=DiskSickness.SLOW), TWO)
+    jumped = hit(ClockJump(target=OneNode(ONE), offset_ms=5), ONE)
+    held.add(sick)
+    held.add(jumped)
+    assert held.nodes(Kill(target=AllVoters())) == {TWO}
+    assert held.nodes(ClockJump(target=AllVoters(), offset_ms=1)) == {ONE}
+    assert held.nodes(Partition(target=AllVoters())) == frozenset()
+    held.remove(sick)
+    assert held.hits == [jumped]
+
+
+def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> None:
+    held = Held()
+    link, other = Link(ONE, TWO), Link(TWO, ONE)
+    cut = Partition(target=OneNode(ONE), ways=Ways.OUT)
+    flaky = FlakyLinks(target=OneNode(ONE), share=0.1)
+    slow = SlowLinks(latency_ms=9)
+    held.add(hit(cut, ONE, links=(link,)))
+    assert held.free(cut, (link, other)) == (other,)
+    assert held.free(flaky, (link, other)) == (link, other)
+    assert not held.is_impossible(slow)
+    held.add(hit(slow, ONE, TWO))
+    assert held.is_impossible(slow)
+    assert not held.is_impossible(cut)
