@@ -236,9 +236,9 @@ class Process:
         return self._take(self.node.decide(event, self._around.clock.now()))
 
     def _take(self, outputs: list[Output]) -> Iterator[int]:
+        """Also the step in which a node stops is looked at: its last answers have left in it."""
         yield from self._perform(self.node.encode(outputs))
-        if self.exit_code is None:
-            self._around.post.after_step(outputs)
+        self._around.post.after_step(outputs)
 
     def _perform(self, effects: list[Effect]) -> Iterator[int]:
         for effect in effects:
