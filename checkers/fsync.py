@@ -8,6 +8,8 @@ the leader that counted it and the follower's own trace, so what is compared nee
 * a batch that the follower appends at x answers the Fetch at x, which was sent before: at that
   append, the durable end must have reached x (left aside where x may have been fetched again
   later: after a truncation or a restart in that epoch);
+* where a process still ran when its trace was collected, the trace may lack its last lines: what
+  was durable at best is not known then of the epoch it was in;
 * what was durable stays: a new process, and the disk after the run, end no lower than that, unless
   a leader told the replica to truncate (the crash may have kept the truncation out of the trace).
 
@@ -33,6 +35,7 @@ class _Epoch:
     """A follower's time in one epoch, as far as durability goes."""
 
     durable: int  # the highest durable end at any moment of it
+    is_open: bool = False  # more may have happened in it than its trace tells
     appends: dict[int, list[tuple[int, NodeEvent]]] = field(default_factory=dict)
 
     def answered(self, offset: int) -> tuple[int, NodeEvent] | None:
@@ -64,8 +67,9 @@ def durable_before_counted(run: Run) -> CheckResult | None:
         epochs = _epochs(life)
         for fetch in fetches[replica]:
             if fetch.outcome == COUNTED and fetch.epoch in epochs:
-                looked_at += 1
-                violations += _too_early(fetch, epochs[fetch.epoch])
+                early = list(_too_early(fetch, epochs[fetch.epoch]))
+                looked_at += bool(early) or not _is_open_to(fetch, epochs[fetch.epoch])
+                violations += early
         end = ends[replica]["log_end"] if replica in ends else None
         violations += _lost(life, fetches[replica], end)
     return conclude(
@@ -96,7 +100,14 @@ def _epochs(life: Life) -> dict[int, _Epoch]:
             here.appends.clear()
         elif event.event == "q.append" and event.state == "follower":
             here.appends.setdefault(event.base, []).append((durable, event))
+    if epochs:
+        epochs[now].is_open = life.processes[-1].events[-1].event != "n.stop"
     return epochs
+
+
+def _is_open_to(fetch: NodeEvent, epoch: _Epoch) -> bool:
+    """Lines that the trace lacks may tell that so much was durable."""
+    return epoch.is_open and fetch.offset > epoch.durable
 
 
 def _durable_after(event: NodeEvent, durable: int) -> int:
@@ -114,7 +125,7 @@ def _durable_after(event: NodeEvent, durable: int) -> int:
 
 def _too_early(fetch: NodeEvent, epoch: _Epoch) -> Iterator[Violation]:
     text = f"node {fetch.replica} fetched offset {fetch.offset} in epoch {fetch.epoch}, when it "
-    if fetch.offset > epoch.durable:
+    if fetch.offset > epoch.durable and not epoch.is_open:
         text += f"was durable up to {epoch.durable} only, at best"
         yield Violation(text, [witness(fetch, "the leader counted this")])
         return

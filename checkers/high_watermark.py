@@ -1,4 +1,4 @@
-"""High watermarks: Q7, Q8 and Q13 of the invariants. A value below 0 means unknown."""
+"""High watermarks: Q7, Q8, Q10 and Q13 of the invariants. A value below 0 means unknown."""
 
 from dataclasses import dataclass
 
@@ -104,6 +104,42 @@ def _follow(process: Process, violations: list[Violation]) -> int:
     return seen
 
 
+def no_cut_below_high_watermark(run: Run) -> CheckResult | None:
+    """Q10: no log is truncated below its own high watermark.
+
+    From q.hwm and q.truncate of each process; the line of a truncation precedes it. (SIM)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    for life in lives(run):
+        for process in life.processes:
+            highest: NodeEvent | None = None
+            for event in process.events:
+                if event.event == "q.hwm" and (highest is None or event.hwm > highest.hwm):
+                    highest = event
+                elif event.event == "q.truncate":
+                    looked_at += 1
+                    violations += _below(highest, event)
+    if not looked_at:
+        return None
+    return conclude(
+        "Q10-no-cut-below-high-watermark",
+        looked_at=looked_at,
+        unit="truncations",
+        violations=violations,
+        needs=NEED,
+        holds="none reached what its node had called committed",
+        algorithm="running maximum of each process",
+    )
+
+
+def _below(highest: NodeEvent | None, cut: NodeEvent) -> list[Violation]:
+    if highest is None or cut.log_end >= highest.hwm:
+        return []
+    text = f"node {cut.node} cut its log at {cut.log_end}, below its high watermark {highest.hwm}"
+    return [Violation(text, [witness(highest, "called committed"), witness(cut, "cut off")])]
+
+
 def published_above_leader_change(run: Run) -> CheckResult:
     """Q13: an epoch's high watermark is published only above that epoch's LeaderChange record.
 
@@ -140,5 +176,15 @@ def _compare_with_starts(life: Life, known: dict[int, int], violations: list[Vio
             if event.hwm <= start:
                 text = f"node {event.node} published high watermark {event.hwm} in epoch "
                 text += f"{event.epoch}, whose LeaderChange is at {start}, before it was committed"
-                violations.append(Violation(text, [witness(event, f"not above {start}")]))
+                violations.append(
+                    Violation(
+                        text,
+                        [
+                            witness(
+                                event,
+                                f"published {event.hwm}: LeaderChange, at {start}, is not below it",
+                            )
+                        ],
+                    )
+                )
     return len(judged)

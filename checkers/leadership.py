@@ -1,11 +1,11 @@
-"""Leadership under faults: Q21, Q22 and Q23 of the invariants.
+"""Leadership under faults: Q21 and Q22 of the invariants; Q23 is in `disturbance.py`.
 
 They need to know what was done to whom and when, so they apply only to runs with faults of certain
 kinds, held for long enough: where nothing of that sort happened there is no row at all (None).
 Times are the machine's one monotonic clock, of the traces and of the faults alike.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,6 +25,7 @@ class Bounds:
 
     check_quorum_s: float
     leader_within_s: float
+    steady_s: float  # who followed so long has fetched, and refuses pre-votes; older ones are void
 
 
 def bounds_of(run: Run) -> Bounds:
@@ -34,6 +35,7 @@ def bounds_of(run: Run) -> Bounds:
     return Bounds(
         check_quorum_s=1.5 * fetch_s,
         leader_within_s=3 * (2 * election_s + fetch_s) + LATENCY_S,
+        steady_s=fetch_s + 2 * election_s + LATENCY_S,
     )
 
 
@@ -99,11 +101,11 @@ def faults_of(run: Run) -> list[Fault]:
     return sorted(found, key=lambda fault: fault.start)
 
 
-def _processes(run: Run) -> list[Process]:
+def processes_of(run: Run) -> list[Process]:
     return [process for life in lives(run) for process in life.processes if process.events]
 
 
-def _state_at(process: Process, at: int) -> NodeEvent | None:
+def state_at(process: Process, at: int) -> NodeEvent | None:
     """The role that a process had at a moment; None if it did not live then."""
     if not process.events[0].t <= at <= process.events[-1].t:
         return None
@@ -111,9 +113,9 @@ def _state_at(process: Process, at: int) -> NodeEvent | None:
     return states[-1] if states else None
 
 
-def _leads_at(run: Run, at: int) -> tuple[Process, NodeEvent] | None:
+def leads_at(run: Run, at: int) -> tuple[Process, NodeEvent] | None:
     """Who led the newest epoch at a moment, and the line in which it said so."""
-    found = [(process, _state_at(process, at)) for process in _processes(run)]
+    found = [(process, state_at(process, at)) for process in processes_of(run)]
     leading = [(one, event) for one, event in found if event and event.state == "leader"]
     return max(leading, key=lambda pair: pair[1].epoch) if leading else None
 
@@ -133,7 +135,7 @@ def cut_off_leader_resigns(run: Run) -> CheckResult | None:
     violations: list[Violation] = []
     for fault in faults_of(run):
         limit = fault.begin + int(bound_s * SECOND)
-        led = _leads_at(run, fault.begin)
+        led = leads_at(run, fault.begin)
         majority = run.info.nodes // 2 + 1
         if led is None or fault.end <= limit or not fault.cuts:
             continue
@@ -189,89 +191,6 @@ def _acts_after(led: Process, known: NodeEvent, fault: Fault, limit: int) -> Ite
             return
 
 
-# --- Q23 ---
-
-
-def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
-    """Q23: who returns from a partition that left the leader a majority changes neither leader nor
-    epoch.
-
-    Accused is only a node that raised the epoch itself while no majority reached it: then nobody
-    can have asked for that. (KIP-996, SIM StableLeadership)
-    """
-    looked_at = 0
-    violations: list[Violation] = []
-    faults = faults_of(run)
-    for number, fault in enumerate(faults):
-        led = _leads_at(run, fault.begin)
-        if led is None or not fault.cuts or led[1].node in fault.targets:
-            continue
-        until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
-        if until < fault.end or any(f.overlaps(fault.start, until) for f in faults[:number]):
-            continue  # others are hurt at the same time: they have reasons of their own
-        for target in fault.targets:
-            if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
-                looked_at += 1
-                violations += _disturbance(run, fault, led[1], target, until)
-    if not looked_at:
-        return None
-    return conclude(
-        "Q23-return-without-disturbance",
-        looked_at=looked_at,
-        unit="returns of nodes that were cut off",
-        violations=violations,
-        needs=NEED,
-        holds="none changed the leader or the epoch",
-        algorithm="epochs raised by a node that hears nobody, and then taken over by others",
-    )
-
-
-def _disturbance(
-    run: Run, fault: Fault, led: NodeEvent, target: int, until: int
-) -> Iterator[Violation]:
-    states = sorted(
-        (
-            event
-            for process in _processes(run)
-            for event in process.events
-            if event.event == "q.state"
-        ),
-        key=lambda event: event.t,
-    )
-    known = max((event.epoch for event in states if event.t <= fault.begin), default=0)
-    raised = [
-        event
-        for event in states
-        if event.node == target
-        and fault.begin < event.t < fault.end
-        and event.state == "candidate"
-        and event.epoch > known
-    ]
-    if not raised:
-        return
-    moved = next(
-        (
-            event
-            for event in states
-            if event.node != target
-            and raised[0].t < event.t <= until
-            and event.epoch >= raised[0].epoch
-        ),
-        None,
-    )
-    if moved is not None:  # perhaps while it is still cut off, if the others hear it
-        text = f"node {target}, cut off and back again, forced a new election: it had raised the "
-        text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
-        shown: list[Mapping[str, EventValue]] = [
-            witness(led, f"node {led.node} leads epoch {led.epoch}"),
-            fault.shown("cut off, the leader keeps a majority", fault.begin),
-            witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
-            fault.shown("back again", fault.end),
-            witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
-        ]
-        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
-
-
 # --- Q21 ---
 
 
@@ -298,7 +217,7 @@ def a_majority_elects(run: Run) -> CheckResult | None:
         return None
     progress = sorted(
         (event.t, event.node)
-        for process in _processes(run)
+        for process in processes_of(run)
         for event in process.events
         if event.event == "q.hwm" and event.state == "leader"
     )
@@ -354,7 +273,7 @@ def _leaderless(run: Run, calm: Calm, within_s: float) -> Violation:
     names = ", ".join(map(str, sorted(calm.nodes)))
     stood = [
         event
-        for process in _processes(run)
+        for process in processes_of(run)
         for event in process.events
         if event.event == "q.state"
         and event.state == "candidate"

@@ -13,6 +13,9 @@ from checkers.log_matching import stored
 from checkers.node_events import NEED, NodeEvent, gaps, lives, witness
 from checkers.verdict import CheckResult
 
+Op = dict[str, int | str]
+_SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "t0", "t1"]
+
 
 def reads_are_committed(run: Run) -> CheckResult:
     """M1: what a client is shown is committed: the value stands in the log, on a majority of disks.
@@ -32,7 +35,7 @@ def reads_are_committed(run: Run) -> CheckResult:
         if found + run.info.nodes - complete >= majority:
             missing += 1
             continue
-        violations.append(_phantom(row, found, run.info.nodes))
+        violations.append(_phantom(run, row, found))
     return conclude(
         "M1-reads-are-committed",
         looked_at=looked_at,
@@ -47,27 +50,41 @@ def reads_are_committed(run: Run) -> CheckResult:
     )
 
 
-def _values_read(run: Run) -> Iterator[tuple[str, str, dict[str, int | str]]]:
+def _values_read(run: Run) -> Iterator[tuple[str, str, Op]]:
     """Each value once, by the first read that returned it."""
     ops = run.tables["ops"]
     reads = ops.filter(pc.and_(pc.equal(ops["f"], "read"), pc.equal(ops["outcome"], "ok")))
     seen = set()
-    names = ["op_id", "process", "node", "key", "value", "phase", "t0", "t1"]
-    for row in reads.filter(reads["value"].is_valid()).select(names).to_pylist():
+    for row in reads.filter(reads["value"].is_valid()).select(_SHOWN).to_pylist():
         if (row["key"], row["value"]) not in seen:
             seen.add((row["key"], row["value"]))
             yield row["key"], str(row["value"]), row
 
 
-def _phantom(row: dict[str, int | str], found: int, nodes: int) -> Violation:
-    times = {"t_ns": row["t0"], "t1_ns": row["t1"]}
-    rest = {name: value for name, value in row.items() if name not in ("t0", "t1")}
-    on = "no disk has" if not found else f"only {found} of {nodes} disks have"
+def _phantom(run: Run, row: Op, found: int) -> Violation:
+    on = "no disk has" if not found else f"only {found} of {run.info.nodes} disks have"
+    shown = [_shown(row, "read a value that is in no committed log")]
+    for write in _writes_of(run, row)[:1]:
+        shown.insert(0, _shown(write, "asked for that value; nobody committed it"))
     return Violation(
         f"node {row['node']} showed {row['value']} at {row['key']} to process {row['process']}, "
         f"and {on} a record of it: it is in no committed log",
-        [{"what": "read a value that is in no committed log", **times, "f": "read", **rest}],
+        shown,
     )
+
+
+def _writes_of(run: Run, row: Op) -> list[Op]:
+    """The operations that asked for the value of a read."""
+    ops = run.tables["ops"]
+    same = pc.and_(pc.equal(ops["key"], row["key"]), pc.equal(ops["value"], row["value"]))
+    writes = ops.filter(pc.and_(same, pc.equal(ops["f"], "write")))
+    found: list[Op] = writes.select(_SHOWN).to_pylist()
+    return found
+
+
+def _shown(row: Op, what: str) -> Op:
+    rest = {name: value for name, value in row.items() if name not in ("t0", "t1")}
+    return {"what": what, "t_ns": row["t0"], "t1_ns": row["t1"], **rest}
 
 
 def active_after_replay(run: Run) -> CheckResult:
@@ -105,9 +122,9 @@ def active_after_replay(run: Run) -> CheckResult:
 
 
 def _too_early(event: NodeEvent, elected: dict[int, NodeEvent], start: int) -> Violation:
-    text = f"the controller of node {event.node} became active in epoch {event.epoch} having "
-    text += f"replayed up to offset {event.offset}, while its log went up to {start}"
-    shown = [witness(event, f"active with the state of offset {event.offset}")]
+    text = f"the controller of node {event.node} became active in epoch {event.epoch} before it "
+    text += f"had replayed that epoch's LeaderChange, which is at offset {start}"
+    shown = [witness(event, f"active with all replayed below offset {event.offset}")]
     if event.epoch in elected:
         at = elected[event.epoch]
         shown.insert(0, witness(at, f"elected; its log ends at {at.log_end}"))

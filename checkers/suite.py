@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from checkers.contiguity import logs_have_no_holes
+from checkers.disturbance import returning_node_disturbs_nobody
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
     monotonic_epochs,
@@ -20,6 +21,7 @@ from checkers.elections import (
 )
 from checkers.fsync import durable_before_counted
 from checkers.high_watermark import (
+    no_cut_below_high_watermark,
     node_high_watermark,
     published_above_leader_change,
     quorum_high_watermark,
@@ -28,7 +30,6 @@ from checkers.history.run import Run
 from checkers.leadership import (
     a_majority_elects,
     cut_off_leader_resigns,
-    returning_node_disturbs_nobody,
 )
 from checkers.linearizability.registers import linearizable
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
@@ -62,6 +63,7 @@ CHECKS: tuple[Check, ...] = (
     log_matching,
     quorum_high_watermark,
     node_high_watermark,
+    no_cut_below_high_watermark,
     leader_completeness,
     committed_agree,
     published_above_leader_change,

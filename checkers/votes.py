@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from checkers.conclusion import Violation, conclude
 from checkers.disk.files import NO_DIRECTORY
 from checkers.history.run import Run
-from checkers.node_events import NEED, lives, witness
+from checkers.node_events import NEED, NodeEvent, lives, witness
 from checkers.verdict import CheckResult, EventValue
 
 NOBODY = -1
+_VOTERS = ("unattached", "prospective", "follower")  # roles that keep the vote of their epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,12 @@ def one_vote_per_epoch(run: Run) -> CheckResult:
     """Q3: a replica grants its vote to at most one replica per epoch, also over restarts.
 
     From granted q.vote, q.state (a candidate votes for itself) and the quorum-state on the disks.
-    A replica is a node with its disk. (Raft thesis 3.4, KIP-853)
+    A replica is a node with its disk. One that forgets a vote is accused before it casts another:
+    in the same epoch each of its roles repeats the vote, also after a restart. (Raft thesis 3.4 and
+    3.8, KIP-853)
     """
     first: dict[tuple[int, str, int], _Vote] = {}
-    violations = []
+    violations = list(_forgotten(run))
     for vote in _votes(run):
         earlier = first.setdefault((vote.node, vote.directory, vote.epoch), vote)
         if earlier.differs(vote):
@@ -51,8 +54,28 @@ def one_vote_per_epoch(run: Run) -> CheckResult:
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
         holds="no replica voted for two in one epoch",
-        algorithm="first vote per replica and epoch",
+        algorithm="first vote per replica and epoch; votes that a later process does not know",
     )
+
+
+def _forgotten(run: Run) -> Iterator[Violation]:
+    """Votes for others that the node's own q.state denies later (a leader's does not tell)."""
+    for life in lives(run):
+        cast: dict[int, NodeEvent] = {}
+        for event in life.events():
+            if event.event == "q.vote" and event.outcome == "granted":
+                cast.setdefault(event.epoch, event)
+            denies = event.event == "q.state" and event.voted == NOBODY
+            vote = cast.get(event.epoch) if denies and event.state in _VOTERS else None
+            if vote is not None:
+                text = f"node {life.node} voted for node {vote.replica} in epoch {vote.epoch}, and "
+                text += "knows nothing of it later: it may vote for another"
+                shown = [
+                    witness(vote, f"vote for node {vote.replica}"),
+                    witness(event, f"epoch {event.epoch}, and has voted for nobody"),
+                ]
+                yield Violation(text, shown)
+                cast.clear()
 
 
 def _votes(run: Run) -> Iterator[_Vote]:

@@ -81,30 +81,33 @@ class Node:
 
     def start(self, now: Now) -> list[Effect]:
         """Once, before the first event."""
-        return self._perform(self.core.start(now))
+        return self.encode(self.core.start(now))
 
     def step(self, event: Event, now: Now) -> list[Effect]:
         """What to do about `event`, in this order (see `node.effects`)."""
+        return self.encode(self.decide(event, now))
+
+    def decide(self, event: Event, now: Now) -> list[Output]:
+        """The first half of a step, for those who look on: answers and requests are still flat."""
         match event:
             case FrameReceived():
-                outputs = self._on_frame(event, now)
+                return self._on_frame(event, now)
             case ConnectionClosed(connection=connection):
                 self._incoming.pop(connection, None)
-                outputs = self.core.on_connection_closed(connection, now)
+                return self.core.on_connection_closed(connection, now)
             case PeerFrameReceived():
-                outputs = self._on_peer_frame(event, now)
+                return self._on_peer_frame(event, now)
             case PeerDisconnected(peer=peer):
                 self._outgoing.pop(peer, None)
-                outputs = self.core.on_peer_disconnected(peer, now)
+                return self.core.on_peer_disconnected(peer, now)
             case LogFlushed(end=end):
-                outputs = self.core.on_flushed(end, now)
+                return self.core.on_flushed(end, now)
             case TimeoutElapsed():
-                outputs = self.core.on_timeout(now)
+                return self.core.on_timeout(now)
             case ShutdownRequested():
-                outputs = self.core.on_shutdown(now)
+                return self.core.on_shutdown(now)
             case _:
                 assert_never(event)
-        return self._perform(outputs)
 
     def next_deadline_ns(self) -> int:
         """When to feed `TimeoutElapsed`, on the monotonic clock; may be past."""
@@ -134,7 +137,8 @@ class Node:
 
     # --- messages to frames ---
 
-    def _perform(self, outputs: list[Output]) -> list[Effect]:
+    def encode(self, outputs: list[Output]) -> list[Effect]:
+        """The second half: answers and requests as frames. Once, and before the next step."""
         effects: list[Effect] = []
         for output in outputs:
             match output:

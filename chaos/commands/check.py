@@ -4,13 +4,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from chaos.commands.check_files import check_file
+from chaos.commands.check_files import check_file, refuse
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.parser import WRONG_USAGE
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.judging import judge_directory
 from chaos.rundir import is_run
+from chaos.seal import UnsealableError
 from checkers.foreign import Declared
+from checkers.history.store import UnreadableRunError
 from checkers.verdict import Verdict, worst
 
 
@@ -28,12 +30,15 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
             f"  try: kraft-chaos check {runs[0]}"
         )
     for path in named:
-        if is_run(path):
-            verdicts.append(_check_run(path, as_json=as_json))
-        elif (verdict := check_file(path, declared, as_json=as_json)) is not None:
-            verdicts.append(verdict)
-        else:
+        verdict = (
+            _check_run(path, as_json=as_json)
+            if is_run(path)
+            else check_file(path, declared, as_json=as_json)
+        )
+        if verdict is None:
             unreadable = True
+        else:
+            verdicts.append(verdict)
     return WRONG_USAGE if unreadable else worst(verdicts).exit_code
 
 
@@ -45,8 +50,13 @@ def _each(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(named))
 
 
-def _check_run(directory: Path, *, as_json: bool) -> Verdict:
-    judgement = judge_directory(directory)
+def _check_run(directory: Path, *, as_json: bool) -> Verdict | None:
+    """Judge one run and print its verdict; None if nothing can be made of its files."""
+    try:
+        judgement = judge_directory(directory)
+    except (UnsealableError, UnreadableRunError) as error:
+        refuse(directory, str(error), as_json=as_json)
+        return None
     show = judgement_json if as_json else judgement_text
     sys.stdout.write(show(judgement, directory) + "\n")
     return judgement.verdict

@@ -61,8 +61,9 @@ def check_file(path: Path, declared: Declared, *, as_json: bool) -> Verdict | No
 
 
 def refuse(path: Path, message: str, *, as_json: bool) -> None:
-    """One line on stderr; for scripts an object without a verdict as well."""
-    sys.stderr.write(f"error: {printable(message)}\n")
+    """On stderr; for scripts an object without a verdict as well."""
+    lines = [printable(line) for line in message.splitlines()]
+    sys.stderr.write("error: " + "\n".join(lines) + "\n")
     if as_json:
         sys.stdout.write(json.dumps({"file": str(path), "error": message}) + "\n")
 

@@ -15,12 +15,13 @@ from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_i
 from chaos.commands.errors import OperatorError
 from chaos.commands.run import RunArguments, perform, runtime_of
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
-from chaos.mutations.catalogue import MUTATIONS, Mutation
+from chaos.mutations.catalogue import TOLD, Mutation
 from chaos.progress import ConsoleProgress
 from checkers.history.run import Run
 from checkers.history.store import read_run
 from checkers.suite import judge
 
+KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
 _CONCURRENCY = 20
 _CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
 
@@ -74,14 +75,16 @@ def selftest(arguments: SelftestArguments) -> int:
     rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
     if not arguments.mutations:
         rows += _damaged_records(rows)
-    text = json.dumps(as_json(rows), indent=2) if arguments.as_json else as_text(rows)
-    sys.stdout.write(text + "\n")
+    kept = json.dumps(as_json(rows), indent=2)
+    if not arguments.mutations:
+        (arguments.out / KEPT).write_text(kept + "\n", encoding="utf-8")
+    sys.stdout.write((kept if arguments.as_json else as_text(rows)) + "\n")
     return 0 if all(row.holds for row in rows) else 1
 
 
 def suspects(arguments: SelftestArguments) -> list[Suspect]:
     """The mutations, the canary that runs, then the correct node in each of their scenarios."""
-    chosen = [MUTATIONS[name] for name in arguments.mutations or MUTATIONS]
+    chosen = [TOLD[name] for name in arguments.mutations or TOLD]
     planted = [_planted(mutation, arguments.tries) for mutation in chosen]
     canaries = [] if arguments.mutations else [_LYING_FSYNC]
     return [*planted, *canaries, *_correct(planted)]

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from chaos.mutations.catalogue import MUTATIONS
+from chaos.mutations.catalogue import MUTATIONS, TOLD
 
 HELP = "plant bugs in the nodes; the judge must find each, and accuse no correct node"
 
@@ -29,9 +29,9 @@ def add_arguments(
         "--mutation",
         action="extend",
         nargs="+",
-        choices=MUTATIONS,
+        choices=TOLD,
         metavar="ID",
-        help=f"these only, and no canaries; there are {', '.join(MUTATIONS)}",
+        help=f"these only, and no canaries; there are {', '.join(TOLD)}",
     )
     command.add_argument(
         "--seed", type=seed, default=1, metavar="N", help="of each first run (default 1)"

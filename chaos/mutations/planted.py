@@ -4,31 +4,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
     """`owner` is the class or module of the node that takes the decision, by a method or function
-    of that name; `wrong` is called in its place."""
+    of that name; `wrong` is called in its place. Where a bug takes two wrong decisions to do any
+    harm, `other` is the second."""
 
     owner: object
     decision: str
     wrong: Callable[..., object]
+    other: "Planted | None" = None
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Where in the node the decisions are taken."""
+        owners = [one.owner for one in self.decisions()]
+        return tuple(
+            str(owner.__name__ if isinstance(owner, ModuleType) else owner.__module__)
+            for owner in owners
+        )
 
     def plant(self) -> None:
         """For the rest of this process. The node must have such a decision, or nothing is wrong."""
-        assert callable(getattr(self.owner, self.decision)), f"{self.owner} decides no such thing"
-        setattr(self.owner, self.decision, self.wrong)
+        for one in self.decisions():
+            assert callable(getattr(one.owner, one.decision)), f"{one.owner} decides no such thing"
+            setattr(one.owner, one.decision, one.wrong)
 
     @contextmanager
     def planted(self) -> Iterator[None]:
         """While the block lasts: for a simulated run, whose nodes live in this process."""
-        right = vars(self.owner)[self.decision]
+        right = [(one, vars(one.owner)[one.decision]) for one in self.decisions()]
         self.plant()
         try:
             yield
         finally:
-            setattr(self.owner, self.decision, right)
+            for one, decision in right:
+                setattr(one.owner, one.decision, decision)
+
+    def decisions(self) -> "Iterator[Planted]":
+        yield self
+        if self.other is not None:
+            yield from self.other.decisions()
 
 
 def planted_by(mutation: str) -> Planted:

@@ -1,9 +1,10 @@
-"""Q-VOTE-LATE: answers leave before the election state that they speak of is durable.
+"""Q-VOTE-LATE: a vote is answered that is not durable; its voter forgets it when power fails.
 
-quorum-state lags one transition behind: each save writes what the one before should have written.
-So a vote reaches the disk only when its voter learns who won, and a leader's disk does not say that
-it leads.
+quorum-state holds the epoch in time, but no vote for another node: that would be the second write
+of the epoch, and is not made. So the voter may vote again in that epoch, for another candidate.
 """
+
+from dataclasses import replace
 
 from chaos.mutations.planted import Planted
 from node.effects import PersistElectionState
@@ -11,12 +12,14 @@ from node.raft.quorum import Quorum, election_state
 from node.raft.roles import Role
 
 
-def persist_late(self: Quorum, role: Role) -> None:
-    """Save what the last transition should have saved."""
+def persist_no_vote(self: Quorum, role: Role) -> None:
+    """A candidate's own vote is saved with the epoch of its candidacy; others' candidates' not."""
     state = election_state(role)
+    if state.voted != self.key:
+        state = replace(state, voted=None)
     if state != self._stored:
-        self._outbox.emit(PersistElectionState(state=self._stored))
         self._stored = state
+        self._outbox.emit(PersistElectionState(state=state))
 
 
-PLANTED = Planted(owner=Quorum, decision="persist", wrong=persist_late)
+PLANTED = Planted(owner=Quorum, decision="persist", wrong=persist_no_vote)

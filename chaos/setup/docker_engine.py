@@ -23,7 +23,7 @@ READY_WITHIN_S = 40.0
 KNOCK_S = 10.0
 NAMED_BY_USER = "start the engine that DOCKER_HOST names, or unset DOCKER_HOST"
 BY_HAND = "install a Docker engine by hand, then: kraft-chaos setup"
-WITHOUT = "simulated runs (run --runtime sim), checking and reporting runs that are already there (check, report)"
+WITHOUT = "run --runtime sim; checking and reporting runs that are already there (check, report)"
 
 
 def connect(timeout_s: int = 60) -> docker.DockerClient:

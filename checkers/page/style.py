@@ -33,7 +33,7 @@ dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(168px,
 dl.facts div { min-width: 0; } dt { color: var(--soft); font-size: 12.5px; }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 pre { margin: 4px 0 0; padding: 9px 13px; background: var(--panel); border-radius: 4px;
-  white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13.5px; }
+  white-space: pre; overflow-x: auto; font-size: 13.5px; }
 code, pre { font-family: ui-monospace, "SF Mono", "DejaVu Sans Mono", monospace; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px;

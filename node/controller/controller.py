@@ -79,8 +79,8 @@ class Controller:
         self._bootstrap = bootstrap
         self._idle_interval_ns = timeouts.idle_interval_ms * MS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
-        self.image = Image()  # all that is committed and below `_applied`
-        self._applied = raft.log.view.start()
+        self.image = Image()  # all that is committed and below `applied`
+        self.applied = raft.log.view.start()
         self._is_replaying = False  # more is committed than one step could replay
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
@@ -192,12 +192,12 @@ class Controller:
             return
         self._claim = Claim(epoch=role.epoch, image=self.image.copy())
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
-        self._outbox.trace("c.active", epoch=role.epoch, offset=self._applied)
+        self._outbox.trace("c.active", epoch=role.epoch, offset=self.applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
             self._write(first_records(self._bootstrap), None, self._claim, now.mono_ns)
 
     def may_claim(self, role: Leader) -> bool:
-        return role.high_watermark is not None and self._applied >= role.high_watermark
+        return role.high_watermark is not None and self.applied >= role.high_watermark
 
     def _yield_if_deposed(self) -> None:
         claim, quorum = self._claim, self._raft.quorum
@@ -254,13 +254,13 @@ class Controller:
         log, a bounded piece a step."""
         committed = self._committed()
         self._is_replaying = False
-        while self._applied < committed:
-            if self._appended and self._appended[0].base == self._applied:
+        while self.applied < committed:
+            if self._appended and self._appended[0].base == self.applied:
                 self._replay_own(self._appended.popleft())
                 continue
-            before = self._applied
+            before = self.applied
             size = self._replay_from_log(committed)
-            if self._applied == before:
+            if self.applied == before:
                 return  # the high watermark lies within a batch: no honest fetch says so
             if size > _REPLAY_BYTES // 2:
                 self._is_replaying = True
@@ -269,13 +269,13 @@ class Controller:
     def _replay_own(self, batch: AppendedBatch) -> None:
         for record in batch.records:
             self.image.replay(record)
-        self._applied = Offset(batch.last + 1)
+        self.applied = Offset(batch.last + 1)
         for write in batch.writes:
             self._answer(write.connection, write.response)
 
     def _replay_from_log(self, committed: Offset) -> int:
         """Replay one piece; returns how many bytes were read."""
-        data = self._raft.log.view.read(self._applied, _REPLAY_BYTES)
+        data = self._raft.log.view.read(self.applied, _REPLAY_BYTES)
         for batch in split_batches(data):
             own_follows = self._appended and self._appended[0].base == batch.header.base_offset
             if own_follows or batch.header.next_offset > committed:
@@ -283,14 +283,14 @@ class Controller:
             if not batch.header.is_control:
                 for record in batch.records():
                     self.image.replay(decode_metadata(record.value))
-            self._applied = batch.header.next_offset
+            self.applied = batch.header.next_offset
         return len(data)
 
     # --- reads ---
 
     def _answer_confirmed_reads(self) -> None:
         """From the committed image: what was acknowledged before the read arrived is in it."""
-        if not self._reads or self._applied < self._committed():
+        if not self._reads or self.applied < self._committed():
             return
         confirmed = self._raft.reads.confirmed()
         while self._reads and self._reads[0].ticket <= confirmed:

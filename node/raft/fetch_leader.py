@@ -1,6 +1,5 @@
 """Fetch, as the leader serves it: records out, followers' durable ends in, high watermark on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from node.errors import ErrorCode
@@ -49,14 +48,12 @@ class LeaderFetch:
         reads: ReadIndex,
         outbox: Outbox,
         cluster_id: str,
-        is_shutting_down: Callable[[], bool],
     ) -> None:
         self._quorum = quorum
         self._log = log
         self._reads = reads
         self._outbox = outbox
         self._cluster_id = cluster_id
-        self._is_shutting_down = is_shutting_down
         self._parked: dict[ConnectionId, Parked] = {}
 
     def on_request(
@@ -94,8 +91,6 @@ class LeaderFetch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
         if not isinstance(self._quorum.role, Leader):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if self._is_shutting_down():
-            return ErrorCode.BROKER_NOT_AVAILABLE
         return ErrorCode.NONE
 
     # --- what a valid Fetch tells ---
@@ -103,8 +98,10 @@ class LeaderFetch:
     def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
         """The replica has, durably, everything below its fetch offset, and follows us now."""
         leader, key = self._leader(), request.replica
+        if key == self._quorum.key:
+            return  # nobody fetches from itself: the frame is damaged, and proves nothing
         known = leader.replicas.get(key)
-        if key != self._quorum.key and (known is not None or self._has_room(leader, key)):
+        if known is not None or self._has_room(leader, key):
             self._note_progress(leader, request, known or Progress(), now)
         if key in self._quorum.voters:
             self._reads.on_fetch(connection, key)
@@ -166,13 +163,23 @@ class LeaderFetch:
         """Answer the parked fetches for which there is news, whose time is up, or whose leader
         we are no longer."""
         for connection, parked in list(self._parked.items()):
-            if self._refusal(parked.request) != ErrorCode.NONE:
-                error = self._refusal(parked.request)
-                if error == ErrorCode.FENCED_LEADER_EPOCH:
-                    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-                self._complete(connection, self._answer(error=error))
-            elif parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
-                self._complete(connection, self._records_for(connection, parked.request))
+            response = self.answer_parked(connection, parked, mono_ns)
+            if response is not None:
+                self._complete(connection, response)
+
+    def answer_parked(
+        self, connection: ConnectionId, parked: Parked, mono_ns: int
+    ) -> FetchResponse | None:
+        """None: it waits on. Nothing is taken from when it was parked: we may have lost the
+        leadership since, and our log its end (KAFKA-15100)."""
+        error = self._refusal(parked.request)
+        if error == ErrorCode.FENCED_LEADER_EPOCH:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error != ErrorCode.NONE:
+            return self._answer(error=error)
+        if parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
+            return self._records_for(connection, parked.request)
+        return None
 
     def _complete(self, connection: ConnectionId, response: FetchResponse) -> None:
         del self._parked[connection]

@@ -80,9 +80,7 @@ class Raft:
             self.quorum, self.log, self._peers, outbox, cluster_id, self._on_elected
         )
         self._epochs = Epochs(self.quorum, self._peers, cluster_id)
-        self._serving = LeaderFetch(
-            self.quorum, self.log, self.reads, outbox, cluster_id, self.is_shutting_down
-        )
+        self._serving = LeaderFetch(self.quorum, self.log, self.reads, outbox, cluster_id)
         self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
 
     # --- life ---
@@ -106,9 +104,10 @@ class Raft:
         return self._epochs.is_shutting_down
 
     def is_ready_to_stop(self) -> bool:
-        """Everybody who could be told of the resignation was, or somebody else leads."""
+        """Everybody who could be told of the resignation was, or its time is over, or somebody
+        else leads."""
         role = self.quorum.role
-        if not isinstance(role, Resigned):
+        if not isinstance(role, Resigned) or self._elapsed_ns >= role.election_deadline_ns:
             return True
         return len(role.told) == len(self.quorum.voters.others(self.quorum.key))
 
@@ -209,7 +208,7 @@ class Raft:
         if isinstance(role, Leader):
             return self._check_quorum(role, now)
         if isinstance(role, Resigned):
-            if self._elapsed_ns < role.election_deadline_ns:
+            if self.is_shutting_down() or self._elapsed_ns < role.election_deadline_ns:
                 return False
             # It cannot become a follower of itself, so it goes on in the next epoch.
             self.quorum.to_unattached(Epoch(role.epoch + 1), now.mono_ns)

@@ -135,6 +135,9 @@ class Votes:
         self, node: NodeId, request: VoteRequest, response: VoteResponse, now: Now
     ) -> None:
         quorum = self._quorum
+        if self._knows_no_pre_vote(request, response):
+            quorum.to_candidate(now.mono_ns)
+            return
         refused = response.top_error != ErrorCode.NONE
         if refused or not heed(
             quorum,
@@ -157,6 +160,14 @@ class Votes:
                 quorum.update(replace(role, ballot=ballot))
             case _:
                 pass  # the answer to a question of an earlier role
+
+    def _knows_no_pre_vote(self, request: VoteRequest, response: VoteResponse) -> bool:
+        """A voter from before KIP-996 cannot tell whether it would vote for us, so we stand for
+        election as one did then."""
+        role = self._quorum.role
+        is_waiting = isinstance(role, Prospective) and request.epoch == role.epoch
+        is_unknown = response.top_error == ErrorCode.UNSUPPORTED_VERSION
+        return request.pre_vote and is_waiting and is_unknown
 
     def move(self, now: Now, elapsed_ns: int) -> bool:
         """Take the transition that is due in an election, if any; time-outs by `elapsed_ns`."""

@@ -1,17 +1,20 @@
-"""What longer commands left behind: the last soak, the last test run."""
+"""What longer commands left behind: the last soak, selftest and test run."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from chaos.commands.selftest import KEPT as KEPT_SELFTEST
 from tests.bench.row import Row
 from tests.soak import KEPT
 
-TEST_SECONDS = Path("runs/test-seconds.json")
+RUNS = Path("runs")
+TEST_SECONDS = RUNS / "test-seconds.json"
 
 
 def measure() -> Iterator[Row]:
     yield from soak()
+    yield from selftest()
     yield from test_run()
 
 
@@ -24,6 +27,18 @@ def soak() -> Iterator[Row]:
     yield Row(
         name="soak: runs not valid", value=len(bad), unit="runs", bar=0, note=f"of {len(runs)}"
     )
+
+
+def selftest() -> Iterator[Row]:
+    path = RUNS / KEPT_SELFTEST
+    name = "selftest in containers"
+    if not path.exists():
+        yield Row(name=name, value=None, unit="s", bar=900, note="run kraft-chaos selftest")
+        return
+    kept = json.loads(path.read_text())
+    held = sum(row["holds"] for row in kept["rows"])
+    note = f"{held} of {len(kept['rows'])} rows hold"
+    yield Row(name=name, value=kept["seconds"], unit="s", bar=900, note=note)
 
 
 def test_run() -> Iterator[Row]:

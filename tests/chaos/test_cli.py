@@ -120,6 +120,20 @@ def test_check_judges_again_and_exits_with_the_worst(
     assert main(["check", str(tmp_path / "latest")]) == 3
 
 
+def test_a_run_that_cannot_be_read_does_not_hide_the_others(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.bites = False
+    main(["run", "kill-leader", *FAST, "--out", str(tmp_path)])
+    (tmp_path / "0-damaged").mkdir()
+    (tmp_path / "0-damaged" / "run.json").write_text('{"run_id": ')
+    capsys.readouterr()
+    assert main(["check", str(tmp_path)]) == 254
+    said = capsys.readouterr()
+    assert said.out.startswith("VOID")
+    assert "0-damaged" in said.err
+
+
 def test_check_of_no_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path / "nowhere"), str(tmp_path)]) == 254
     nowhere, no_run = capsys.readouterr().err.splitlines()

@@ -161,3 +161,24 @@ def test_a_restarted_leader_that_goes_on(directory: str) -> None:
     result = no_leader_again_after_restart(make_run(traces=[before, after]))
     assert result.verdict is INVALID
     assert "led epoch 1, was restarted, and led it again" in result.message
+
+
+def test_a_vote_that_is_forgotten_over_a_restart() -> None:
+    node = trace().state("unattached", 3, voted=2).vote(2, 3)
+    node.restart(log_end=0, epoch=3).state("follower", 3, leader=2)
+    result = one_vote_per_epoch(make_run(traces=[node]))
+    assert result.verdict is INVALID
+    assert "voted for node 2 in epoch 3, and knows nothing of it later" in result.message
+
+
+def test_a_vote_that_is_remembered_until_the_epoch_is_over() -> None:
+    node = trace().state("unattached", 3, voted=2).vote(2, 3)
+    node.restart(log_end=0, epoch=3).state("follower", 3, leader=2, voted=2)
+    node.state("unattached", 4)
+    assert one_vote_per_epoch(make_run(traces=[node])).verdict is VALID
+
+
+def test_a_leader_does_not_repeat_its_vote() -> None:
+    node = trace().state("candidate", 3, voted=1).state("leader", 3, leader=1)
+    node.restart(log_end=0, epoch=3).state("resigned", 3, leader=1)
+    assert one_vote_per_epoch(make_run(traces=[node])).verdict is VALID

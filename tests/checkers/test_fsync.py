@@ -46,10 +46,20 @@ def test_fetches_after_the_flush() -> None:
 
 def test_a_fetch_of_what_was_never_durable() -> None:
     node = follower().append(0, 2, 1, "follower").append(3, 5, 1, "follower")
-    result = durable_before_counted(run(leader(0, 3), node))
+    node.emit("n.stop", code=0, reason="shutdown")
+    result = durable_before_counted(run(leader(0, 6), node))
     assert result.verdict is INVALID
-    assert "fetched offset 3 in epoch 1, when it was durable up to 0 only" in result.message
-    assert result.witness[0]["offset"] == 3
+    assert "fetched offset 6 in epoch 1, when it was durable up to 0 only" in result.message
+    assert result.witness[0]["offset"] == 6
+
+
+def test_a_trace_without_its_last_lines_proves_nothing_of_its_last_epoch() -> None:
+    node = follower().append(0, 2, 1, "follower").fsync(3).append(3, 5, 1, "follower")
+    result = durable_before_counted(run(leader(0, 3, 6), node))
+    assert (result.verdict, result.looked_at) == (VALID, 2)
+    later = follower().append(0, 5, 1, "follower").restart(log_end=0, epoch=1)
+    later.state("follower", 2, leader=1)
+    assert durable_before_counted(run(leader(0, 6), later)).verdict is INVALID
 
 
 def test_a_fetch_before_the_flush_shows_in_what_answered_it() -> None:
@@ -89,6 +99,7 @@ def test_what_a_process_finds_on_its_disk_is_durable() -> None:
 def test_a_truncation_lowers_what_is_durable() -> None:
     node = follower().append(0, 5, 1, "follower").fsync(6)
     node.emit("q.truncate", end=2, hwm=0, role="follower").state("follower", 2, leader=1)
+    node.emit("n.stop", code=0, reason="shutdown")
     other = NodeTrace(1).start().state("leader", 2, leader=1).fetch(2, 6, 2)
     assert durable_before_counted(run(other, node)).verdict is INVALID
 

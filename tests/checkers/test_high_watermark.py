@@ -1,6 +1,7 @@
-"""Q7, Q8, Q13: high watermarks; each check accepts and rejects by hand."""
+"""Q7, Q8, Q10, Q13: high watermarks; each check accepts and rejects by hand."""
 
 from checkers.high_watermark import (
+    no_cut_below_high_watermark,
     node_high_watermark,
     published_above_leader_change,
     quorum_high_watermark,
@@ -97,3 +98,28 @@ def test_the_leaders_own_first_batch_will_do() -> None:
     assert published_above_leader_change(make_run(traces=[good])).verdict is VALID
     bad = trace().append(7, 7, 2).append(8, 9, 2).hwm(6, 2)
     assert published_above_leader_change(make_run(traces=[bad])).verdict is INVALID
+
+
+def cut(node: NodeTrace, end: int) -> NodeTrace:
+    return node.emit("q.truncate", end=end, hwm=0, role="follower")
+
+
+def test_without_a_truncation_there_is_no_row() -> None:
+    assert no_cut_below_high_watermark(make_run(traces=[trace().hwm(4, 1)])) is None
+
+
+def test_a_log_that_is_cut_at_its_high_watermark() -> None:
+    node = cut(trace(log_end=9).hwm(4, 1, "follower"), 4)
+    cut(node.restart(log_end=4), 3)  # another process: what it calls committed it has yet to learn
+    result = no_cut_below_high_watermark(make_run(traces=[node]))
+    assert result is not None
+    assert (result.verdict, result.looked_at) == (VALID, 2)
+
+
+def test_a_log_that_is_cut_below_its_high_watermark() -> None:
+    node = cut(trace(log_end=9).hwm(4, 1, "follower").hwm(6, 1, "follower"), 5)
+    result = no_cut_below_high_watermark(make_run(traces=[node]))
+    assert result is not None
+    assert result.verdict is INVALID
+    assert result.message == "node 1 cut its log at 5, below its high watermark 6"
+    assert [row["what"] for row in result.witness] == ["called committed", "cut off"]

@@ -1,10 +1,10 @@
 """Q21, Q22, Q23: leadership under faults; each check accepts, rejects and stands aside by hand."""
 
+from checkers.disturbance import returning_node_disturbs_nobody
 from checkers.leadership import (
     SECOND,
     a_majority_elects,
     cut_off_leader_resigns,
-    returning_node_disturbs_nobody,
 )
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, Row, fault, make_run
@@ -113,6 +113,34 @@ def test_a_node_that_comes_back_with_an_epoch_of_its_own() -> None:
 
 def test_an_election_that_the_others_held_is_nobodys_fault() -> None:
     result = q23(follower(3), follower(2).state("candidate", 2, at=at(15)))
+    assert result is not None
+    assert result.verdict is Verdict.VALID
+
+
+def test_a_node_that_comes_back_and_deposes_a_leader_that_all_others_hear() -> None:
+    """It asked them, and they would have voted for it: no correct follower says so."""
+    back = follower(3).state("prospective", 1, at=at(13)).state("candidate", 2, at=at(21))
+    result = q23(back, follower(2).state("unattached", 2, at=at(21.1)))
+    assert result is not None
+    assert result.verdict is Verdict.INVALID
+    assert "though nodes 1, 2 had heard node 1 for" in result.message
+    assert [row.get("node") for row in result.witness] == [1, 2, None, 3]
+
+
+def test_a_node_that_comes_back_when_the_others_do_not_hear_the_leader_either() -> None:
+    back = follower(3).state("prospective", 1, at=at(13)).state("candidate", 2, at=at(21))
+    torn = follower(2).state("prospective", 1, at=at(17)).state("follower", 1, leader=1, at=at(18))
+    result = q23(back, torn)
+    assert result is not None
+    assert result.verdict is Verdict.VALID
+
+
+def test_a_node_that_died_is_not_steady() -> None:
+    back = follower(3).state("candidate", 2, at=at(21))
+    led = append_at(leader(), 30)
+    links = ["3->1", "1->3", "3->2", "2->3"]
+    run = make_run(traces=[led, append_at(back, 31), follower(2)], faults=[cut(3, links)])
+    result = returning_node_disturbs_nobody(run)
     assert result is not None
     assert result.verdict is Verdict.VALID
 

@@ -20,7 +20,6 @@ from tests.support.damage import (
     leave_gap,
 )
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
 ALL, MAJORITY = (1, 2, 3), (1, 2)
 
 

@@ -10,8 +10,6 @@ from chaos.cluster.docker.power import Power
 from chaos.cluster.interface import NodeId, PowerCutMode
 from tests.container.clusters import ONE, cluster_of_stand_ins, run, said_in
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
-
 # An fsync commits the journal of the whole disk; the new file makes it a large one.
 SYNC_ANOTHER = """
 import os

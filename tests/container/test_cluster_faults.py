@@ -31,7 +31,6 @@ from tests.container.clusters import (
     said_in,
 )
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
 NAME = "faults"
 
 # Syncs one file and leaves another unsynced, written page by page: the kernel writes what came in

@@ -20,8 +20,6 @@ from chaos.setup import docker_engine, images
 from tests.container.clusters import ONE, TWO, cluster_of_stand_ins, run, run_id
 from tests.support.stand_in import StandIn
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
-
 
 def loop_devices(prefix: str) -> list[str]:
     """As the kernel knows them, by the name of their backing file."""

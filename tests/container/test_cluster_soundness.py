@@ -8,13 +8,11 @@ import threading
 from typing import Any
 
 import docker
-import pytest
 from docker.models.containers import Container
 
 from chaos.setup import docker_engine
 from tests.container.clusters import ONE, cluster_of_stand_ins, containers_of, run, said_in
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
 CUTS = 6
 ACKNOWLEDGED_BEFORE_THE_CUT = 200
 END = "that was all"

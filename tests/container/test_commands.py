@@ -15,8 +15,6 @@ from chaos.cli import main
 from chaos.setup import docker_engine
 from chaos.setup.install import prepare
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _images() -> None:

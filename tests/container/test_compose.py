@@ -23,7 +23,6 @@ from chaos.setup.install import prepare
 from chaos.setup.places import repository
 from tests.container.clusters import cluster_of_stand_ins, run_id, said_in
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
 PROJECT = "kraft-chaos-compose-test"
 
 

@@ -13,7 +13,7 @@ from chaos.setup import docker_engine
 from chaos.setup.install import prepare
 from tests.container.test_commands import left_of
 
-pytestmark = [pytest.mark.container, pytest.mark.spark, pytest.mark.xdist_group("container")]
+pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {"kraft-chaos": "chaos.cli", "kraft-node": "node.server.cli"}

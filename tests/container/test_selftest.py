@@ -11,8 +11,6 @@ import pytest
 from chaos.cli import main
 from chaos.setup.install import prepare
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
-
 
 def selftest(out: Path, capsys: pytest.CaptureFixture[str], *mutations: str) -> dict[str, object]:
     """What it prints as JSON; its exit code must say the same."""

@@ -34,8 +34,6 @@ from chaos.scenarios import CATALOGUE
 from chaos.setup.install import prepare
 from tests.support.one_fault import NAME, story
 
-pytestmark = [pytest.mark.container, pytest.mark.xdist_group("container")]
-
 Disable = Callable[[pytest.MonkeyPatch], None]
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
+from chaos.cluster.sim.disk import SimDisk
 from node.effects import ElectionState
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.messages import Endpoint
@@ -42,7 +43,7 @@ from node.storage.layout import (
 from node.storage.log import Log
 from node.storage.meta import load_meta
 from tests.support.batches import batch
-from tests.support.simulated_disk import SimulatedDisk
+from tests.support.power import new_disk
 
 SEGMENT_BYTES = 9000
 HANG_SECONDS = 30
@@ -51,7 +52,7 @@ Content = dict[str, bytes]
 
 def sound_directory() -> Content:
     """The files of a voter that has been through four epochs and three segments."""
-    disk = SimulatedDisk()
+    disk = new_disk()
     voters = tuple(
         (ReplicaKey(NodeId(node), UUID(int=node << 64)), (Endpoint(name="C", host="n", port=9),))
         for node in (1, 2, 3)
@@ -65,7 +66,7 @@ def sound_directory() -> Content:
         size = (0, 40, 900)[index % 3]
         log.append(batch(log.end().offset, epoch, 1 + index % 4, size=size))
     log.flush()
-    return {path: disk.read_all(path) for path in sorted(disk.files)}
+    return disk.filesystem.files()
 
 
 SOUND = sound_directory()
@@ -73,8 +74,8 @@ SEGMENTS = sorted(path for path in SOUND if path.endswith(".log"))
 WRITTEN = b"".join(SOUND[path] for path in SEGMENTS)
 
 
-def on_disk(content: Content) -> SimulatedDisk:
-    disk = SimulatedDisk()
+def on_disk(content: Content) -> SimDisk:
+    disk = new_disk()
     disk.make_directory(METADATA_DIRECTORY)
     for path, data in sorted(content.items()):
         disk.replace(path, data)
@@ -257,7 +258,7 @@ def read_whole(log: Log) -> bytes:
     return found
 
 
-def go_on(disk: SimulatedDisk, log: Log, found: bytes) -> None:
+def go_on(disk: SimDisk, log: Log, found: bytes) -> None:
     """What was recovered is a log like any other: it can be appended to and found again."""
     end = log.end()
     more = batch(end.offset, end.epoch + 1)

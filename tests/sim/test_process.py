@@ -14,12 +14,12 @@ from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.clock import VirtualClock
 from chaos.cluster.sim.cluster import SimCluster
-from chaos.cluster.sim.filesystem import Step
 from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.machine import Machine
 from chaos.cluster.sim.network import client_address
 from chaos.cluster.sim.process import SHUTDOWN_BOUND_S, SIGKILLED
 from chaos.cluster.sim.strike import strike
+from chaos.cluster.sim.trouble import Step
 from chaos.probes import QuorumProbe, driver_for
 from node.effects import Effect, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
@@ -356,7 +356,7 @@ def test_a_clock_that_runs_fast_or_jumps_changes_what_the_node_takes_for_the_tim
         leader = await rig.leader()
         follower = next(m for m in rig.cluster.machines.values() if m is not leader)
         follower.clock.jump(-3600 * 10**9)
-        follower.clock.run_at(100.0)
+        follower.run_clock_at(100.0)
         await asyncio.sleep(3)
         states = [line["state"] for line in rig.lines(follower.node, "q.state")]
         assert "prospective" in states, "its fetch time-out is 20 ms now"
@@ -365,6 +365,23 @@ def test_a_clock_that_runs_fast_or_jumps_changes_what_the_node_takes_for_the_tim
         assert 3200 * 10**9 < behind < 3400 * 10**9, "an hour back, and 300 s forth in 3 s"
         for line in walls.values():  # the account is in true time: judges compare nodes by it
             assert abs(int(str(line["mono"])) - rig.clock.mono_ns()) < 3 * 10**9
+
+    lived(story)
+
+
+def test_a_timer_that_is_set_follows_the_clock() -> None:
+    async def story(rig: Rig) -> None:
+        for machine in rig.cluster.machines.values():
+            if machine.node != NodeId(1):
+                await rig.cluster.kill(machine.node)
+        machine = rig.machine(1)
+        for _ in range(10):
+            machine.run_clock_at(1.0)
+            await asyncio.sleep(1.1)
+            machine.run_clock_at(2000.0)
+            with watched(machine) as account:
+                await asyncio.sleep(0.001)  # two seconds for the node: no election waits so long
+            assert any(isinstance(each, TimeoutElapsed) for each in account)
 
     lived(story)
 

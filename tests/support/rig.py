@@ -1,7 +1,7 @@
 """One node core on a bench: what it is asked, what it asks, and time are the test's."""
 
 import random
-from typing import TypeVar
+from collections.abc import Callable
 from uuid import UUID
 
 from node.config import NodeConfig, QuorumTimeouts
@@ -11,6 +11,7 @@ from node.effects import (
     ElectionState,
     FlushLog,
     PersistElectionState,
+    Stop,
     Trace,
     TruncateLog,
 )
@@ -18,10 +19,8 @@ from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.messages import (
     BeginQuorumEpochRequest,
     Endpoint,
-    EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
-    PeerRequest,
     Request,
     Response,
     VoteRequest,
@@ -33,7 +32,6 @@ from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
-P = TypeVar("P", VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest)
 MS = 1_000_000
 CLUSTER = "a-cluster"
 
@@ -66,8 +64,16 @@ def log_of(*epochs: int) -> MemoryLog:
     return log
 
 
+def _ignore(_output: Output) -> None:
+    pass
+
+
 class Rig:
-    """Flushes at once unless `flushes` is false; then `flush()` is the test's to call."""
+    """Flushes at once unless `flushes` is false; then `flush()` is the test's to call.
+
+    `watch` is told of every output, in order, as it is performed. Whoever moves `now_ns` by hand
+    calls `act_on_time` afterwards.
+    """
 
     def __init__(
         self,
@@ -77,14 +83,18 @@ class Rig:
         log: MemoryLog | None = None,
         election: ElectionState | None = None,
         flushes: bool = True,
-        seed: int = 0,
+        rng: random.Random | None = None,
         timeouts: QuorumTimeouts | None = None,
+        now_ns: int = 1000 * MS,
+        watch: Callable[[Output], None] = _ignore,
     ) -> None:
         self.size = size
         self.log = log or MemoryLog()
         self.election = election or ElectionState()
         self.flushes = flushes
-        self.now_ns = 1000 * MS
+        self.now_ns = now_ns
+        self._watch = watch
+        self.is_stopped = False
         self.outputs: list[Output] = []  # of the last step
         self.asked: list[Ask] = []
         self.answers: dict[ConnectionId, list[Response]] = {}
@@ -96,10 +106,10 @@ class Rig:
         outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001)
         self.core = Core(
             config=NodeConfig(
-                node_id=ME.id,
+                node_id=me.id,
                 log_dir="",
-                listeners=inner[key(1)],
-                advertised=(*inner[key(1)], outer),
+                listeners=inner[key(me.id)],
+                advertised=(*inner[key(me.id)], outer),
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
             ),
             cluster_id=CLUSTER,
@@ -107,7 +117,7 @@ class Rig:
             voters=tuple(inner.items()),
             election=self.election,
             log=self.log,
-            rng=random.Random(seed),
+            rng=rng or random.Random(0),
             bootstrap=BOOTSTRAP,
             apis=(),
         )
@@ -121,21 +131,6 @@ class Rig:
     @property
     def role(self) -> Role:
         return self.core.raft.quorum.role
-
-    @property
-    def high_watermark(self) -> Offset | None:
-        return self.core.raft.quorum.high_watermark
-
-    def last_ask(self, peer: int) -> PeerRequest:
-        """The newest request to `peer`."""
-        return next(ask.request for ask in reversed(self.asked) if ask.peer == peer)
-
-    def asks(self, kind: type[P], *, peer: int | None = None) -> list[P]:
-        return [
-            ask.request
-            for ask in self.asked
-            if isinstance(ask.request, kind) and peer in (None, ask.peer)
-        ]
 
     # --- events ---
 
@@ -153,7 +148,10 @@ class Rig:
     def reply(self, peer: int, response: Response) -> None:
         """`peer` answers what it was asked last."""
         ask = next(ask for ask in reversed(self.asked) if ask.peer == peer)
-        self._do(self.core.on_response(NodeId(peer), ask.correlation_id, response, self.now()))
+        self.answer(peer, ask.correlation_id, response)
+
+    def answer(self, peer: int, correlation_id: int, response: Response) -> None:
+        self._do(self.core.on_response(NodeId(peer), correlation_id, response, self.now()))
 
     def lose(self, peer: int) -> None:
         self._do(self.core.on_peer_disconnected(NodeId(peer), self.now()))
@@ -161,30 +159,40 @@ class Rig:
     def flush(self) -> None:
         self._do(self.core.on_flushed(self.log.flush(), self.now()))
 
+    def hung_up_on(self, connection: ConnectionId) -> None:
+        self._do(self.core.on_connection_closed(connection, self.now()))
+
+    def shut_down(self) -> None:
+        self._do(self.core.on_shutdown(self.now()))
+
+    def act_on_time(self) -> None:
+        self._do([])
+
     def pass_ms(self, milliseconds: int) -> None:
         """Let time go by, stopping at every deadline."""
         end = self.now_ns + milliseconds * MS
         while self.core.next_deadline_ns() <= end:
             self.now_ns = max(self.now_ns, self.core.next_deadline_ns())
-            self._do([])
+            self.act_on_time()
         self.now_ns = end
 
     def _do(self, outputs: list[Output]) -> None:
         """Perform, and go on as a shell would: flush, then time-outs that are due."""
         self.outputs = []
         self._perform(outputs)
-        while True:
+        while not self.is_stopped:
             if self.flushes and any(isinstance(output, FlushLog) for output in outputs):
                 outputs = self.core.on_flushed(self.log.flush(), self.now())
             elif self.core.next_deadline_ns() <= self.now_ns:
                 outputs = self.core.on_timeout(self.now())
             else:
-                return
+                break
             self._perform(outputs)
 
     def _perform(self, outputs: list[Output]) -> None:
         self.outputs += outputs
         for output in outputs:
+            self._watch(output)
             match output:
                 case PersistElectionState(state=state):
                     self.election = state
@@ -198,6 +206,8 @@ class Rig:
                     self.answers.setdefault(connection, []).append(response)
                 case Trace():
                     self.traces.append(output)
+                case Stop():
+                    self.is_stopped = True
                 case _:
                     pass
 
@@ -222,7 +232,14 @@ class Rig:
 
     def follow(self, leader: int = 2, epoch: int = 1) -> None:
         """Be told who leads; the first Fetch is then out."""
-        self.request(begin(leader=leader, epoch=epoch), connection=90)
+        told = BeginQuorumEpochRequest(
+            cluster_id=CLUSTER,
+            voter=ME.id,
+            voter_directory=ME.directory,
+            leader=NodeId(leader),
+            epoch=Epoch(epoch),
+        )
+        self.request(told, connection=90)
 
     def feed(self, records: bytes = b"", *, hwm: int = -1, epoch: int = 1, leader: int = 2) -> None:
         """The leader answers the Fetch that is out."""
@@ -234,42 +251,6 @@ class Rig:
         )
 
 
-def vote(
-    *,
-    epoch: int,
-    candidate: ReplicaKey = OTHER,
-    last_epoch: int = 0,
-    last_offset: int = 0,
-    pre_vote: bool = False,
-    voter: ReplicaKey = ME,
-    cluster: str | None = CLUSTER,
-    partition_ok: bool = True,
-) -> VoteRequest:
-    return VoteRequest(
-        cluster_id=cluster,
-        partition_ok=partition_ok,
-        voter=voter.id,
-        voter_directory=voter.directory,
-        epoch=Epoch(epoch),
-        candidate=candidate,
-        last_epoch=last_epoch,
-        last_offset=last_offset,
-        pre_vote=pre_vote,
-    )
-
-
-def begin(
-    *, leader: int = 2, epoch: int = 1, cluster: str | None = CLUSTER, voter: ReplicaKey = ME
-) -> BeginQuorumEpochRequest:
-    return BeginQuorumEpochRequest(
-        cluster_id=cluster,
-        voter=voter.id,
-        voter_directory=voter.directory,
-        leader=NodeId(leader),
-        epoch=Epoch(epoch),
-    )
-
-
 def fetch(
     *,
     epoch: int = 1,
@@ -277,18 +258,13 @@ def fetch(
     last_epoch: int = 0,
     replica: ReplicaKey = OTHER,
     max_wait_ms: int = 500,
-    high_watermark: int = 2**63 - 1,
-    cluster: str | None = CLUSTER,
-    partition_ok: bool = True,
 ) -> FetchRequest:
     return FetchRequest(
-        cluster_id=cluster,
-        partition_ok=partition_ok,
+        cluster_id=CLUSTER,
         replica=replica,
         epoch=Epoch(epoch),
         fetch_offset=offset,
         last_epoch=last_epoch,
         max_wait_ms=max_wait_ms,
         max_bytes=1024 * 1024,
-        high_watermark=high_watermark,
     )

@@ -225,7 +225,8 @@ def _cluster(model: _Model) -> tuple[list[NodeTrace], dict[str, list[Row]]]:
 def _elect(leader: NodeTrace, followers: list[NodeTrace], epoch: int, end: int, at: int) -> None:
     log = {"log_end": end, "log_epoch": epoch - 1}
     voted = leader.node
-    leader.state("prospective", epoch - 1, at=at, **log)
+    before = NODES[(epoch - 2) % len(NODES)] if epoch > 1 else -1  # it voted for who leads so far
+    leader.state("prospective", epoch - 1, at=at, voted=before, **log)
     leader.state("candidate", epoch, voted=voted, **log)
     for follower in followers:
         follower.state("unattached", epoch, at=at, voted=voted, **log)

@@ -69,6 +69,8 @@ class Watch:
             _demand(rival == leader, "Q2", line, f"n{rival} leads this epoch too")
         if _int(line, "voted") != -1:
             self._on_vote(line, (_int(line, "voted"), str(line.fields["voted_dir"])))
+        elif self.states[node] in ("unattached", "prospective", "follower"):
+            _demand((node, epoch) not in self.votes, "Q3", line, "its vote is forgotten")
         if self.states[node] == "leader":
             before = self.led.setdefault((node, epoch), line.incarnation)
             _demand(before == line.incarnation, "Q17", line, "led this epoch in an earlier life")

@@ -1,16 +1,29 @@
-"""A file system in memory that forgets as ext4 with noauto_da_alloc does when the power goes.
+"""A file system in memory that forgets as ext4 does when the power goes.
 
-A file's content is in its page cache; a page that is written back goes to its block on the disk,
-and gets one first if it has none (delayed allocation). Names, sizes and the places of pages are
-metadata and go through the `journal`. fsync writes the file's dirty pages back, then commits the
-journal, whole, if it holds anything of this inode: so it makes earlier renames durable as well, and
-a second fsync makes nothing durable. What a power cut leaves is decided in `power_cut`.
+It is ext4 with delayed allocation, ordered data and the options of the nodes' disks
+(noauto_da_alloc, a commit every 300 s, that is: none by itself). A file's content is in its page
+cache. A page that is written back goes to its block, and is given one first if it has none. Names,
+sizes and the places of pages are metadata and go through the `journal`. fsync writes a file's dirty
+pages back, then commits the journal, whole, if it holds anything of this inode.
+
+What the real one taught (Linux 6.18; `tests.sim.fidelity` runs both and compares):
+
+* fsync of any directory commits the whole journal, whether or not anything changed in it; fsync of
+  a file only if the file changed. So one directory fsync covers every earlier rename anywhere.
+* A file that is looked at for the first time since the mount, while a transaction runs, counts as
+  changed in it: its fdatasync commits what others did.
+* Appending within the last block makes the file longer on the disk at once, in the journal; the
+  bytes come with the write-back. If another file is synced in between, NULs are left. Where the
+  same write goes on in the next page, it may be longer by that or not: large folios.
+* Truncating gives the size to the disk, whatever was written back: a file never synced that is cut
+  to 5000 bytes, or to the very size that it has, is 5000 NULs after the next commit.
+* Truncating into the middle of a block puts that block in order: it is written before the commit,
+  and takes along what was appended to it since.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
-from errno import EBADF, EEXIST, EIO, EISDIR, ENOENT, ENOSPC, ENOTDIR, EROFS
+from errno import EBADF, EEXIST, ENOSPC
 from os import strerror
 from random import Random
 from typing import NewType
@@ -31,25 +44,14 @@ from chaos.cluster.sim.journal import (
     Moved,
     Placed,
     Unlinked,
+    error,
     ordered_pages,
 )
+from chaos.cluster.sim.trouble import Step, Trouble
 
 Descriptor = NewType("Descriptor", int)
 
 TORN_SHARE = 0.7  # of the dirty pages, which survive a torn cut
-
-
-class Step(Enum):
-    """What changes the file system, a step at a time; a process may die before each."""
-
-    CREATE = auto()
-    MKDIR = auto()
-    WRITE = auto()  # of what lies in one page
-    TRUNCATE = auto()
-    RENAME = auto()
-    UNLINK = auto()
-    SYNC = auto()  # its pages are written back
-    COMMIT = auto()  # of the journal, as the second half of a sync
 
 
 @dataclass(slots=True)
@@ -63,48 +65,41 @@ class CachedFile:
         return bytes(self.data[page * PAGE : (page + 1) * PAGE])
 
 
-@dataclass(slots=True)
-class Trouble:
-    """What is wrong with the disk. Nothing at first."""
-
-    sync_delay_ns: int = 0  # each sync takes so much longer
-    lying: bool = False  # syncs are acknowledged and not done
-    read_only: bool = False
-    capacity: int | None = None  # pages that fit
-    # How many more of these steps succeed before one fails with EIO.
-    failing: dict[Step, int] = field(default_factory=dict)
+def _nothing(_: Step) -> None:
+    """Nobody waits for this step."""
 
 
 @dataclass(slots=True)
 class FileSystem:
     """Paths have `/` between parts; the root is "". Methods raise OSError as system calls do.
 
-    `before` is called ahead of each step; what it raises leaves the step undone. `sync_cost_ns`
-    tells how long the disk takes for a sync that has something to do.
+    `before` is called ahead of each step; whatever it raises leaves the step undone.
     """
 
-    before: Callable[[Step], None] = lambda _: None
-    sync_cost_ns: Callable[[], int] = lambda: 0
+    before: Callable[[Step], None] = _nothing
     trouble: Trouble = field(default_factory=Trouble)
-    waited_ns: int = 0  # by all syncs; nobody slept
     troubled_syncs: int = 0  # that were slow or not done
     journal: Journal = field(default_factory=Journal)
     cached: dict[Inode, CachedFile] = field(default_factory=dict)
     _open: dict[Descriptor, Inode] = field(default_factory=dict)
+    _nameless: set[Inode] = field(default_factory=set)  # and open
+    _unread: set[Inode] = field(default_factory=set)  # nobody looked at it since the mount
     _last_descriptor: int = 2
     _last_inode: int = ROOT
+
+    @property
+    def metadata(self) -> Metadata:
+        return self.journal.running
 
     # Files
 
     def open(self, path: str, *, create: bool = False, truncate: bool = False) -> Descriptor:
-        directory, name = self._place(path)
-        inode = self.journal.running.directories[directory].get(name)
-        if inode is None:
-            if not create:
-                raise _error(ENOENT, path)
+        directory, name = self.metadata.place(path)
+        if create and name not in self.metadata.directories[directory]:
             inode = self._make(directory, name, Step.CREATE)
-        elif inode not in self.cached:
-            raise _error(EISDIR, path)
+            self.cached[inode] = CachedFile()
+        else:
+            inode = self._look_at(self.metadata.file(path))
         self._last_descriptor += 1
         descriptor = Descriptor(self._last_descriptor)
         self._open[descriptor] = inode
@@ -115,7 +110,14 @@ class FileSystem:
     def close(self, descriptor: Descriptor) -> None:
         inode = self._inode(descriptor)
         del self._open[descriptor]
-        self._free(inode)
+        if inode in self._nameless:
+            self._nameless.discard(inode)
+            self._free(inode)
+
+    def close_all(self) -> None:
+        """The process is gone, and with it every descriptor."""
+        for descriptor in sorted(self._open):
+            self.close(descriptor)
 
     def size(self, descriptor: Descriptor) -> int:
         return len(self.cached[self._inode(descriptor)].data)
@@ -124,118 +126,138 @@ class FileSystem:
         return bytes(self.cached[self._inode(descriptor)].data[position : position + length])
 
     def write(self, descriptor: Descriptor, position: int, data: bytes) -> None:
-        """Over what is there, or at the end; a page at a time."""
+        """Over what is there, or at the end; what lies in one page at a time."""
         inode = self._inode(descriptor)
         assert position <= len(self.cached[inode].data)
-        written = 0
-        while written < len(data):
-            room = PAGE - (position + written) % PAGE
-            self._write_in_page(inode, position + written, data[written : written + room])
-            written += room
+        end = position + len(data)
+        while position < end:
+            until = min(end, (position // PAGE + 1) * PAGE)
+            piece = data[len(data) - (end - position) : len(data) - (end - until)]
+            self._write_in_page(inode, position, piece, goes_on=until < end)
+            position = until
 
     def truncate(self, descriptor: Descriptor, size: int) -> None:
+        """To no more bytes than there are."""
         inode = self._inode(descriptor)
         self._step(Step.TRUNCATE)
-        file = self.cached[inode]
+        file, metadata = self.cached[inode], self.metadata.files[inode]
         assert size <= len(file.data)
-        if size == len(file.data):
-            self.journal.touched.add(inode)
-            return
         del file.data[size:]
         file.dirty = {page for page in file.dirty if page * PAGE < size}
-        self.journal.record(Cut(inode, size), data=inode)
-        last = size // PAGE
-        if size % PAGE and last in self.journal.running.files[inode].blocks:
-            file.dirty.add(last)  # its end is zeros now
+        data = inode if size != metadata.size else None
+        self.journal.record(Cut(inode, size), inode, data=data)
+        if size % PAGE and size // PAGE in metadata.blocks:
+            file.dirty.add(size // PAGE)  # its end is zeros now
 
     def fsync(self, descriptor: Descriptor) -> None:
         inode = self._inode(descriptor)
-        self._sync(inode, self.journal.touched)
+        self._sync(inode, commits=inode in self.journal.touched)
 
     def fdatasync(self, descriptor: Descriptor) -> None:
         """Commits the journal only for a size or the place of a page."""
         inode = self._inode(descriptor)
-        self._sync(inode, self.journal.touched_data)
+        self._sync(inode, commits=inode in self.journal.touched_data)
 
     # Names
 
     def mkdir(self, path: str) -> None:
-        directory, name = self._place(path)
-        if name in self.journal.running.directories[directory]:
-            raise _error(EEXIST, path)
+        directory, name = self.metadata.place(path)
+        if name in self.metadata.directories[directory]:
+            raise error(EEXIST, path)
         self._make(directory, name, Step.MKDIR)
 
     def rename(self, old: str, new: str) -> None:
-        """Of a file; atomic."""
-        source, old_name = self._place(old)
-        target, new_name = self._place(new)
-        inode = self._file(source, old_name, old)
-        replaced = self.journal.running.directories[target].get(new_name)
+        """Of a file, over another or none; atomic."""
+        inode = self._look_at(self.metadata.file(old))
+        target, new_name = self.metadata.place(new)
+        replaced = None
+        if new_name in self.metadata.directories[target]:
+            replaced = self._look_at(self.metadata.file(new))
         if replaced == inode:
             return
-        if replaced is not None:
-            self._file(target, new_name, new)
         self._step(Step.RENAME)
-        moved = Moved(source, old_name, target, new_name)
-        self.journal.record(moved, source, target, inode)
+        source, old_name = self.metadata.place(old)
+        self.journal.record(Moved(source, old_name, target, new_name), inode)
         if replaced is not None:
-            self.journal.touched.add(replaced)
-            self._free(replaced)
+            self._lose_name(replaced)
 
     def unlink(self, path: str) -> None:
-        directory, name = self._place(path)
-        inode = self._file(directory, name, path)
+        inode = self._look_at(self.metadata.file(path))
         self._step(Step.UNLINK)
-        self.journal.record(Unlinked(directory, name), directory, inode)
-        self._free(inode)
+        self.journal.record(Unlinked(*self.metadata.place(path)))
+        self._lose_name(inode)
 
     def fsync_directory(self, path: str) -> None:
-        self._sync(self._directory(path), self.journal.touched)
+        """Commits the journal, whatever it holds."""
+        self._sync(self.metadata.directory(path), commits=bool(self.journal.pending))
 
     def exists(self, path: str) -> bool:
-        return self._find(path) is not None
+        inode = self.metadata.find(path)
+        return inode is not None and self._look_at(inode) == inode
+
+    def is_directory(self, path: str) -> bool:
+        return self.metadata.find(path) in self.metadata.directories
 
     def names(self, directory: str) -> list[str]:
         """Sorted. Raises where there is no such directory."""
-        return sorted(self.journal.running.directories[self._directory(directory)])
-
-    def is_directory(self, path: str) -> bool:
-        return self._find(path) in self.journal.running.directories
+        return sorted(self.metadata.directories[self.metadata.directory(directory)])
 
     def files(self, directory: str = "") -> dict[str, bytes]:
-        """The content of every file below, by its path from there."""
+        """The content of every file below, by its path from there, sorted."""
         start = f"{directory}/" if directory else ""
         return {
             path.removeprefix(start): bytes(self.cached[inode].data)
-            for path, inode in self.journal.running.tree().items()
+            for path, inode in self.metadata.tree().items()
             if path.startswith(start) and inode in self.cached
         }
 
-    # The power
+    # The disk below
 
     def power_cut(self, mode: PowerCutMode, rng: Random) -> None:
-        """Forget what the mode says, and be mounted again; nothing is open then."""
+        """Forget what the mode says, and be mounted again, with nothing open.
+
+        `remains` decides which states that may leave.
+        """
         if mode is PowerCutMode.TORN:
             self._write_back_some(rng)
-        commits = self._choose_commits(mode, rng)
+        commits = self._draw_commits(mode, rng)
         self._write_back_ordered(self.journal.pending[:commits])
-        self.journal.cut_power(commits)
+        found = self.journal.after_cut(commits)
+        for _, file in sorted(found.files.items()):
+            file.size = file.least = rng.choice((file.least, file.size))
+        self.journal.mount(found)
+        self.cached = {it: CachedFile(bytearray(found.content(it))) for it in found.files}
+        self._unread = set(found.files)
         self._open.clear()
-        self.cached = {
-            inode: CachedFile(bytearray(on_disk(self.journal.running, inode)))
-            for inode in self.journal.running.files
-        }
+        self._nameless.clear()
 
-    def close_all(self) -> None:
-        """The process is gone, and with it every descriptor."""
-        for descriptor in sorted(self._open):
-            self.close(descriptor)
+    def rot(self, path: str, rng: Random) -> int | None:
+        """Flip a bit on the disk, of a page that is there as it is in memory, and read it again.
 
-    def _choose_commits(self, mode: PowerCutMode, rng: Random) -> int:
+        The byte's position; None where the file has no such page.
+        """
+        inode = self.metadata.file(path)
+        file, blocks = self.cached[inode], self.metadata.files[inode].blocks
+        cold = [page for page in sorted(blocks) if page not in file.dirty]
+        if not cold:
+            return None
+        page = rng.choice(cold)
+        content = bytearray(blocks[page].content)
+        position, bit = rng.randrange(len(content)), rng.randrange(8)
+        content[position] ^= 1 << bit
+        blocks[page].content = bytes(content)
+        file.data[page * PAGE + position] ^= 1 << bit
+        return page * PAGE + position
+
+    def used_pages(self) -> int:
+        """Taken or promised."""
+        return sum(-(-len(file.data) // PAGE) for file in self.cached.values())
+
+    def _draw_commits(self, mode: PowerCutMode, rng: Random) -> int:
         """How many of the pending events the journal holds."""
+        everything = len(self.journal.pending)
         if mode is PowerCutMode.LOSE_ALL:
             return 0
-        everything = len(self.journal.pending)
         if mode is PowerCutMode.LOSE_DATA or rng.random() < 0.5:
             return everything
         return rng.randint(0, everything)
@@ -246,149 +268,94 @@ class FileSystem:
                 if rng.random() < TORN_SHARE:
                     self._write_back(inode, page)
 
-    def _write_back_ordered(self, events: list[Event]) -> None:
+    def _write_back_ordered(self, events: Sequence[Event]) -> None:
         for inode, page in ordered_pages(events):
             file = self.cached.get(inode)
-            placed = inode in self.journal.running.files and (
-                page in self.journal.running.files[inode].blocks
-            )
-            if file is not None and page in file.dirty and placed:
+            if file and page in file.dirty and page in self.metadata.files[inode].blocks:
                 self._write_back(inode, page)
+
+    def _write_back(self, inode: Inode, page: int) -> None:
+        file, metadata = self.cached[inode], self.metadata.files[inode]
+        block = metadata.blocks.get(page)
+        if block is None:
+            block = Block()
+            end = min((page + 1) * PAGE, len(file.data))
+            self.journal.record(Placed(inode, page, block, end), data=inode)
+        block.content = file.page(page)
+        file.dirty.discard(page)
 
     # Steps
 
     def _step(self, step: Step) -> None:
         self.before(step)
-        if self.trouble.read_only:
-            raise OSError(EROFS, strerror(EROFS))
-        left = self.trouble.failing.get(step)
-        if left == 0:
-            del self.trouble.failing[step]
-            raise OSError(EIO, strerror(EIO))
-        if left is not None:
-            self.trouble.failing[step] = left - 1
+        self.trouble.check(step)
 
     def _make(self, directory: Inode, name: str, step: Step) -> Inode:
         self._step(step)
         self._last_inode += 1
         inode = Inode(self._last_inode)
-        if step is Step.CREATE:
-            self.cached[inode] = CachedFile()
-        made = Made(directory, name, inode, step is Step.MKDIR)
-        self.journal.record(made, directory, data=inode)
+        is_directory = step is Step.MKDIR
+        self.journal.record(Made(directory, name, inode, is_directory), data=inode)
         return inode
 
-    def _write_in_page(self, inode: Inode, position: int, data: bytes) -> None:
+    def _write_in_page(self, inode: Inode, position: int, data: bytes, *, goes_on: bool) -> None:
         self._step(Step.WRITE)
-        file = self.cached[inode]
-        metadata = self.journal.running.files[inode]
+        file, metadata = self.cached[inode], self.metadata.files[inode]
         page, end = position // PAGE, position + len(data)
         if page * PAGE >= len(file.data):
             self._check_room()
         file.data[position:end] = data
         file.dirty.add(page)
+        self.journal.touched.add(inode)  # the time of its last change
         if end > metadata.size and page in metadata.blocks:
-            self.journal.record(Grown(inode, end), data=inode)
+            # In one large folio with the next page it counts with that one only.
+            least = metadata.least if goes_on else end
+            self.journal.record(Grown(inode, end, least), data=inode)
 
     def _check_room(self) -> None:
-        capacity = self.trouble.capacity
-        if capacity is None:
-            return
-        used = sum(-(-len(file.data) // PAGE) for file in self.cached.values())
-        if used >= capacity:
+        if self.trouble.capacity is not None and self.used_pages() >= self.trouble.capacity:
             raise OSError(ENOSPC, strerror(ENOSPC))
 
-    def _sync(self, inode: Inode, touched: set[Inode]) -> None:
-        self.waited_ns += self.trouble.sync_delay_ns
-        self.troubled_syncs += self.trouble.sync_delay_ns > 0 or self.trouble.lying
+    def _sync(self, inode: Inode, *, commits: bool) -> None:
+        self.troubled_syncs += self.trouble.lying or self.trouble.sync_delay_ns > 0
         if self.trouble.lying:
             return
-        file = self.cached.get(inode)
+        file = self.cached.get(inode, CachedFile())  # a directory has no pages here
         try:
             self._step(Step.SYNC)
         except OSError:
-            if file is not None:
-                file.dirty.clear()  # as Linux does: the next sync will not find them
+            file.dirty.clear()  # as Linux does: the next sync finds nothing to do, and succeeds
             raise
-        if file is not None:
-            for page in sorted(file.dirty):
-                self._write_back(inode, page)
-        if inode in touched:
+        pages = sorted(file.dirty)
+        before = len(self.journal.pending)
+        for page in pages:
+            self._write_back(inode, page)
+        if commits or len(self.journal.pending) > before:
             self._step(Step.COMMIT)
             self._write_back_ordered(self.journal.pending)
             self.journal.commit()
-            self.waited_ns += self.sync_cost_ns()
 
-    def _write_back(self, inode: Inode, page: int) -> None:
-        file = self.cached[inode]
-        metadata = self.journal.running.files[inode]
-        block = metadata.blocks.get(page)
-        if block is None:
-            block = Block()
-            self.journal.record(Placed(inode, page, block), data=inode)
-            end = min((page + 1) * PAGE, len(file.data))
-            if end > metadata.size:
-                self.journal.record(Grown(inode, end), data=inode)
-        block.content = file.page(page)
-        file.dirty.discard(page)
+    def _lose_name(self, inode: Inode) -> None:
+        self.journal.touched.add(inode)
+        if inode in self._open.values():
+            self._nameless.add(inode)
+        else:
+            self._free(inode)
 
     def _free(self, inode: Inode) -> None:
-        """Forget a file that has neither a name nor a descriptor."""
-        running = self.journal.running
-        if inode in self._open.values():
-            return
-        if any(inode in names.values() for names in running.directories.values()):
-            return
         self.journal.record(Freed(inode))
         del self.cached[inode]
 
-    # Paths
-
-    def _find(self, path: str) -> Inode | None:
-        inode: Inode | None = ROOT
-        for part in path.split("/") if path else ():
-            if inode is None:
-                return None
-            inode = self.journal.running.directories.get(inode, {}).get(part)
-        return inode
-
-    def _directory(self, path: str) -> Inode:
-        inode = self._find(path)
-        if inode is None:
-            raise _error(ENOENT, path)
-        if inode not in self.journal.running.directories:
-            raise _error(ENOTDIR, path)
-        return inode
-
-    def _place(self, path: str) -> tuple[Inode, str]:
-        """The directory that holds, or would hold, the last part; and that part."""
-        parent, _, name = path.rpartition("/")
-        return self._directory(parent), name
-
-    def _file(self, directory: Inode, name: str, path: str) -> Inode:
-        inode = self.journal.running.directories[directory].get(name)
-        if inode is None:
-            raise _error(ENOENT, path)
-        if inode not in self.cached:
-            raise _error(EISDIR, path)
+    def _look_at(self, inode: Inode) -> Inode:
+        """Read from the disk while a transaction runs, an inode counts as changed in it."""
+        if inode in self._unread:
+            self._unread.discard(inode)
+            if self.journal.touched:
+                self.journal.touched.add(inode)
+                self.journal.touched_data.add(inode)
         return inode
 
     def _inode(self, descriptor: Descriptor) -> Inode:
         if descriptor not in self._open:
             raise OSError(EBADF, strerror(EBADF))
         return self._open[descriptor]
-
-
-def on_disk(metadata: Metadata, inode: Inode) -> bytes:
-    """A file's content as a mount after a crash finds it."""
-    file = metadata.files[inode]
-    content = bytearray(file.size)
-    for page, block in file.blocks.items():
-        start = page * PAGE
-        written = block.content[: max(file.size - start, 0)]
-        content[start : start + len(written)] = written
-    return bytes(content)
-
-
-def _error(code: int, path: str) -> OSError:
-    return OSError(code, strerror(code), path)

@@ -10,6 +10,8 @@ not the event that gave it the block is committed.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from errno import EISDIR, ENOENT, ENOTDIR
+from os import strerror
 from typing import NewType, Self, assert_never
 
 Inode = NewType("Inode", int)
@@ -30,6 +32,7 @@ class FileMetadata:
     """What the disk knows of a file. A page without a block reads as zeros."""
 
     size: int = 0
+    least: int = 0  # what the size may be instead; the same where there is no doubt
     blocks: dict[int, Block] = field(default_factory=dict)
 
 
@@ -61,17 +64,21 @@ class Unlinked:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
+    """The file ends at `size`, or else at `least`."""
+
     inode: Inode
     size: int
+    least: int
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A page was given a block."""
+    """A page was given a block, and the file is at least as long as what was written there."""
 
     inode: Inode
     page: int
     block: Block
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +108,13 @@ class Metadata:
 
     def apply(self, event: Event) -> None:
         match event:
-            case Grown(inode, size):
-                self.files[inode].size = size
-            case Placed(inode, page, block):
-                self.files[inode].blocks[page] = block
+            case Grown(inode, size, least):
+                self.files[inode].size, self.files[inode].least = size, least
+            case Placed(inode, page, block, end):
+                file = self.files[inode]
+                file.blocks[page] = block
+                if end > file.size:
+                    file.size = file.least = end
             case Made(directory, name, inode, is_directory):
                 self.directories[directory][name] = inode
                 if is_directory:
@@ -126,7 +136,7 @@ class Metadata:
         """Another of the same names, sizes and places; the blocks themselves are shared."""
         return type(self)(
             files={
-                inode: FileMetadata(file.size, dict(file.blocks))
+                inode: FileMetadata(file.size, file.least, dict(file.blocks))
                 for inode, file in self.files.items()
             },
             directories={inode: dict(names) for inode, names in self.directories.items()},
@@ -136,6 +146,43 @@ class Metadata:
         """What a mount does after a crash: files that have no name are gone."""
         named = {inode for names in self.directories.values() for inode in names.values()}
         self.files = {inode: file for inode, file in self.files.items() if inode in named}
+
+    def find(self, path: str) -> Inode | None:
+        inode: Inode | None = ROOT
+        for part in path.split("/") if path else ():
+            inode = self.directories.get(inode, {}).get(part) if inode else None
+        return inode
+
+    def directory(self, path: str) -> Inode:
+        inode = self.find(path)
+        if inode is None:
+            raise error(ENOENT, path)
+        if inode not in self.directories:
+            raise error(ENOTDIR, path)
+        return inode
+
+    def file(self, path: str) -> Inode:
+        inode = self.find(path)
+        if inode is None:
+            raise error(ENOENT, path)
+        if inode not in self.files:
+            raise error(EISDIR, path)
+        return inode
+
+    def place(self, path: str) -> tuple[Inode, str]:
+        """The directory that holds, or would hold, the last part; and that part."""
+        parent, _, name = path.rpartition("/")
+        return self.directory(parent), name
+
+    def content(self, inode: Inode) -> bytes:
+        """Of a file, as read from the disk."""
+        file = self.files[inode]
+        content = bytearray(file.size)
+        for page, block in file.blocks.items():
+            start = page * PAGE
+            written = block.content[: max(file.size - start, 0)]
+            content[start : start + len(written)] = written
+        return bytes(content)
 
     def tree(self) -> dict[str, Inode]:
         """Every path but the root's, sorted."""
@@ -151,7 +198,7 @@ class Metadata:
 
     @staticmethod
     def _cut(file: FileMetadata, size: int) -> None:
-        file.size = size
+        file.size = file.least = size
         first_gone = -(-size // PAGE)
         for page in [page for page in file.blocks if page >= first_gone]:
             del file.blocks[page]
@@ -180,26 +227,27 @@ class Journal:
             self.committed.apply(event)
         self._begin()
 
-    def cut_power(self, commits: int) -> None:
-        """Forget all but the first `commits` pending events, and mount again."""
-        for event in self.pending[:commits]:
-            self.committed.apply(event)
-        self.committed.sweep()
-        self.running = self.committed.copy()
-        self._begin()
-
     def after_cut(self, commits: int) -> Metadata:
-        """What `cut_power` would find, without doing it."""
+        """What a mount finds if all but the first `commits` pending events are lost."""
         found = self.committed.copy()
         for event in self.pending[:commits]:
             found.apply(event)
         found.sweep()
         return found
 
+    def mount(self, found: Metadata) -> None:
+        self.committed = found
+        self.running = found.copy()
+        self._begin()
+
     def _begin(self) -> None:
         self.pending.clear()
         self.touched.clear()
         self.touched_data.clear()
+
+
+def error(code: int, path: str) -> OSError:
+    return OSError(code, strerror(code), path)
 
 
 def ordered_pages(events: Sequence[Event]) -> list[tuple[Inode, int]]:

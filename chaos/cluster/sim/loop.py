@@ -61,6 +61,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self.internet = internet
         self._now = START_S
+        self._elapsed_ns = 0
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._order = itertools.count()
         self._signals: deque[int] = deque()
@@ -76,7 +77,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def elapsed_ns(self) -> int:
         """Virtual time since the loop was made."""
-        return round((self._now - START_S) * 1e9)
+        return self._elapsed_ns
 
     def when_ns(self, elapsed_ns: int) -> float:
         """`time()` when so much will have elapsed: what `call_at` wants."""
@@ -138,6 +139,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
         if timers[0][0] > self._now:
             self._now = timers[0][0]
+            self._elapsed_ns = round((self._now - START_S) * 1e9)
             self._turns = 0
         while timers and timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(timers)[2])

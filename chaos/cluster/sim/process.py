@@ -98,6 +98,7 @@ class Process:
         self._peers = Peers(self._addresses(), self._ready_append, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
+        self._deadline_ns = 0  # when the node has something to do, as of the last look
         self._timer_at = 0.0
         self._timer_number = 0
 
@@ -131,11 +132,6 @@ class Process:
 
     def resume(self) -> None:
         self.is_paused = False
-        self._wake()
-
-    def look_at_clock(self) -> None:
-        """Its rate was changed: timers that were set by the old one may be late."""
-        self._timer_at = 0.0
         self._wake()
 
     def terminate(self) -> None:
@@ -212,7 +208,8 @@ class Process:
                 return
 
     def _is_due(self) -> bool:
-        return self._around.clock.now().mono_ns >= self.node.next_deadline_ns()
+        self._deadline_ns = self.node.next_deadline_ns()
+        return self._around.clock.now().mono_ns >= self._deadline_ns
 
     def _look(self) -> None:
         """Take what came in, as a look at the sockets does."""
@@ -275,7 +272,7 @@ class Process:
 
     def _arm_timer(self) -> None:
         """One timer is enough while it fires no later than the deadline: it looks again then."""
-        when = self._around.clock.when(self.node.next_deadline_ns())
+        when = self._around.clock.when(self._deadline_ns)
         now = self._around.loop.time()
         if now < self._timer_at <= when:
             return

@@ -14,6 +14,11 @@ from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.conditions import Conditions
 from chaos.mutations.planted import planted_by
 
+# What the simulator has its own of.
+_NOT_SIMULATED = frozenset(
+    f"node.server.{name}" for name in ("cli", "run", "shell", "real_disk", "traces")
+)
+
 T = TypeVar("T")
 
 
@@ -28,6 +33,13 @@ class SimWorld:
         self._seed = seed
         self._conditions = conditions or Conditions()
         self._mutation = mutation
+        self._planted = planted_by(mutation) if mutation else None
+        where = self._planted.modules if self._planted is not None else ()
+        if lacking := sorted(_NOT_SIMULATED.intersection(where)):
+            raise ClusterError(
+                f"{mutation} is planted in {lacking[0]}, which a simulated node does "
+                "without: nothing would be wrong with it\n  try: --runtime docker"
+            )
         self._loop = VirtualLoop()
         self._real_s = 0.0
         self.clock = VirtualClock(self._loop, seed)
@@ -58,7 +70,7 @@ class SimWorld:
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """The nodes live in this process: so does what is planted in them, until it ends."""
-        planted = planted_by(self._mutation).planted() if self._mutation else nullcontext()
+        planted = self._planted.planted() if self._planted is not None else nullcontext()
         began = time.perf_counter()
         try:
             with planted:

@@ -1,4 +1,4 @@
-"""Claiming, writing, reading, losing: the controller on top of a quorum."""
+"""The controller on top of a quorum, as far as the stories (tests/stories) do not tell of it."""
 
 from node.effects import AppendBatches, FlushLog
 from node.errors import ErrorCode
@@ -10,19 +10,14 @@ from node.messages import (
     CreateTopicsResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
-    DescribeConfigsResponse,
     NewTopic,
 )
-from node.raft.roles import Leader
 from node.records.batch import split_batches
 from node.records.metadata import (
-    BeginTransactionRecord,
-    EndTransactionRecord,
     FeatureLevelRecord,
-    NoOpRecord,
     decode_metadata,
 )
-from tests.support.registers import read_request, write_request
+from tests.support.registers import write_request
 from tests.support.rig import QUIET, Rig, fetch
 
 VOTER_CONNECTION = 20
@@ -35,17 +30,13 @@ def catch_up(rig: Rig, connection: int = VOTER_CONNECTION) -> None:
     rig.request(fetch(epoch=epoch, offset=end.offset, last_epoch=end.epoch), connection)
 
 
-def active(*, flushes: bool = True, connection: int = VOTER_CONNECTION) -> Rig:
+def active() -> Rig:
     """A leader whose bootstrap records are committed."""
-    rig = Rig(flushes=flushes)
+    rig = Rig()
     rig.become_leader()
-    if not flushes:
-        rig.flush()
-    catch_up(rig, connection)
+    catch_up(rig)
     assert rig.core.controller.is_active
-    if not flushes:
-        rig.flush()
-    catch_up(rig, connection + 1)
+    catch_up(rig, VOTER_CONNECTION + 1)
     return rig
 
 
@@ -64,26 +55,6 @@ def written(rig: Rig, connection: int) -> AlterConfigsResponse:
     return answer
 
 
-def read(rig: Rig, connection: int) -> DescribeConfigsResponse:
-    (answer,) = rig.answered(connection)
-    assert isinstance(answer, DescribeConfigsResponse)
-    return answer
-
-
-def test_active_once_leader_change_is_committed_and_then_the_log_gets_its_bootstrap() -> None:
-    rig = Rig()
-    rig.become_leader()
-    assert not rig.core.controller.is_active
-    catch_up(rig)
-    claim = next(trace for trace in rig.traces if trace.event == "c.active")
-    assert dict(claim.fields) == {"epoch": 1, "offset": 1}
-    assert records(rig) == [
-        BeginTransactionRecord(name="Bootstrap records"),
-        FeatureLevelRecord(name="metadata.version", feature_level=30),
-        EndTransactionRecord(),
-    ]
-
-
 def test_bootstrap_records_are_written_once_in_the_life_of_a_log() -> None:
     rig = active()
     again = Rig(log=rig.log, election=rig.election)
@@ -91,15 +62,6 @@ def test_bootstrap_records_are_written_once_in_the_life_of_a_log() -> None:
     catch_up(again)
     assert again.core.controller.is_active
     assert sum(isinstance(record, FeatureLevelRecord) for record in records(again)) == 1
-
-
-def test_a_write_is_answered_when_a_majority_has_it() -> None:
-    rig = active()
-    assert rig.request(write_request("a", 1000), 2) is None
-    assert rig.answered(2) == []
-    catch_up(rig, 30)
-    assert written(rig, 2).results[0].error == ErrorCode.NONE
-    assert rig.core.controller.image.config((16, "a")) == {"interval.ms": "1000"}
 
 
 def test_writes_that_are_ready_together_share_a_batch_and_a_flush() -> None:
@@ -113,57 +75,6 @@ def test_writes_that_are_ready_together_share_a_batch_and_a_flush() -> None:
     assert sum(isinstance(output, FlushLog) for output in rig.outputs) == 1
     catch_up(rig, 30)
     assert all(len(rig.answered(100 + client)) == 1 for client in range(5))
-
-
-def test_a_standby_refuses_writes_and_reads() -> None:
-    rig = Rig()
-    rig.follow(leader=2)
-    rig.request(write_request("a", 1000), 2)
-    rig.request(read_request("a"), 3)
-    assert written(rig, 2).results[0].error == ErrorCode.NOT_CONTROLLER
-    assert read(rig, 3).results[0].error == ErrorCode.NOT_CONTROLLER
-
-
-def test_writes_and_reads_whose_leader_is_lost_fail_and_leave_no_trace() -> None:
-    rig = active()
-    rig.request(write_request("a", 1000), 2)
-    rig.request(read_request("a"), 3)
-    rig.follow(leader=3, epoch=9)
-    assert written(rig, 2).results[0].error == ErrorCode.NOT_CONTROLLER
-    assert read(rig, 3).results[0].error == ErrorCode.NOT_CONTROLLER
-    assert not rig.core.controller.is_active
-    assert rig.core.controller.image.config((16, "a")) == {}
-    assert any(trace.event == "c.resign" for trace in rig.traces)
-
-
-def test_a_read_waits_for_a_fetch_that_follows_an_answer() -> None:
-    rig = active()
-    rig.core.controller._idle_deadline_ns = 2**62
-    end, epoch = rig.log.end(), rig.role.epoch
-    current = fetch(epoch=epoch, offset=end.offset, last_epoch=end.epoch, high_watermark=end.offset)
-    assert rig.request(current, 40) is None, "parked"
-    assert rig.request(read_request("a"), 3) is None
-    assert len(rig.answered(40)) == 1, "the parked fetch is answered at once"
-    assert rig.request(current, 41) is not None, "another connection: answered, and no proof"
-    assert rig.answered(3) == []
-    rig.request(current, 40)
-    assert read(rig, 3).results[0].entries[0].value == "300000"
-    assert len(rig.answered(40)) == 1, "parked again, as no read waits"
-
-
-def test_a_read_by_a_leader_that_nobody_follows_is_never_answered_with_a_value() -> None:
-    rig = active()
-    rig.request(read_request("a"), 3)
-    rig.pass_ms(5000)
-    assert not isinstance(rig.role, Leader)
-    assert read(rig, 3).results[0].error == ErrorCode.NOT_CONTROLLER
-
-
-def test_an_idle_controller_writes_a_no_op_every_interval() -> None:
-    rig = active()
-    before = len(records(rig))
-    rig.pass_ms(1600)
-    assert records(rig)[before:] == [NoOpRecord()] * 3
 
 
 def test_validation_writes_nothing() -> None:

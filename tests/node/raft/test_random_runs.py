@@ -59,12 +59,22 @@ class Chaos:
             self.quorum.at(back, lambda: self.quorum.start(node))
 
 
-def run_seed(seed: int, mischief: Mischief | None = None, *, pause_ms: int = 120) -> Registers:
-    """30 virtual seconds of faults with safety checked, then heal and demand progress."""
+def run_seed(
+    seed: int,
+    mischief: Mischief | None = None,
+    *,
+    pause_ms: int = 120,
+    invariants: bool = False,
+) -> Registers:
+    """30 virtual seconds of faults with safety checked, then heal and demand progress.
+
+    Safety is what the trace lines tell, or with `invariants` what every step leaves inside.
+    """
     rng = random.Random(f"{seed}:chaos")
     watch = Watch()
     size = 5 if seed % 6 == 5 else 3
-    quorum = Quorum(size, seed=seed, mischief=mischief, watchers=(watch,))
+    watchers = () if invariants else (watch,)
+    quorum = Quorum(size, seed=seed, mischief=mischief, watchers=watchers, invariants=invariants)
     quorum.start()
     clients = Registers(quorum, processes=3, keys=2, seed=seed, pause_ms=pause_ms)
     Chaos(quorum, rng).begin()

@@ -30,7 +30,7 @@ from node.records.metadata import (
 )
 from node.storage.bootstrap import read_voters
 from node.storage.layout import METADATA_DIRECTORY, VOTERS_CHECKPOINT
-from tests.support.simulated_disk import SimulatedDisk
+from tests.support.power import new_disk
 
 # The 0-0 checkpoint that its storage tool writes for
 # --initial-controllers 1@127.0.0.1:19301:JEXY6aqzQY-32P5TStzaFg.
@@ -95,7 +95,7 @@ def test_the_checkpoint_is_read() -> None:
         VOTERS,
     ]
     assert decoded(closing) == [SnapshotFooter()]
-    disk = SimulatedDisk()
+    disk = new_disk()
     disk.make_directory(METADATA_DIRECTORY)
     disk.replace(VOTERS_CHECKPOINT, bytes.fromhex(CHECKPOINT))
     assert read_voters(disk) == ((KEY, (ENDPOINT,)),)

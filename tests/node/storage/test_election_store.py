@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from chaos.cluster.sim.disk import SimDisk
 from node.effects import ElectionState
 from node.ids import Epoch, NodeId, ReplicaKey
 from node.storage.election_store import ElectionStore
@@ -11,7 +12,7 @@ from node.storage.errors import CorruptFile
 from node.storage.layout import METADATA_DIRECTORY, QUORUM_STATE
 from node.storage.log import Log
 from tests.support.batches import batch
-from tests.support.simulated_disk import SimulatedDisk
+from tests.support.power import new_disk
 
 VOTED = ElectionState(
     epoch=Epoch(7),
@@ -24,24 +25,24 @@ VOTED_TEXT = (
 
 
 @pytest.fixture
-def disk() -> SimulatedDisk:
-    disk = SimulatedDisk()
+def disk() -> SimDisk:
+    disk = new_disk()
     disk.make_directory(METADATA_DIRECTORY)
     return disk
 
 
-def test_a_new_node_knows_no_epoch(disk: SimulatedDisk) -> None:
+def test_a_new_node_knows_no_epoch(disk: SimDisk) -> None:
     assert ElectionStore(disk).load() == ElectionState()
 
 
-def test_what_was_saved_is_loaded(disk: SimulatedDisk) -> None:
+def test_what_was_saved_is_loaded(disk: SimDisk) -> None:
     store = ElectionStore(disk)
     for state in (VOTED, ElectionState(epoch=Epoch(8), leader=NodeId(3)), ElectionState()):
         store.save(state)
         assert store.load() == state
 
 
-def test_it_is_one_line_as_kafka_writes_it(disk: SimulatedDisk) -> None:
+def test_it_is_one_line_as_kafka_writes_it(disk: SimDisk) -> None:
     ElectionStore(disk).save(VOTED)
     assert disk.read_all(QUORUM_STATE) == VOTED_TEXT
     ElectionStore(disk).save(ElectionState(epoch=Epoch(8), leader=NodeId(3)))
@@ -51,7 +52,7 @@ def test_it_is_one_line_as_kafka_writes_it(disk: SimulatedDisk) -> None:
     )
 
 
-def test_version_0_is_read_and_knows_no_voted_directory(disk: SimulatedDisk) -> None:
+def test_version_0_is_read_and_knows_no_voted_directory(disk: SimDisk) -> None:
     disk.replace(
         QUORUM_STATE,
         b'{"clusterId":"","leaderId":-1,"leaderEpoch":4,"votedId":1,"appliedOffset":0,'
@@ -81,14 +82,14 @@ def test_version_0_is_read_and_knows_no_voted_directory(disk: SimulatedDisk) -> 
         b"\xff\xfe",
     ],
 )
-def test_what_nobody_writes_is_refused(disk: SimulatedDisk, content: bytes) -> None:
+def test_what_nobody_writes_is_refused(disk: SimDisk, content: bytes) -> None:
     disk.replace(QUORUM_STATE, content)
     with pytest.raises(CorruptFile, match="quorum-state is damaged"):
         ElectionStore(disk).load()
     assert disk.read_all(QUORUM_STATE) == content
 
 
-def test_a_state_that_was_lost_is_not_taken_for_a_new_node(disk: SimulatedDisk) -> None:
+def test_a_state_that_was_lost_is_not_taken_for_a_new_node(disk: SimDisk) -> None:
     log = Log.open(disk, METADATA_DIRECTORY, 1 << 20)
     assert ElectionStore(disk).load() == ElectionState(), "an empty log belongs to a new node"
     log.append(batch(0, 1))

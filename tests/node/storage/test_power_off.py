@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from chaos.cluster.interface import PowerCutMode
 from node.effects import ElectionState
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.records.batch import split_batches
@@ -19,7 +20,7 @@ from node.storage.errors import CorruptLog
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
 from tests.support.batches import batch
-from tests.support.simulated_disk import Keeps, PowerCut, SimulatedDisk
+from tests.support.power import PowerCut, Powered
 
 SEGMENT_BYTES = 1500
 
@@ -29,7 +30,8 @@ class Storage(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.disk = SimulatedDisk()
+        self.power = Powered()
+        self.disk = self.power.disk
         self.disk.make_directory(METADATA_DIRECTORY)
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         self.store = ElectionStore(self.disk)
@@ -42,9 +44,9 @@ class Storage(RuleBasedStateMachine):
         self.cut = False
 
     @precondition(lambda self: not self.cut)
-    @rule(steps=st.integers(0, 12))
+    @rule(steps=st.integers(0, 30))
     def power_fails_soon(self, steps: int) -> None:
-        self.disk.steps_left = steps
+        self.power.steps_left = steps
 
     @precondition(lambda self: not self.cut)
     @rule(
@@ -105,27 +107,27 @@ class Storage(RuleBasedStateMachine):
 
     @rule(
         seed=st.integers(0, 2**32),
-        keeps=st.sampled_from(list(Keeps)),
-        again=st.none() | st.integers(0, 6),
+        mode=st.sampled_from(list(PowerCutMode)),
+        again=st.none() | st.integers(0, 15),
     )
-    def power_off(self, seed: int, keeps: Keeps, again: int | None) -> None:
+    def power_off(self, seed: int, mode: PowerCutMode, again: int | None) -> None:
         """The power goes, and `again` so many steps into what is done when it is back."""
         rng = Random(seed)
-        self.disk.power_off(rng, keeps)
-        self.disk.steps_left = again
+        self.power.power_off(mode, rng)
+        self.power.steps_left = again
         try:
-            self._start_again(keeps)
+            self._start_again(mode)
         except PowerCut:
-            self.disk.power_off(rng, keeps)
-            self._start_again(keeps)
-        self.disk.steps_left = None
+            self.power.power_off(mode, rng)
+            self._start_again(mode)
+        self.power.steps_left = None
         self.cut = False
 
     @precondition(lambda self: not self.cut)
     @rule()
     def kill(self) -> None:
         """The process dies, the page cache lives; what is read again is durable by then."""
-        self.disk.steps_left = None
+        self.power.steps_left = None
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         assert self._batches() == self.written
         self.durable = len(self.written)
@@ -138,13 +140,13 @@ class Storage(RuleBasedStateMachine):
             ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
             assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
 
-    def _start_again(self, keeps: Keeps) -> None:
+    def _start_again(self, mode: PowerCutMode) -> None:
         self._load_election_state()
         try:
             self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         except CorruptLog:
             # Pages written back out of order can look like rot: refused, never guessed.
-            assert keeps is Keeps.PAGES
+            assert mode is PowerCutMode.TORN
             self.start()
             return
         found = self._batches()

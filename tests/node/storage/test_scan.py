@@ -2,17 +2,18 @@
 
 import pytest
 
+from chaos.cluster.sim.disk import SimFile
 from node.ids import Epoch, Offset
 from node.records.batch import DamagedBatch, encode_batch
 from node.storage.scan import find_batch, scan_batches
 from tests.support.batches import batch
-from tests.support.simulated_disk import SimulatedDisk, SimulatedFile
+from tests.support.power import new_disk
 
 WINDOW = 1024 * 1024
 
 
-def file_of(*parts: bytes) -> SimulatedFile:
-    file = SimulatedDisk().open("x.log")
+def file_of(*parts: bytes) -> SimFile:
+    file = new_disk().open("x.log")
     for part in parts:
         file.append(part)
     return file

@@ -1,0 +1,48 @@
+"""White-box invariants: after every step of every simulated node, is the cluster still right?
+
+Black-box checks see a bug once it has hurt somebody who was looking. These see it in the step that
+commits it, in whatever run it happens, and name that step. The table of invariants has their
+numbers; what has none there is called by what it says.
+
+    Q1    a replica's epoch never goes down, over all its lives        life.py
+    Q2    one leader is known for an epoch, by anybody, ever           elections.py
+    Q3    one vote an epoch: on disk, in a role, in an answer          elections.py
+    Q4    a leader has the votes of a majority, as they were cast      elections.py
+    Q5    one batch at (epoch, offset), and one prefix before it       batches.py
+    Q6    a leader does not cut its log                                life.py
+    Q8    a high watermark does not go down in a life, nor past the log  life.py, commits.py
+    Q9    what is committed is durable on a majority, and stays so     commits.py
+    Q10   no log is cut below its own high watermark                   life.py
+    Q11   a leader's log holds all that is committed                   commits.py
+    Q12   all high watermarks speak of one log                         commits.py
+    Q13   a leader's high watermark lies above its LeaderChange        life.py
+    Q17   a restarted process does not lead its old epoch again        elections.py
+    Q18   a Fetch asks from what is durable (and so claims no more)    life.py
+    M2    a controller is active once it has replayed its LeaderChange   life.py
+    durable-before-visible   the disk holds the epoch, leader and vote that a node speaks of
+    durable-stays            a new life finds all that was durable
+    committed-before-applied the controller shows and acknowledges what is committed only
+
+The simulator makes one `Watch` a run, and
+
+    watch = Watch(voters)                                    # the keys of the static voter set
+    view = CoreView(core=node.core, log=log, disk=...)
+    life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
+    life.before_truncation(end)                  # a TruncateLog is about to be performed
+    life.after_step(outputs, at_ns)              # all effects of a step were performed
+
+A life that ends needs no word, however it ends: what a kill or a power cut left is read off the
+disk when the next one begins. A node that dies amid a step gets no `after_step` for it. Outputs
+are those of `node.core` (`Node.decide`), before they become frames. `InvariantViolated` is to end
+the run; nobody may take it for the node's own failure.
+
+A step costs two or three comparisons; a batch, a flush or a high watermark about a microsecond
+each, for logs are pointers into one tree (`batches.py`). Only a new life reads its whole log.
+"""
+
+from chaos.cluster.sim.invariants.life import Life
+from chaos.cluster.sim.invariants.view import CoreView, Durable, View
+from chaos.cluster.sim.invariants.violation import InvariantViolated
+from chaos.cluster.sim.invariants.watch import Watch
+
+__all__ = ["CoreView", "Durable", "InvariantViolated", "Life", "View", "Watch"]

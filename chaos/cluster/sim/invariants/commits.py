@@ -1,0 +1,77 @@
+"""What was ever committed: one log, which nobody contradicts, and which a majority keeps."""
+
+from collections.abc import Callable
+
+from chaos.cluster.sim.invariants.batches import NOTHING, Batch, cut, holds
+from chaos.cluster.sim.invariants.violation import Broken
+from node.ids import Epoch, Offset
+
+CountHolders = Callable[[Batch], int]  # how many voters hold a batch durably
+
+
+class Commits:
+    """The committed log, and the logs with which leaders were elected.
+
+    Q7 (the high watermark never goes down over the sequence of leaders) needs no rule of its own:
+    a leader's log holds all that was committed before (Q11) when it appends its LeaderChange, and
+    what it publishes first lies above that (Q13).
+    """
+
+    def __init__(self, count_holders: CountHolders, majority: int) -> None:
+        self.log = NOTHING
+        self._ends: dict[Offset, Batch] = {NOTHING.end: NOTHING}
+        self._elected: dict[Epoch, Batch] = {}
+        self._newest = Epoch(0)
+        self._count_holders = count_holders
+        self._majority = majority
+
+    def elect(self, epoch: Epoch, log: Batch) -> None:
+        """A leader was elected: its log holds all that is committed (Leader Completeness)."""
+        if not holds(log, self.log):
+            what = f"the leader of epoch {epoch} lacks {self.log}, which is committed"
+            raise Broken("Q11-leader-completeness", what)
+        self._elected[epoch] = log
+        self._newest = max(self._newest, epoch)
+
+    def reach(self, log: Batch, high_watermark: Offset, leads: Epoch | None) -> None:
+        """A node reports what is committed of its log, as the leader of `leads` or as nobody."""
+        if high_watermark > log.end:
+            what = f"a high watermark of {high_watermark}, and a log that ends at {log.end}"
+            raise Broken("Q8-node-high-watermark", what)
+        batch = cut(log, high_watermark)
+        if batch.end <= self.log.end:
+            if self._ends.get(batch.end) is not batch:
+                what = f"{batch} is called committed, and another log is committed there"
+                raise Broken("Q12-committed-agree", what)
+        elif leads is None:
+            what = f"a follower calls {batch} committed, and no leader did"
+            raise Broken("Q12-committed-agree", what)
+        else:
+            self._advance(batch, leads)
+
+    def still_kept(self) -> None:
+        """After a log was cut, or a disk came back: a majority holds what is committed."""
+        holders = self._count_holders(self.log)
+        if holders < self._majority:
+            what = f"{self.log} is committed, and only {holders} voters hold it durably"
+            raise Broken("Q9-committed-by-majority", what)
+
+    def _advance(self, batch: Batch, epoch: Epoch) -> None:
+        if not holds(batch, self.log):
+            what = f"{batch} is called committed, in a log without {self.log}, which is committed"
+            raise Broken("Q12-committed-agree", what)
+        if epoch < self._newest:
+            self._compare_with_successors(batch, epoch)
+        known, self.log = self.log, batch
+        while batch is not known:
+            self._ends[batch.end] = batch
+            assert batch.prefix is not None, "the committed log is below"
+            batch = batch.prefix
+        self.still_kept()
+
+    def _compare_with_successors(self, batch: Batch, epoch: Epoch) -> None:
+        """A leader that was deposed may still learn that it had replicated to a majority."""
+        for later, elected in self._elected.items():
+            if later > epoch and not holds(elected, batch):
+                what = f"{batch} is committed in epoch {epoch}, and the leader of epoch {later} "
+                raise Broken("Q11-leader-completeness", f"{what}was elected without it")

@@ -1,0 +1,60 @@
+"""Who leads and who voted for whom, by epoch, over all nodes and all their lives."""
+
+from collections.abc import Mapping
+
+from chaos.cluster.sim.invariants.violation import Broken
+from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
+from node.raft.roles import Leader
+
+Reign = tuple[ReplicaKey, int]  # a replica, and in which of its lives
+
+
+class Elections:
+    """What was ever claimed of an epoch; a second claim must repeat the first."""
+
+    def __init__(self, voters: Mapping[NodeId, ReplicaKey], majority: int) -> None:
+        self._voters = voters
+        self._majority = majority
+        self._leaders: dict[Epoch, NodeId] = {}
+        self._votes: dict[tuple[ReplicaKey, Epoch], ReplicaKey] = {}
+        self._reigns: dict[Epoch, Reign] = {}
+
+    def leads(self, leader: NodeId, epoch: Epoch) -> None:
+        """Somebody takes `leader` (perhaps itself) for the leader of an epoch."""
+        if leader == NO_NODE:
+            return
+        known = self._leaders.setdefault(epoch, leader)
+        if known != leader:
+            what = f"n{leader} is taken for the leader of epoch {epoch}, which n{known} leads"
+            raise Broken("Q2-one-leader-per-epoch", what)
+
+    def votes(self, voter: ReplicaKey, candidate: ReplicaKey | None, epoch: Epoch) -> None:
+        """A real vote: on a disk, in a role or in an answer."""
+        if candidate is None:
+            return
+        known = self._votes.setdefault((voter, epoch), candidate)
+        if known != candidate:
+            what = f"n{voter.id} votes for n{candidate.id} in epoch {epoch}, after n{known.id}"
+            raise Broken("Q3-one-vote-per-epoch", what)
+
+    def reigns(self, leader: ReplicaKey, life: int, role: Leader) -> None:
+        """A process leads: no other ever led the epoch, and a majority voted for it."""
+        known = self._reigns.get(role.epoch)
+        if known is None:
+            self._count_votes(leader, role)
+        elif known != (leader, life):
+            what = f"n{leader.id} leads epoch {role.epoch} in its life {life}, which "
+            what += f"n{known[0].id} led in its life {known[1]}"
+            raise Broken("Q17-no-leader-again", what)
+        self._reigns[role.epoch] = (leader, life)
+
+    def _count_votes(self, leader: ReplicaKey, role: Leader) -> None:
+        """By what the voters did, not by what the leader believes."""
+        voters = [self._voters.get(node) for node in role.granting]
+        votes = sum(
+            voter is not None and self._votes.get((voter, role.epoch)) == leader for voter in voters
+        )
+        if votes < self._majority:
+            what = f"n{leader.id} leads epoch {role.epoch} with {votes} votes of the "
+            what += f"{self._majority} that are a majority"
+            raise Broken("Q4-elected-by-majority", what)

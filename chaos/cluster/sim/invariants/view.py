@@ -1,0 +1,68 @@
+"""What the invariants look at: a node in one life, and what its disk would keep."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from node.core import Core
+from node.effects import ElectionState
+from node.ids import Offset
+from node.raft.roles import Role
+from node.storage.view import LogView
+
+
+class Durable(Protocol):
+    """What the machine's disk is sure to hold after a power cut at this moment.
+
+    The disk itself must say so, not the node: what was written and not flushed does not count, and
+    what a lying fsync left in the page cache does not either. Asked often, so kept at hand.
+    """
+
+    @property
+    def election(self) -> ElectionState: ...
+
+    @property
+    def log_end(self) -> Offset:
+        """Every batch below is durable."""
+
+
+class View(Protocol):
+    """A node in one life. All of it is read after every step, so all of it must be cheap."""
+
+    @property
+    def role(self) -> Role: ...
+
+    @property
+    def committed(self) -> Offset | None:
+        """The highest high watermark known in this life."""
+
+    @property
+    def applied(self) -> Offset:
+        """Below this the controller's image is made, and the writes in it were acknowledged."""
+
+    @property
+    def log(self) -> LogView:
+        """The log as written."""
+
+    @property
+    def disk(self) -> Durable: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreView:
+    """The real thing, as a `View`."""
+
+    core: Core
+    log: LogView
+    disk: Durable
+
+    @property
+    def role(self) -> Role:
+        return self.core.raft.quorum.role
+
+    @property
+    def committed(self) -> Offset | None:
+        return self.core.raft.quorum.committed
+
+    @property
+    def applied(self) -> Offset:
+        return self.core.controller.applied

@@ -1,0 +1,45 @@
+"""The watch over a whole cluster."""
+
+from collections.abc import Iterable
+
+from chaos.cluster.sim.invariants.batches import Batch, Batches, holds
+from chaos.cluster.sim.invariants.commits import Commits
+from chaos.cluster.sim.invariants.elections import Elections
+from chaos.cluster.sim.invariants.life import Ledgers, Life, Replica
+from chaos.cluster.sim.invariants.view import View
+from chaos.cluster.sim.invariants.violation import Broken
+from node.ids import ReplicaKey
+from node.raft.voter_set import majority_of
+
+
+class Watch:
+    """One run of a static voter set."""
+
+    def __init__(self, voters: Iterable[ReplicaKey]) -> None:
+        keys = sorted(voters)
+        majority = majority_of(len(keys))
+        self._replicas = {key: Replica(key) for key in keys}
+        self._voters = list(self._replicas.values())
+        self._ledgers = Ledgers(
+            batches=Batches(),
+            elections=Elections({key.id: key for key in keys}, majority),
+            commits=Commits(self._count_holders, majority),
+        )
+
+    def begin(self, key: ReplicaKey, view: View, at_ns: int) -> Life:
+        """A process of `key` has opened its log; what it found on its disk is judged at once.
+
+        A key that is no voter's (a disk that was wiped is another replica) is watched as well, and
+        counts for no majority. Raises InvariantViolated.
+        """
+        replica = self._replicas.setdefault(key, Replica(key))
+        replica.lives += 1
+        life = Life(self._ledgers, replica, view)
+        try:
+            life.find()
+        except Broken as broken:
+            life.blame(broken, at_ns)
+        return life
+
+    def _count_holders(self, batch: Batch) -> int:
+        return sum(holds(voter.durable, batch) for voter in self._voters)

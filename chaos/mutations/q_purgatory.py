@@ -1,0 +1,32 @@
+"""Q-PURGATORY: a parked Fetch is answered late, by a thread that reads what it should not: the
+epoch is that of when it was parked, the high watermark that of now (KAFKA-15100)."""
+
+from chaos.mutations.planted import Planted
+from node.ids import ConnectionId
+from node.messages import FetchResponse
+from node.raft.fetch_leader import LeaderFetch, Parked
+from node.raft.roles import Leader
+
+_as_it_should = LeaderFetch.answer_parked
+
+
+def answer_late(
+    self: LeaderFetch, connection: ConnectionId, parked: Parked, mono_ns: int
+) -> FetchResponse | None:
+    """Who was deposed meanwhile answers for an epoch that it does not lead any more, and calls
+    committed at the fetcher what is committed in another log."""
+    quorum, request = self._quorum, parked.request
+    if isinstance(quorum.role, Leader) and quorum.epoch == request.epoch:
+        return _as_it_should(self, connection, parked, mono_ns)
+    if mono_ns < parked.deadline_ns:
+        return None
+    known = quorum.committed
+    return FetchResponse(
+        leader=quorum.key.id,
+        epoch=request.epoch,
+        high_watermark=-1 if known is None else known,
+        log_start=self._log.view.start(),
+    )
+
+
+PLANTED = Planted(owner=LeaderFetch, decision="answer_parked", wrong=answer_late)

@@ -1,0 +1,15 @@
+"""All of this needs a Docker engine. A file's tests run one after the other; files side by side,
+as runs of several users on one machine would."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.container)
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
