@@ -7,8 +7,9 @@ from typing import assert_never
 from chaos.cluster.evidence import FORGOTTEN
 from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
 from chaos.cluster.sim.disk import SimDisk
-from chaos.cluster.sim.filesystem import FileSystem, Step
+from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
+from chaos.cluster.sim.trouble import Step
 from chaos.conditions import Conditions
 
 LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers

@@ -8,7 +8,7 @@ from chaos.campaign.coverage import COLUMNS, Cell, as_text, cell_from, empty, st
 from chaos.campaign.fingerprint import Fingerprint, anomaly, fingerprint
 from chaos.campaign.standing import Quorum, Role, Standing
 from checkers.history.run import Run
-from checkers.verdict import CheckResult, Judgement, Verdict
+from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.support.histories import MS, NodeTrace, fault, make_run
 
 S = 1000 * MS
@@ -100,7 +100,8 @@ def test_runs_that_fail_alike_say_the_same(message: str, expected: str) -> None:
 
 
 def invalid(check: str, message: str, at: int | None = None, node: int = 2) -> Judgement:
-    witness = [] if at is None else [{"what": "it", "t_ns": at, "node": node}, {"what": "so"}]
+    seen: dict[str, EventValue] = {"what": "it", "t_ns": at, "node": node}
+    witness = [] if at is None else [seen, {"what": "so"}]
     row = CheckResult(
         check=check, verdict=Verdict.INVALID, message=message, count=1, witness=witness
     )
