@@ -48,10 +48,16 @@ def _smaller(
 
 
 def least(high: int, low: int, fails: Callable[[int], bool]) -> int:
-    """A small number from `low` to `high` that fails, where `high` does; by halving.
+    """A small number from `low` to `high` that fails, where `high` does.
 
-    What fails with many need not fail with every smaller number: it is the last that was seen to.
+    Small ones are asked about first, as they cost least: doubled until one fails, then halved. What
+    fails with some need not fail with every larger number; what is returned was seen to, or is
+    `high`.
     """
+    reach = low
+    while reach < high and not fails(reach):
+        low, reach = reach + 1, 2 * reach + 1
+    high = min(reach, high)
     while low < high:
         middle = (low + high) // 2
         if fails(middle):

@@ -99,6 +99,7 @@ class Shrinker:
             while before != self.best:
                 before = self.best
                 for step in (
+                    self._first_part,
                     self._fewer_faults,
                     self._shorter,
                     self._fewer_nodes,
@@ -125,6 +126,14 @@ class Shrinker:
         for plan in plans:
             if self.fails(plan):
                 return
+
+    def _first_part(self) -> None:
+        """What comes after the failure costs every attempt its time."""
+        plan, schedule = self.best, self.best.drawn()
+        self._try_each(
+            _with_schedule(plan, _until(schedule, round(schedule.duration_s * share, 3)))
+            for share in (0.15, 0.3, 0.5, 0.75)
+        )
 
     def _fewer_faults(self) -> None:
         plan, schedule = self.best, self.best.drawn()
@@ -182,6 +191,16 @@ class Shrinker:
 
 def _with_schedule(plan: RunPlan, schedule: Schedule) -> RunPlan:
     return replace(plan, schedule=schedule, duration_s=schedule.duration_s)
+
+
+def _until(schedule: Schedule, end_s: float) -> Schedule:
+    """What began by then, cured by then."""
+    windows = tuple(
+        replace(window, hold_s=round(min(window.hold_s, end_s - window.at_s), 3))
+        for window in schedule.windows
+        if window.at_s < end_s
+    )
+    return replace(schedule, windows=windows, duration_s=end_s)
 
 
 def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:

@@ -38,7 +38,8 @@ def story(run: Run, judgement: Judgement, again: str) -> str:
     """The whole text; `again` is the line that shows the failure once more."""
     blamed = [row for row in judgement.results if row.verdict is judgement.verdict]
     row = blamed[0] if blamed else None
-    lines = sorted([*_faults(run), *_nodes(run), *_operations(run, row), *_seen(row)])
+    found = [*_faults(run), *_nodes(run), *_operations(run, row), *_seen(row)]
+    lines = sorted(found, key=lambda line: (line.at, line.order))  # else as they came
     told = [f"{line.at / _SECOND:9.4f} s  {line.text}" for line in lines]
     return "\n".join([*_head(run, judgement, row), "", *told, "", *_end(row, again)]) + "\n"
 

@@ -191,9 +191,7 @@ class SimCluster:
 
     async def run_clock(self, node: NodeId, rate: float) -> Evidence:
         machine = self.machines[node]
-        machine.clock.run_at(rate)
-        if machine.process is not None:
-            machine.process.look_at_clock()
+        machine.run_clock_at(rate)
         began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns()
         await asyncio.sleep(_LOOK_AT_RATE_S)
         passed = machine.clock.now().mono_ns - began

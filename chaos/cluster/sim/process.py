@@ -137,11 +137,6 @@ class Process:
         self.is_paused = False
         self._wake()
 
-    def look_at_clock(self) -> None:
-        """Its rate was changed: timers that were set by the old one may be late."""
-        self._timer_at = 0.0
-        self._wake()
-
     def terminate(self) -> None:
         """SIGTERM: shut down in good order, within a bounded time."""
 

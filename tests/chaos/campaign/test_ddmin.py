@@ -43,12 +43,17 @@ def test_the_least_number_that_fails(threshold: int) -> None:
 
 
 def test_a_number_is_one_that_was_seen_to_fail() -> None:
-    seen = {64}
+    """Also where more is not worse."""
+    for bad in ({15, 12, 40}, {64}, {3, 64}, {31}):
+        assert least(64, 1, bad.__contains__) in bad | {64}
+
+
+def test_small_numbers_are_asked_about_first() -> None:
+    asked: list[int] = []
 
     def fails(n: int) -> bool:
-        if n in (32, 40, 48):
-            seen.add(n)
-            return True
-        return False
+        asked.append(n)
+        return n >= 5
 
-    assert least(64, 1, fails) in seen
+    assert least(4000, 1, fails) == 5
+    assert max(asked) < 10

@@ -8,7 +8,7 @@ from chaos.campaign.coverage import COLUMNS, Cell, as_text, cell_from, empty, st
 from chaos.campaign.fingerprint import Fingerprint, anomaly, fingerprint
 from chaos.campaign.standing import Quorum, Role, Standing
 from checkers.history.run import Run
-from checkers.verdict import CheckResult, Judgement, Verdict
+from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.support.histories import MS, NodeTrace, fault, make_run
 
 S = 1000 * MS
@@ -100,11 +100,9 @@ def test_runs_that_fail_alike_say_the_same(message: str, expected: str) -> None:
 
 
 def invalid(check: str, message: str, at: int | None = None, node: int = 2) -> Judgement:
-    rows: list[dict[str, int | str | bool | None]] = [
-        {"what": "it", "t_ns": at, "node": node},
-        {"what": "so"},
-    ]
-    witness = [] if at is None else rows
+    seen: dict[str, EventValue] = {"what": "it", "t_ns": at, "node": node}
+    seen_then: list[dict[str, EventValue]] = [seen, {"what": "so"}]
+    witness = [] if at is None else seen_then
     row = CheckResult(
         check=check, verdict=Verdict.INVALID, message=message, count=1, witness=witness
     )
