@@ -36,8 +36,9 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
         if led is None or not fault.cuts or led[1].node in fault.targets:
             continue
         until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
-        if until < fault.end or any(f.overlaps(fault.start, until) for f in faults[:number]):
-            continue  # others are hurt at the same time: they have reasons of their own
+        others = [*faults[:number], *faults[number + 1 :]]
+        if any(other.overlaps(fault.start, max(until, fault.healed)) for other in others):
+            continue  # somebody else is hurt at the same time: that may be the reason
         for target in fault.targets:
             looked_at += 1
             if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:

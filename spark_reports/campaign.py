@@ -48,7 +48,8 @@ def verdict_rows(
     """A typed row a seed; a seed is run when its row is asked for."""
     from pyspark.sql import functions as f
 
-    tasks = min(max(1, len(seeds) // _SEEDS_A_TASK), _MOST_TASKS)
+    busy = session.sparkContext.defaultParallelism
+    tasks = min(len(seeds), max(busy, len(seeds) // _SEEDS_A_TASK), _MOST_TASKS)
     frame = session.range(seeds.start, seeds.stop, 1, tasks)
     lines = frame.mapInArrow(_mapped(function), "line STRING")
     return lines.select(f.from_json("line", SCHEMA).alias("row")).select("row.*")

@@ -82,6 +82,23 @@ def test_a_cut_that_was_too_short_is_not_judged() -> None:
     assert q22(append_at(leader(), 13), short) is None
 
 
+def test_another_fault_of_the_leader_excuses_it() -> None:
+    led = append_at(append_at(leader(), 12), 16)
+    for kind, excused in (("clock-rate", True), ("disk-slow", True), ("partition", False)):
+        also = {**fault(1, kind, 11_000, 15_000), "targets": [1]}
+        also["links"] = ["1->2"] if kind == "partition" else []
+        run = make_run(traces=[led, follower(2)], faults=[cut(), also], faults_overlap=True)
+        assert (cut_off_leader_resigns(run) is None) is excused, kind
+
+
+def test_a_leader_has_the_time_that_its_time_outs_give_it() -> None:
+    led = append_at(append_at(leader(), 12), 16)
+    run = make_run(traces=[led, follower(2)], faults=[cut()], conditions={"fetch_timeout_ms": 3000})
+    result = cut_off_leader_resigns(run)
+    assert result is not None
+    assert result.verdict is Verdict.VALID
+
+
 # --- Q23 ---
 
 
@@ -192,3 +209,42 @@ def test_a_commit_that_comes_too_late_or_from_the_dead_does_not_count() -> None:
 
 def test_a_short_time_is_not_judged() -> None:
     assert q21(follower(2), held_s=8) is None
+
+
+def overlapping(*more: Row) -> CheckResult | None:
+    """Node 1 was killed for 16 s, nobody else ever led, and meanwhile something else was wrong."""
+    down = {**cut(links=[], kind="kill"), "t_heal": at(26), "t_healed": at(26.5)}
+    traces = [append_at(leader(), 3), follower(2), follower(3)]
+    return a_majority_elects(
+        make_run(traces=traces, faults=[down, *more], duration_ns=at(28), faults_overlap=True)
+    )
+
+
+def during(kind: str, node: int, links: list[str] | None = None) -> Row:
+    return {**fault(1, kind, 8000, 27_000), "targets": [node], "links": links or []}
+
+
+def test_nothing_is_promised_where_a_majority_is_hurt_or_somebody_is_not_well() -> None:
+    alone = overlapping()
+    assert alone is not None
+    assert alone.verdict is Verdict.INVALID
+    assert overlapping(during("pause", 2)) is None
+    assert overlapping(during("partition", 2, ["2->3"])) is None
+    assert overlapping(during("flaky-links", 1, ["1->2", "2->1"])) is None
+    assert overlapping(during("slow-links", 2)) is None
+    assert overlapping(during("disk-error", 2)) is None
+    jumped = overlapping(during("clock-jump", 2))
+    assert jumped is not None
+    assert jumped.verdict is Verdict.INVALID
+
+
+def test_who_keeps_a_link_may_lead_by_it() -> None:
+    """Nodes 4 and 5 are apart from 1, but one of them reaches 2: they may have a majority yet."""
+    apart = ["4->1", "4->2", "4->3", "5->1", "5->3"]
+    row = {**cut(links=apart), "targets": [4, 5], "t_heal": at(26), "t_healed": at(26.5)}
+    traces = [follower(node) for node in (1, 2, 3)]
+    assert a_majority_elects(make_run(traces=traces, faults=[row], nodes=5)) is None
+    whole = {**row, "links": [*apart, "2->5"]}
+    found = a_majority_elects(make_run(traces=traces, faults=[whole], nodes=5))
+    assert found is not None
+    assert found.verdict is Verdict.INVALID

@@ -2,7 +2,13 @@
 
 import pytest
 
-from checkers.observation import faults_bit, final_reads, record_complete, workload_succeeded
+from checkers.observation import (
+    faults_bit,
+    final_reads,
+    record_complete,
+    recovers_when_healed,
+    workload_succeeded,
+)
 from checkers.statistics import statistics
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, fault, leader_change, make_run, read, write
@@ -125,3 +131,29 @@ def test_numbers_of_an_empty_run() -> None:
     assert numbers["latency_p50_ms"] is None
     leaders = [leader_change(1, 0, 1, 1), leader_change(2, 0, 1, 1), leader_change(1, 5, 2, 2)]
     assert statistics(make_run(records=leaders))["elections"] == 2
+
+
+@pytest.mark.parametrize(("bit", "expected"), [(4, VALID), (2, VALID), (1, VOID), (0, VOID)])
+def test_of_overlapping_faults_half_have_to_bite(bit: int, expected: Verdict) -> None:
+    faults = [fault(n, "kill", 10 * n, 10 * n + 20, bit=n < bit) for n in range(4)]
+    assert faults_bit(make_run(faults=faults, faults_overlap=True)).verdict is expected
+    assert faults_bit(make_run(faults=faults)).verdict is (VALID if bit == 4 else VOID)
+
+
+def test_of_overlapping_faults_some_fall_into_times_without_clients() -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
+    idle = [fault(0, "pause", 400, 500)]
+    assert workload_succeeded(make_run(ops=ops, faults=idle)).verdict is VOID
+    overlapping = make_run(ops=ops, faults=idle, faults_overlap=True)
+    assert workload_succeeded(overlapping).verdict is VALID
+
+
+def test_what_does_not_recover_is_invalid_where_time_is_virtual() -> None:
+    stuck = recovers_when_healed(make_run(stuck="the quorum was not whole", runtime="sim"))
+    assert stuck is not None
+    assert (stuck.verdict, stuck.message) == (Verdict.INVALID, "the quorum was not whole")
+    well = recovers_when_healed(make_run(runtime="sim"))
+    assert well is not None
+    assert well.verdict is VALID
+    assert recovers_when_healed(make_run(runtime="docker")) is None
+    assert recovers_when_healed(make_run(runtime="sim", finished=False)) is None
