@@ -14,8 +14,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from chaos.commands.arguments import WRONG_USAGE
 from chaos.commands.errors import OperatorError, UsageError
-from chaos.commands.parser import WRONG_USAGE, parser
+from chaos.commands.parser import parser
 
 OWN_FAILURE = 255
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
