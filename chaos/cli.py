@@ -105,7 +105,11 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             from chaos.commands.shrink import ShrinkArguments, shrink
 
             return shrink(
-                ShrinkArguments(named=arguments.named, minutes=arguments.minutes, out=arguments.out)
+                ShrinkArguments(
+                    named=arguments.named,
+                    minutes=arguments.minutes,
+                    out=arguments.out,
+                )
             )
         case "check":
             from chaos.commands.check import check
@@ -173,6 +177,7 @@ def _campaign(arguments: argparse.Namespace) -> int:
         seeds=arguments.seeds,
         scenario=arguments.scenario,
         minutes=arguments.minutes,
+        duration_s=arguments.duration,
         jobs=arguments.jobs,
         mutation=arguments.mutation,
         out=arguments.out,
