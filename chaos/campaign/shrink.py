@@ -149,7 +149,7 @@ class Shrinker:
         last_s = max((window.end_s for window in schedule.windows), default=0.0)
         tails = (_LEAST_TAIL_S * 2**n for n in range(7))
         self._try_each(
-            _with_schedule(plan, replace(schedule, duration_s=round(last_s + tail_s, 3)))
+            _with_schedule(plan, _lasting(schedule, schedule.windows, last_s + tail_s))
             for tail_s in tails
             if last_s + tail_s < schedule.duration_s
         )
@@ -200,7 +200,13 @@ def _until(schedule: Schedule, end_s: float) -> Schedule:
         for window in schedule.windows
         if window.at_s < end_s
     )
-    return replace(schedule, windows=windows, duration_s=end_s)
+    return _lasting(schedule, windows, end_s)
+
+
+def _lasting(schedule: Schedule, windows: tuple[Window, ...], duration_s: float) -> Schedule:
+    """Sums of what was rounded may be a little more than what was rounded."""
+    last_s = max((window.end_s for window in windows), default=0.0)
+    return replace(schedule, windows=windows, duration_s=max(round(duration_s, 3), last_s))
 
 
 def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:
@@ -213,11 +219,7 @@ def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:
         return None
     by_s = quiet * (1 - share)
     moved = tuple(replace(window, at_s=round(window.at_s - by_s, 3)) for window in windows[number:])
-    return replace(
-        schedule,
-        windows=(*windows[:number], *moved),
-        duration_s=round(schedule.duration_s - by_s, 3),
-    )
+    return _lasting(schedule, (*windows[:number], *moved), schedule.duration_s - by_s)
 
 
 def _briefer(schedule: Schedule, number: int, share: float) -> Schedule | None:
