@@ -14,8 +14,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from chaos.commands.arguments import WRONG_USAGE
 from chaos.commands.errors import OperatorError, UsageError
-from chaos.commands.parser import WRONG_USAGE, parser
+from chaos.commands.parser import parser
 
 OWN_FAILURE = 255
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -104,7 +105,11 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             from chaos.commands.shrink import ShrinkArguments, shrink
 
             return shrink(
-                ShrinkArguments(named=arguments.named, minutes=arguments.minutes, out=arguments.out)
+                ShrinkArguments(
+                    named=arguments.named,
+                    minutes=arguments.minutes,
+                    out=arguments.out,
+                )
             )
         case "check":
             from chaos.commands.check import check
@@ -172,6 +177,7 @@ def _campaign(arguments: argparse.Namespace) -> int:
         seeds=arguments.seeds,
         scenario=arguments.scenario,
         minutes=arguments.minutes,
+        duration_s=arguments.duration,
         jobs=arguments.jobs,
         mutation=arguments.mutation,
         out=arguments.out,

@@ -30,7 +30,7 @@ def judge_directory(directory: Path, *, page: bool = True) -> Judgement:
     """
     run = _sealed(directory)
     judgement = _judged(run, directory)
-    for row in troubles(run):
+    for row in (*troubles(run), *broken_invariants(run)):
         judgement = with_row(judgement, row)
     write_verdict(directory, judgement)
     if page:
@@ -75,6 +75,24 @@ def troubles(run: Run) -> list[CheckResult]:
         return []
     message = info.trouble or "the harness died before the end of the run"
     return [CheckResult(check="run", verdict=Verdict.ERROR, message=message)]
+
+
+def broken_invariants(run: Run) -> list[CheckResult]:
+    """A row for what a look inside simulated nodes showed while they ran."""
+    broken = run.info.broken_invariant
+    if broken is None:
+        return []
+    return [
+        CheckResult(
+            check=f"invariant:{broken['invariant']}",
+            verdict=Verdict.INVALID,
+            message=str(broken["what"]),
+            looked_at=1,
+            count=1,
+            witness=({**broken, "what": f"broke {broken['invariant']} in this step"},),
+            algorithm="looked at the nodes from inside, after every step",
+        )
+    ]
 
 
 def _judged(run: Run, directory: Path) -> Judgement:

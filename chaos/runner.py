@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Hosted
+from chaos.cluster.interface import Cluster, Hosted, Watched
 from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
@@ -110,6 +110,7 @@ class Runner:
 
     async def _recorded_and_judged(self) -> Judgement:
         finished = await self._record()
+        self._note_broken_invariant()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
         removal = self._begin_removal()
@@ -121,6 +122,11 @@ class Runner:
             return self._judge()
         self._write_info()
         return judgement
+
+    def _note_broken_invariant(self) -> None:
+        broken = self._cluster.broken_invariant if isinstance(self._cluster, Watched) else None
+        if broken is not None:
+            self._info = replace(self._info, broken_invariant=asdict(broken))
 
     def _judge(self) -> Judgement:
         self._write_info()

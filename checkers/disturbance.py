@@ -98,31 +98,30 @@ def _disturbance(
 
 def _unwanted(run: Run, fault: Fault, target: int, until: int) -> Iterator[Violation]:
     """The first candidacy of the target that no majority can have wanted."""
-    steady_s = bounds_of(run).steady_s
     for stood in _states(run):
         stands = stood.node == target and stood.state == "candidate"
         if not stands or not fault.begin < stood.t <= until:
             continue
-        content = _content(run, stood, steady_s)
+        content = _content(run, stood)
         if len(content) <= run.info.nodes // 2:
             continue
         names = ", ".join(str(event.node) for event in content)
         text = f"node {target}, cut off and back again, deposed a leader that is well: it stood in "
         text += f"epoch {stood.epoch}, though nodes {names} had heard node {content[0].leader} for "
+        text += f"{bounds_of(run).steady_s:g} s and more"
         shown: list[Mapping[str, EventValue]] = [
             *(witness(event, f"hears node {event.leader} from now on") for event in content),
             fault.shown("cut off", fault.begin),
             witness(stood, f"stands in epoch {stood.epoch}, by the votes of such nodes"),
         ]
-        yield Violation(
-            f"{text}{steady_s:g} s and more", sorted(shown, key=lambda row: int(row["t_ns"] or 0))
-        )
+        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
         return
 
 
-def _content(run: Run, stood: NodeEvent, steady_s: float) -> list[NodeEvent]:
+def _content(run: Run, stood: NodeEvent) -> list[NodeEvent]:
     """The nodes that for long have had one leader, in the epoch before the one of a candidacy."""
     states = [state_at(process, stood.t) for process in processes_of(run)]
+    steady_ns = int(bounds_of(run).steady_s * SECOND)
     found = [
         event
         for event in states
@@ -130,7 +129,7 @@ def _content(run: Run, stood: NodeEvent, steady_s: float) -> list[NodeEvent]:
         and event.node != stood.node
         and event.state in ("leader", "follower")
         and event.epoch < stood.epoch
-        and stood.t - event.t >= int(steady_s * SECOND)
+        and stood.t - event.t >= steady_ns
     ]
     newest = max((event.epoch for event in found), default=0)
     content = [event for event in found if event.epoch == newest]

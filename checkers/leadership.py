@@ -25,7 +25,8 @@ class Bounds:
 
     check_quorum_s: float
     leader_within_s: float
-    steady_s: float  # who followed so long has fetched, and refuses pre-votes; older ones are void
+    # Who followed for this long has fetched, and refuses pre-votes; those it gave before are void.
+    steady_s: float
 
 
 def bounds_of(run: Run) -> Bounds:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from chaos.campaign.story import STORY
 from chaos.commands.errors import OperatorError
 from chaos.commands.run import scenario_of
 from chaos.conditions import conditions_from
@@ -64,8 +65,11 @@ def _again_by(directory: Path) -> str:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """The files, by their paths within, that two runs' directories do not have alike."""
-    names = sorted({*_files(one), *_files(other)})
+    """The files, by their paths within, that two runs' directories do not have alike.
+
+    Of a shrunk run somebody wrote the story down beside it.
+    """
+    names = sorted({*_files(one), *_files(other)} - {STORY})
     return [name for name in names if _content(one / name) != _content(other / name)]
 
 

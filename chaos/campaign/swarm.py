@@ -55,12 +55,12 @@ class Menace:
     least_nodes: int = 1
 
 
-def trial(seed: int) -> Trial:
-    """The same for the same seed, in every process."""
+def trial(seed: int, duration_s: float | None = None) -> Trial:
+    """The same for the same seed, in every process. The seed says how long, if nobody else does."""
     nodes = _stream(seed, "nodes").choice(_SIZES)
     return Trial(
         nodes=nodes,
-        schedule=_schedule(seed, nodes),
+        schedule=_schedule(seed, nodes, duration_s),
         load=_load(_stream(seed, "load")),
         conditions=_conditions(_stream(seed, "conditions")),
     )
@@ -169,9 +169,10 @@ def every_fault() -> tuple[Fault, ...]:
 # --- what a seed makes of it ---
 
 
-def _schedule(seed: int, nodes: int) -> Schedule:
+def _schedule(seed: int, nodes: int, asked_s: float | None) -> Schedule:
     rng = _stream(seed, "schedule")
-    duration_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
+    drawn_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
+    duration_s = drawn_s if asked_s is None else asked_s
     drawn = [
         window
         for name, a_s in _chosen(_stream(seed, "kinds"), nodes)

@@ -129,6 +129,25 @@ class Hosted(Protocol):
         """Close what this process holds of a cluster that stays up."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenInvariant:
+    """What a look inside the nodes has shown to be wrong, and in which step."""
+
+    invariant: str
+    what: str  # with the step and the time
+    node: NodeId
+    t_ns: int  # since the run's start
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A cluster whose nodes are looked at from inside, after every step."""
+
+    @property
+    def broken_invariant(self) -> BrokenInvariant | None:
+        """The first."""
+
+
 @runtime_checkable
 class Killable(Protocol):
     async def kill(self, node: NodeId) -> Evidence:

@@ -38,6 +38,7 @@ class CampaignArguments:
     mutation: str
     out: Path
     as_json: bool
+    duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
 
 
 class Campaign:
@@ -152,7 +153,7 @@ def _run_arguments(arguments: CampaignArguments) -> RunArguments:
         scenario=arguments.scenario,
         seed=None,  # each run's own
         nodes=None,
-        duration_s=None,
+        duration_s=arguments.duration_s,
         concurrency=None if drawn else _CONCURRENCY,
         rate=0.0 if drawn else _RATE,
         out=arguments.out.absolute(),

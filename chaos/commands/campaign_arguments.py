@@ -47,6 +47,12 @@ def add_arguments(
         "--scenario", default="swarm", metavar="NAME", help="see kraft-chaos list (default swarm)"
     )
     command.add_argument(
+        "--duration",
+        type=number(3, 86_400, "a number of seconds"),
+        metavar="S",
+        help="of hurting, in virtual seconds (default: the scenario's; the swarm draws 40 to 90)",
+    )
+    command.add_argument(
         "--minutes",
         type=number(0.01, 10_000, "a number of minutes"),
         metavar="M",

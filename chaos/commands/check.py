@@ -4,9 +4,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from chaos.commands.arguments import WRONG_USAGE
 from chaos.commands.check_files import check_file, refuse
 from chaos.commands.errors import OperatorError, UsageError
-from chaos.commands.parser import WRONG_USAGE
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.judging import judge_directory
 from chaos.rundir import is_run

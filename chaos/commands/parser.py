@@ -1,20 +1,16 @@
 """The command line of `kraft-chaos`: what there is to ask for, and help that teaches it."""
 
 import argparse
-import math
-import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from chaos.commands import campaign_arguments, check_arguments, selftest_arguments
+from chaos.commands.arguments import Formatter, Parser, fault, listed, name, number, whole
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES, TARGETS
 from chaos.scenario import SIM
-
-WRONG_USAGE = 254
 
 _EXAMPLES = """\
 examples:
@@ -34,31 +30,6 @@ exit codes:
 _PLAYGROUND = "play"
 _MOST_PROCESSES = 1_000
 _LARGEST_SEED = 2**63 - 1  # what a column of a table holds
-
-
-class _Formatter(argparse.HelpFormatter):
-    """Wraps lines to the terminal, not at hyphens; lines that are indented stay as they are."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        del indent  # the top level has none
-        return "\n".join(
-            line if line.startswith(" ") else _wrapped(line, width) for line in text.splitlines()
-        )
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return _wrapped(text, width).splitlines()
-
-
-def _wrapped(text: str, width: int) -> str:
-    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Exits with 254 where argparse says 2, which here means `unknown`."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(WRONG_USAGE, f"error: {message}\n  try: {self.prog} --help\n")
 
 
 class _StoryHelp(argparse.Action):
@@ -82,38 +53,38 @@ class _StoryHelp(argparse.Action):
         parser.exit()
 
 
-_Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
+_Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def parser() -> argparse.ArgumentParser:
     """Leaves by SystemExit(254) when a line makes no sense."""
-    whole = _Parser(
+    top = Parser(
         prog="kraft-chaos",
         description="Hurts a KRaft quorum in ways that are proved to have hurt, and judges it.",
         epilog=_EXAMPLES,
-        formatter_class=_Formatter,
+        formatter_class=Formatter,
     )
-    whole.add_argument("--traceback", action="store_true", help="show where an error came from")
-    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top.add_argument("--traceback", action="store_true", help="show where an error came from")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_machine(commands)
     _add_run(commands)
     _add_selftest(commands)
     _add_campaign(commands)
     _add_play(commands)
     _add_reading(commands)
-    return whole
+    return top
 
 
 def _add(
     commands: _Commands, name: str, short: str, *, story: str, examples: str, own_help: bool = False
-) -> "_Parser":
+) -> "Parser":
     """A command with a line for the overview, and a story and examples for its own help."""
     return commands.add_parser(
         name,
         help=short,
         description=story,
         epilog=f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}",
-        formatter_class=_Formatter,
+        formatter_class=Formatter,
         add_help=not own_help,
     )
 
@@ -172,26 +143,26 @@ def _add_run(commands: _Commands) -> None:
     )
     command.add_argument(
         "--seed",
-        type=_whole(0, _LARGEST_SEED),
+        type=whole(0, _LARGEST_SEED),
         metavar="N",
         help="of the schedule and of the mix of operations (default: drawn, and printed)",
     )
     _add_nodes(command, None)
     command.add_argument(
         "--duration",
-        type=_number(1, 86_400, "a number of seconds"),
+        type=number(1, 86_400, "a number of seconds"),
         metavar="S",
         help="seconds of hurting (default: the scenario's, see kraft-chaos list)",
     )
     command.add_argument(
         "--concurrency",
-        type=_whole(2, _MOST_PROCESSES),
+        type=whole(2, _MOST_PROCESSES),
         metavar="N",
         help="client processes, each one operation at a time (default 20)",
     )
     command.add_argument(
         "--rate",
-        type=_number(0, 100_000, "a number of operations/s"),
+        type=number(0, 100_000, "a number of operations/s"),
         default=0.0,
         metavar="N",
         help="operations/s of all processes together (default 0: no limit; simulated: 100)",
@@ -214,7 +185,7 @@ def _add_selftest(commands: _Commands) -> None:
         story=selftest_arguments.STORY,
         examples=selftest_arguments.EXAMPLES,
     )
-    selftest_arguments.add_arguments(command, _whole(0, _LARGEST_SEED - 99), _whole(1, 99))
+    selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
     _add_world(command)
 
 
@@ -226,7 +197,7 @@ def _add_campaign(commands: _Commands) -> None:
         story=campaign_arguments.STORY,
         examples=campaign_arguments.EXAMPLES,
     )
-    campaign_arguments.add_arguments(command, _whole, _number)
+    campaign_arguments.add_arguments(command, whole, number)
     command = _add(
         commands,
         "replay",
@@ -242,7 +213,7 @@ def _add_campaign(commands: _Commands) -> None:
         story=campaign_arguments.SHRINK_STORY,
         examples=campaign_arguments.SHRINK_EXAMPLES,
     )
-    campaign_arguments.add_shrink(command, _number)
+    campaign_arguments.add_shrink(command, number)
 
 
 def _add_play(commands: _Commands) -> None:
@@ -280,7 +251,7 @@ def _add_play(commands: _Commands) -> None:
         story="Lets a fault begin on a cluster that is up; it lasts until `heal`. Faults add up: "
         "inject several, and heal cures all of them, the newest first.\n"
         "faults: WHAT-WHOM, where WHOM is resolved at this moment\n"
-        f"{_listed(FAULTS)}\n"
+        f"{listed(FAULTS)}\n"
         "partition-in: the target does not hear the others; partition-out: they do not hear it; "
         "clients reach everybody. power-off forgets what was not fsynced, kill does not.",
         examples="""\
@@ -288,9 +259,9 @@ def _add_play(commands: _Commands) -> None:
             kraft-chaos inject power-off-all
             kraft-chaos inject pause-follower --node 2 --name five""",
     )
-    command.add_argument("fault", type=_fault, metavar="FAULT", help="one of the names above")
+    command.add_argument("fault", type=fault, metavar="FAULT", help="one of the names above")
     command.add_argument(
-        "--node", type=_whole(1, 99), metavar="N", help="hit this node, whatever its role"
+        "--node", type=whole(1, 99), metavar="N", help="hit this node, whatever its role"
     )
     _add_named(command)
     command = _add(
@@ -356,7 +327,7 @@ def _add_name(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "name",
         nargs="?",
-        type=_name,
+        type=name,
         default=_PLAYGROUND,
         metavar="NAME",
         help=f"of the cluster (default {_PLAYGROUND})",
@@ -365,7 +336,7 @@ def _add_name(command: argparse.ArgumentParser) -> None:
 
 def _add_named(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--name", type=_name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
+        "--name", type=name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
     )
     _add_runtime(command)
 
@@ -390,49 +361,3 @@ def _add_runtime(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Fault names, a line for each kind."""
-    kinds: dict[str, list[str]] = {}
-    for name in names:
-        kinds.setdefault(name.rpartition("-")[0], []).append(name)
-    return "\n".join(f"  {' '.join(of_kind)}" for of_kind in kinds.values())
-
-
-def _fault(text: str) -> str:
-    if text not in FAULTS:
-        raise argparse.ArgumentTypeError(f"no fault {text!r}; there are\n{_listed(FAULTS)}")
-    return text
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    """A reader of whole numbers within bounds."""
-
-    def read(text: str) -> int:
-        if not re.fullmatch(r"-?\d+", text, re.ASCII) or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _number(least: float, most: float, unit: str) -> Callable[[str], float]:
-    """A reader of numbers within bounds."""
-
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {unit} from {least:g} to {most:g}")
-        return number
-
-    return read
-
-
-def _name(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", text):
-        raise argparse.ArgumentTypeError("small letters, digits and hyphens only")
-    return text

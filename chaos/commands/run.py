@@ -80,16 +80,12 @@ def plan_of(arguments: RunArguments) -> RunPlan:
         mutation=arguments.mutation,
     )
     if scenario.trial is not None:
-        plan = _of_trial(plan, scenario.trial(seed), arguments)
+        plan = _of_trial(plan, scenario.trial(seed, arguments.duration_s), arguments)
     return replace(plan, command=_again(plan, arguments))
 
 
 def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
-    """Whatever the seed says, or the user instead of it; how long it takes is the schedule's."""
-    if arguments.duration_s is not None:
-        raise UsageError(
-            f"{plan.scenario.name} draws how long it hurts from its seed\n  try: without --duration"
-        )
+    """Whatever the seed says, or the user instead of it."""
     load = replace(
         trial.load,
         concurrency=arguments.concurrency or trial.load.concurrency,
@@ -141,7 +137,7 @@ def _again(plan: RunPlan, arguments: RunArguments) -> str:
     drawn = plan.scenario.trial is not None
     if arguments.nodes or not drawn:
         words += ["--nodes", str(plan.nodes)]
-    if not drawn:
+    if arguments.duration_s is not None or not drawn:
         words += ["--duration", f"{plan.duration_s:g}"]
     if arguments.concurrency or not drawn:
         words += ["--concurrency", str(plan.load.concurrency)]

@@ -37,6 +37,9 @@ class RunInfo:
     # Time-outs of the nodes, and what a simulated run's network and disks were like.
     conditions: Mapping[str, float] = field(default_factory=dict)
     faults_overlap: bool = False  # several at a time: one may keep another from its effect
+    # In a simulated run: the first thing that a look inside the nodes showed to be wrong, as
+    # `invariant`, `what`, `node` and `t_ns`.
+    broken_invariant: Mapping[str, str | int] | None = None
     stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
 
 

@@ -30,7 +30,7 @@ def soak() -> Iterator[Row]:
 
 
 def selftest() -> Iterator[Row]:
-    path = RUNS / KEPT_SELFTEST
+    path = RUNS / "selftest" / KEPT_SELFTEST
     name = "selftest in containers"
     if not path.exists():
         yield Row(name=name, value=None, unit="s", bar=900, note="run kraft-chaos selftest")

@@ -156,7 +156,8 @@ def test_a_node_that_died_is_not_steady() -> None:
     back = follower(3).state("candidate", 2, at=at(21))
     led = append_at(leader(), 30)
     links = ["3->1", "1->3", "3->2", "2->3"]
-    run = make_run(traces=[led, append_at(back, 31), follower(2)], faults=[cut(3, links)])
+    traces = [led, append_at(back, 31), follower(2)]
+    run = make_run(traces=traces, faults=[cut(3, links)], duration_ns=at(40))
     result = returning_node_disturbs_nobody(run)
     assert result is not None
     assert result.verdict is Verdict.VALID

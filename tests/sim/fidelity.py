@@ -6,7 +6,7 @@ any model can be asked whether it may leave what was seen (`first_surprise`).
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,8 @@ from tests.sim.programs import Observation, Operation, PowerCut, Program, Round,
 PREFIX = "kraft-chaos-fidelity-"
 MEBIBYTES = 64
 OPERATIONS = (2, 12)  # of one program between two cuts
+# That leave one state or two, so that the model can be expected to be in the same one.
+SINGLE = (PowerCutMode.LOSE_ALL, PowerCutMode.LOSE_DATA)
 
 
 @dataclass(slots=True)
@@ -115,19 +117,19 @@ def real_disk(scratch: Path) -> Iterator[RealDisk]:
     if os.geteuid() != 0:
         raise PermissionError("only root may mount a loop device")
     _reap()
-    root = scratch / "root"
-    root.mkdir()
     name = f"{PREFIX}{os.getpid()}"
+    files = RealFileSystem(scratch / "root")
+    files.root.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agent, "DISKS", scratch)
         try:
-            disk = RealDisk(agent.make_disk(name, MEBIBYTES, 0, 0), RealFileSystem(root))
+            disk = RealDisk(agent.make_disk(name, MEBIBYTES, 0, 0), files)
             disk.mount()
             yield disk
         finally:
-            with suppress(NameError, RefusedError):  # it was not made, or is not mounted
-                disk.files.close_all()
-                disk.unmount()
+            files.close_all()
+            with suppress(RefusedError):  # not mounted: it never was, or a cut failed
+                agent.command("umount", str(files.root))
             agent.detach(name)
 
 
@@ -154,23 +156,31 @@ def observe(disk: RealDisk, seed: int) -> Observation:
         disk.files.mkdir(program.home)
     disk.files.fsync_directory(home)  # commits the journal, so that it is empty
     seen = Observation(root=home, homes=tuple(program.home for program in programs))
-    for number in range(rng.choice((1, 1, 2))):
+    last = rng.choice((0, 1, 1))
+    for number in range(last + 1):
         if number:
             # Reading changed access times, and the inodes were read: neither is in the program.
             disk.unmount()
             disk.mount()
-        seen = seen.then(_observe_round(disk, home, programs, rng))
+        modes = list(PowerCutMode) if number == last else SINGLE
+        seen = seen.then(_observe_round(disk, home, programs, rng, modes))
     return seen
 
 
-def _observe_round(disk: RealDisk, home: str, programs: list[Program], rng: Random) -> Round:
+def _observe_round(
+    disk: RealDisk,
+    home: str,
+    programs: list[Program],
+    rng: Random,
+    modes: Sequence[PowerCutMode],
+) -> Round:
     operations: list[Operation] = []
     turns = [program for program in programs for _ in range(rng.randint(*OPERATIONS))]
     rng.shuffle(turns)
     for program in turns:
         operations.append(program.draw())
         perform(disk.files, operations[-1])
-    cut = PowerCut(rng.choice(list(PowerCutMode)), f"tear:{home}")
+    cut = PowerCut(rng.choice(modes), f"tear:{home}")
     disk.cut(cut, home)
     left = disk.files.state(home)
     for program in programs:
@@ -183,10 +193,7 @@ def first_surprise(observation: Observation, make: Callable[[], FileSystem]) -> 
 
     Where the model, by its own choices, left something else, it cannot go on with the next round.
     """
-    filesystem = make()
-    for home in (observation.root, *observation.homes):
-        filesystem.mkdir(home)
-    filesystem.fsync_directory(observation.root)
+    filesystem = _prepared(observation, make)
     above = dict.fromkeys((observation.root,))
     for each in observation.rounds:
         for operation in each.operations:
@@ -196,6 +203,22 @@ def first_surprise(observation: Observation, make: Callable[[], FileSystem]) -> 
             story = "\n".join(f"  {operation}" for operation in (*each.operations, each.cut))
             return f"{reason}\n{story}"
         filesystem.power_cut(each.cut.mode, Random(each.cut.seed))
-        if filesystem.files() != {p: it for p, it in each.left.items() if it is not None}:
+        if filesystem.files() != each.files():
             return None
     return None
+
+
+def lost_something(observation: Observation) -> bool:
+    """Whether the files after the first cut are other than they were before."""
+    filesystem = _prepared(observation, FileSystem)
+    for operation in observation.rounds[0].operations:
+        perform(filesystem, operation)
+    return filesystem.files() != observation.rounds[0].files()
+
+
+def _prepared(observation: Observation, make: Callable[[], FileSystem]) -> FileSystem:
+    filesystem = make()
+    for home in (observation.root, *observation.homes):
+        filesystem.mkdir(home)
+    filesystem.fsync_directory(observation.root)
+    return filesystem

@@ -228,11 +228,8 @@ class Round:
     cut: PowerCut
     left: State
 
-    def lost(self) -> bool:
-        """Whether some of the bytes that were appended are nowhere."""
-        left = b"".join(content for content in self.left.values() if content is not None)
-        appended = [each for each in self.operations if isinstance(each, Append)]
-        return any(left.count(bytes([each.byte])) < each.count for each in appended)
+    def files(self) -> dict[str, bytes]:
+        return {path: it for path, it in self.left.items() if it is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +237,7 @@ class Observation:
     """A fresh directory, which is durable, and one or more rounds below it."""
 
     root: str
-    homes: tuple[str, ...]
+    homes: tuple[str, ...]  # of the programs that ran side by side
     rounds: tuple[Round, ...] = ()
 
     def then(self, latest: Round) -> "Observation":

@@ -13,6 +13,8 @@
     strike.py    when a fault hits: between any two effects, or two operations of a disk
     cluster.py   all of it as `chaos.cluster.interface.Cluster`, with evidence
     invariants/  what must hold after every step, looked at from inside
+    durable.py   what a disk is sure to hold of its node
+    lookout.py   keeps the invariants of a run
     world.py     what a run needs of its runtime: loop, clock, cluster
 
 The node is the very one of the containers, and so are workloads, nemesis, recorder and checkers.

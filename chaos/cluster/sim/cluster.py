@@ -13,6 +13,7 @@ from chaos.cluster.errors import ClusterError
 from chaos.cluster.evidence import PowerCutMeasured
 from chaos.cluster.interface import (
     Address,
+    BrokenInvariant,
     DiskSickness,
     DiskTrouble,
     Evidence,
@@ -24,6 +25,7 @@ from chaos.cluster.interface import (
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.clock import NodeClock, VirtualClock
 from chaos.cluster.sim.links import Links
+from chaos.cluster.sim.lookout import Lookout
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.machine import Machine, Site
 from chaos.cluster.sim.network import Network, client_address
@@ -71,7 +73,14 @@ class SimCluster:
         self._ids = random.Random(f"{seed}:ids")
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
-        site = Site(loop=loop, network=self._network, seed=seed, conditions=conditions)
+        self._lookout = Lookout(loop)
+        site = Site(
+            loop=loop,
+            network=self._network,
+            seed=seed,
+            conditions=conditions,
+            lookout=self._lookout,
+        )
         self.machines = {
             node: Machine(site, self._config(seat), NodeClock(clock, loop))
             for node, seat in self._seats.items()
@@ -90,8 +99,10 @@ class SimCluster:
         return f"{self._target.name} (simulated)"
 
     async def create(self) -> None:
+        voters = self._voters()
         for machine in self.machines.values():
-            machine.format(self._cluster_id, self._voters())
+            machine.format(self._cluster_id, voters)
+        self._lookout.open(key for key, _ in voters)
         await asyncio.gather(*(self.start(node) for node in self._nodes))
 
     async def status(self, node: NodeId) -> NodeStatus:
@@ -186,7 +197,13 @@ class SimCluster:
         passed = machine.clock.now().mono_ns - began
         return evidence.of_clock_rate(passed / (self._loop.elapsed_ns() - true_began), rate)
 
+    @property
+    def broken_invariant(self) -> BrokenInvariant | None:
+        return self._lookout.broken
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        if trouble is DiskTrouble.LYING:
+            self._lookout.close()
         for node in nodes:
             self.machines[node].drive.go_wrong(trouble)
 

@@ -95,7 +95,8 @@ class FileSystem:
 
     def open(self, path: str, *, create: bool = False, truncate: bool = False) -> Descriptor:
         directory, name = self.metadata.place(path)
-        if create and name not in self.metadata.directories[directory]:
+        new = create and name not in self.metadata.directories[directory]
+        if new:
             inode = self._make(directory, name, Step.CREATE)
             self.cached[inode] = CachedFile()
         else:
@@ -103,7 +104,7 @@ class FileSystem:
         self._last_descriptor += 1
         descriptor = Descriptor(self._last_descriptor)
         self._open[descriptor] = inode
-        if truncate:
+        if truncate and not new:
             self.truncate(descriptor, 0)
         return descriptor
 
@@ -248,6 +249,12 @@ class FileSystem:
         blocks[page].content = bytes(content)
         file.data[page * PAGE + position] ^= 1 << bit
         return page * PAGE + position
+
+    def is_durable(self, path: str) -> bool:
+        """Whether a file would be the same after any power cut."""
+        inode = self.metadata.file(path)
+        is_named = self.journal.committed.find(path) == inode
+        return is_named and not self.cached[inode].dirty and inode not in self.journal.touched_data
 
     def used_pages(self) -> int:
         """Taken or promised."""

@@ -7,6 +7,7 @@ from uuid import UUID
 from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.sim.clock import NodeClock
 from chaos.cluster.sim.drive import Drive
+from chaos.cluster.sim.lookout import Lookout
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import Between, Process, Surroundings
@@ -29,6 +30,7 @@ class Site:
     network: Network
     seed: int
     conditions: Conditions
+    lookout: Lookout
 
 
 class Machine:
@@ -121,12 +123,10 @@ class Machine:
             found.key, UUID(int=incarnation.getrandbits(128), version=4), self.stdout.extend
         )
         traces.add(start_line(found), self.clock.true())
+        rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
+        node = node_on(found, self._config, rng)
         return Process(
-            node=node_on(
-                found,
-                self._config,
-                random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}"),
-            ),
+            node=node,
             found=found,
             config=self._config,
             traces=traces,
@@ -136,6 +136,7 @@ class Machine:
                 clock=self.clock,
                 sync_ns=self.drive.sync_ns,
                 between=self._between,
+                post=self._site.lookout.begin(found, node, self.drive),
                 err=self._say,
                 close_files=self.drive.files.close_all,
             ),

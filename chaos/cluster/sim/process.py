@@ -17,6 +17,7 @@ from typing import assert_never
 
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.clock import NodeClock
+from chaos.cluster.sim.lookout import Post
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Attempt, Network, link_address
 from node import ids
@@ -37,6 +38,7 @@ from node.effects import (
 from node.events import Event, LogFlushed, ShutdownRequested, TimeoutElapsed
 from node.messages import Endpoint
 from node.node import Node
+from node.raft.outbox import Output
 from node.server.outcome import FAILED, describe_failure
 from node.server.peers import PeerLink, Peers
 from node.server.recovered import Recovered, stop_line
@@ -65,6 +67,7 @@ class Surroundings:
     clock: NodeClock
     sync_ns: Callable[[], int]  # how long the next sync will take
     between: Between
+    post: Post
     err: Callable[[str], None]  # stderr
     close_files: Callable[[], None]  # as the kernel does when a process ends
 
@@ -184,7 +187,7 @@ class Process:
 
     def _begin(self) -> Iterator[int]:
         now = self._around.clock.now()
-        yield from self._perform(self.node.start(now))
+        yield from self._take(self.node.core.start(now))
         yield from self._drain()
 
     def _drain(self) -> Iterator[int]:
@@ -225,7 +228,12 @@ class Process:
                 yield from self._step(event)
 
     def _step(self, event: Event) -> Iterator[int]:
-        return self._perform(self.node.step(event, self._around.clock.now()))
+        return self._take(self.node.decide(event, self._around.clock.now()))
+
+    def _take(self, outputs: list[Output]) -> Iterator[int]:
+        """Also the step in which a node stops is looked at: its last answers have left in it."""
+        yield from self._perform(self.node.encode(outputs))
+        self._around.post.after_step(outputs)
 
     def _perform(self, effects: list[Effect]) -> Iterator[int]:
         for effect in effects:
@@ -241,6 +249,7 @@ class Process:
                     self._flush_wanted = True
                 case TruncateLog():
                     yield self._around.sync_ns()
+                    self._around.post.before_truncation(effect.end)
                     self._found.log.truncate(effect.end)
                 case PersistElectionState():
                     yield self._around.sync_ns()

@@ -110,7 +110,8 @@ def test_runs_that_fail_alike_say_the_same(message: str, expected: str) -> None:
 
 def invalid(check: str, message: str, at: int | None = None, node: int = 2) -> Judgement:
     seen: dict[str, EventValue] = {"what": "it", "t_ns": at, "node": node}
-    witness = [] if at is None else [seen, {"what": "so"}]
+    seen_then: list[dict[str, EventValue]] = [seen, {"what": "so"}]
+    witness = [] if at is None else seen_then
     row = CheckResult(
         check=check, verdict=Verdict.INVALID, message=message, count=1, witness=witness
     )

@@ -19,6 +19,14 @@ def test_a_trial_follows_from_its_seed() -> None:
     assert len(set(map(repr, TRIALS))) == len(TRIALS)
 
 
+def test_a_trial_is_as_long_as_somebody_asks() -> None:
+    for seed in range(50):
+        asked = trial(seed, 6.0)
+        assert asked.schedule.duration_s == 6.0
+        assert all(window.end_s <= 6.0 for window in asked.schedule.windows)
+        assert (asked.nodes, asked.conditions) == (TRIALS[seed].nodes, TRIALS[seed].conditions)
+
+
 def test_every_size_and_every_kind_of_fault_comes_up_often() -> None:
     sizes = Counter(each.nodes for each in TRIALS)
     assert set(sizes) == set(range(1, 8))

@@ -7,6 +7,7 @@ one it was about to write.
 
 from random import Random
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -172,3 +173,16 @@ class Storage(RuleBasedStateMachine):
 
 Storage.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestStorage = Storage.TestCase
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+def test_what_was_truncated_stays_away(mode: PowerCutMode) -> None:
+    """Told apart, because any other sync would commit the journal and hide that one is missing."""
+    for seed in range(10):
+        power = Powered()
+        log = Log.open(power.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
+        log.append(batch(0, 1) + batch(1, 1))
+        log.flush()
+        log.truncate(Offset(1))
+        power.power_off(mode, Random(seed))
+        assert Log.open(power.disk, METADATA_DIRECTORY, SEGMENT_BYTES).end().offset == 1

@@ -36,8 +36,8 @@ disk when the next one begins. A node that dies amid a step gets no `after_step`
 are those of `node.core` (`Node.decide`), before they become frames. `InvariantViolated` is to end
 the run; nobody may take it for the node's own failure.
 
-A step costs two or three comparisons; a batch, a flush or a high watermark about a microsecond
-each, for logs are pointers into one tree (`batches.py`). Only a new life reads its whole log.
+A step costs some microseconds, whatever the length of the logs, for these are pointers into one
+tree (`batches.py`). Only a new life reads its whole log.
 """
 
 from chaos.cluster.sim.invariants.life import Life

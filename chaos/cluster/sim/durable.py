@@ -1,0 +1,46 @@
+"""What a machine's disk is sure to hold of its node, whatever the node believes.
+
+It is asked after every step of the node, so nothing is read that has not changed: quorum-state is
+replaced as a whole, by another inode each time, and a log is as durable as it is long once no page
+of it is dirty.
+"""
+
+from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.journal import ROOT
+from node.effects import ElectionState
+from node.ids import Offset
+from node.storage.election_store import parse_election_state
+from node.storage.layout import QUORUM_STATE
+from node.storage.log import Log
+
+
+class DurableState:
+    """In one life of a node; `directory` holds its files."""
+
+    def __init__(self, files: FileSystem, directory: str, log: Log) -> None:
+        self._files = files
+        self._directory = directory
+        self._log = log
+        self._log_end = Offset(0)
+        self._stored = ROOT  # no file is
+        self._election = ElectionState()
+
+    @property
+    def log_end(self) -> Offset:
+        """Every batch below is durable."""
+        paths = [f"{self._directory}/{segment.path}" for segment in self._log.segments]
+        if all(self._files.is_durable(path) for path in paths):
+            self._log_end = self._log.next_offset
+        else:
+            self._log_end = min(self._log_end, self._log.next_offset)
+        return self._log_end
+
+    @property
+    def election(self) -> ElectionState:
+        """What quorum-state says after a power cut; nothing where there is none."""
+        committed = self._files.journal.committed
+        stored = committed.find(f"{self._directory}/{QUORUM_STATE}")
+        if stored is not None and stored != self._stored:
+            self._election = parse_election_state(committed.content(stored))
+            self._stored = stored
+        return self._election

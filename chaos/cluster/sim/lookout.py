@@ -1,0 +1,82 @@
+"""Keeps the invariants of a run: the first that is broken is told, and the run goes on without.
+
+So the black-box checks get the whole story as well, and one can see whether they see it too.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from chaos.cluster.interface import BrokenInvariant, NodeId
+from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
+from chaos.cluster.sim.durable import DurableState
+from chaos.cluster.sim.invariants import CoreView, InvariantViolated, Life, Watch
+from chaos.cluster.sim.loop import VirtualLoop
+from node.ids import Offset, ReplicaKey
+from node.node import Node
+from node.raft.outbox import Output
+from node.server.recovered import Recovered
+
+
+class Lookout:
+    """Of one cluster, from its formatting on."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self.broken: BrokenInvariant | None = None
+        self._loop = loop
+        self._watch: Watch | None = None
+
+    def open(self, voters: Iterable[ReplicaKey]) -> None:
+        self._watch = Watch(voters)
+
+    def close(self) -> None:
+        """Where disks lie, nodes cannot keep what they promise, and no step proves a bug."""
+        self._watch = None
+
+    def begin(self, found: Recovered, node: Node, drive: Drive) -> "Post":
+        """A process has opened its log, and has not started yet."""
+        disk = DurableState(drive.files, LOG_DIRECTORY, found.log)
+        post = Post(self)
+        try:
+            if self._watch is not None:
+                view = CoreView(core=node.core, log=found.log, disk=disk)
+                post.life = self._watch.begin(found.key, view, self.now_ns())
+        except InvariantViolated as violated:
+            self.tell(violated)
+        return post
+
+    def now_ns(self) -> int:
+        return self._loop.elapsed_ns()
+
+    @property
+    def is_open(self) -> bool:
+        return self._watch is not None
+
+    def tell(self, violated: InvariantViolated) -> None:
+        """What follows from the first would only hide it."""
+        self.broken = BrokenInvariant(
+            invariant=violated.invariant,
+            what=str(violated),
+            node=NodeId(violated.node),
+            t_ns=violated.at_ns,
+        )
+        self.close()
+
+
+class Post:
+    """Who looks at one process."""
+
+    def __init__(self, lookout: Lookout) -> None:
+        self.life: Life | None = None
+        self._lookout = lookout
+
+    def before_truncation(self, end: Offset) -> None:
+        if self.life is not None:
+            self.life.before_truncation(end)
+
+    def after_step(self, outputs: Sequence[Output]) -> None:
+        """All that the step asked for was done, but for frames."""
+        if self.life is None or not self._lookout.is_open:
+            return
+        try:
+            self.life.after_step(outputs, self._lookout.now_ns())
+        except InvariantViolated as violated:
+            self._lookout.tell(violated)

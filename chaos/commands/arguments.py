@@ -1,0 +1,84 @@
+"""How every command's line is read: its help, its errors, its numbers and names."""
+
+import argparse
+import math
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from chaos.nemesis.named import FAULTS
+
+WRONG_USAGE = 254
+
+
+class Formatter(argparse.HelpFormatter):
+    """Wraps lines to the terminal, not at hyphens; lines that are indented stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        del indent  # the top level has none
+        return "\n".join(
+            line if line.startswith(" ") else _wrapped(line, width) for line in text.splitlines()
+        )
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return _wrapped(text, width).splitlines()
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
+
+
+class Parser(argparse.ArgumentParser):
+    """Exits with 254 where argparse says 2, which here means `unknown`."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG_USAGE, f"error: {message}\n  try: {self.prog} --help\n")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Fault names, a line for each kind."""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kinds.setdefault(name.rpartition("-")[0], []).append(name)
+    return "\n".join(f"  {' '.join(of_kind)}" for of_kind in kinds.values())
+
+
+def fault(text: str) -> str:
+    if text not in FAULTS:
+        raise argparse.ArgumentTypeError(f"no fault {text!r}; there are\n{listed(FAULTS)}")
+    return text
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A reader of whole numbers within bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"-?\d+", text, re.ASCII) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def number(least: float, most: float, unit: str) -> Callable[[str], float]:
+    """A reader of numbers within bounds."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {unit} from {least:g} to {most:g}")
+        return number
+
+    return read
+
+
+def name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", text):
+        raise argparse.ArgumentTypeError("small letters, digits and hyphens only")
+    return text
