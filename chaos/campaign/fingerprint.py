@@ -39,7 +39,7 @@ def fingerprint(judgement: Judgement, run: Run | None) -> Fingerprint | None:
 
 def anomaly(message: str) -> str:
     """The first clause of a message, without what differs from run to run."""
-    clause = re.split(r"[;(]|: ", message, maxsplit=1)[0].strip()
+    clause = re.split(r"[;(]", message, maxsplit=1)[0].strip()
     plain = _NUMBER.sub("N", _KEY.sub("KEY", clause))
     return _LIST.sub("N", plain)[:_LONGEST]
 
@@ -48,5 +48,5 @@ def _role(row: CheckResult, run: Run) -> str:
     for event in reversed(row.witness):
         node, at = event.get("node"), event.get("t_ns")
         if isinstance(node, int) and node > 0 and isinstance(at, int):
-            return Standing(run).role(node, at).value
+            return Standing(run).role(node, at + 1).value  # the event itself among what it did
     return "-"

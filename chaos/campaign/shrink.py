@@ -15,12 +15,13 @@ from pathlib import Path
 from chaos.campaign.ddmin import ddmin, least
 from chaos.campaign.fingerprint import Fingerprint
 from chaos.campaign.job import row_of
-from chaos.campaign.row import Row
 from chaos.conditions import Conditions
-from chaos.launch import launch
+from chaos.launch import Ran, launch
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.progress import ConsoleProgress
 from chaos.runner import RunPlan
+from checkers.history.run import read_run_info
+from checkers.verdict import Verdict
 
 _LEAST_OPERATIONS = 1
 _LEAST_TAIL_S = 1.0
@@ -48,6 +49,16 @@ class Size:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of a plan: as what it failed, how many operations it issued, and how long after
+    the hurting began the last thing happened that shows the failure."""
+
+    fingerprint: Fingerprint | None
+    operations: int
+    failed_by_s: float | None = None
+
+
 class Shrinker:
     """`best` is the smallest plan that was seen to fail alike."""
 
@@ -68,14 +79,14 @@ class Shrinker:
         self._scratch = scratch
         self._clock = clock
         self._until = clock() + within_s
-        self._operations = 0  # that `best` issued
+        self._last = Attempt(fingerprint=wanted, operations=0)  # what came of `best`
 
     @property
     def size(self) -> Size:
         plan = self.best
         return Size(
             faults=len(plan.drawn().windows),
-            operations=plan.load.most_operations or self._operations,
+            operations=plan.load.most_operations or self._last.operations,
             nodes=plan.nodes,
             duration_s=plan.drawn().duration_s,
         )
@@ -85,10 +96,10 @@ class Shrinker:
         if self._clock() > self._until:
             raise OutOfTimeError
         self.attempts += 1
-        row, issued = self._run(plan)
-        if row.fingerprint != self._wanted:
+        attempt = self._run(plan)
+        if attempt.fingerprint != self._wanted:
             return False
-        self.best, self._operations = plan, issued
+        self.best, self._last = plan, attempt
         self._tell(f"{self.size}  (attempt {self.attempts})")
         return True
 
@@ -112,12 +123,15 @@ class Shrinker:
             self._tell("the time is up")
         return self.best
 
-    def _run(self, plan: RunPlan) -> tuple[Row, int]:
+    def _run(self, plan: RunPlan) -> Attempt:
         out = Path(tempfile.mkdtemp(prefix=".attempt-", dir=self._scratch))
         try:
             ran = launch(plan, out, ConsoleProgress(quiet=True), page=False)
-            issued = ran.judgement.statistics.get("operations") or 0
-            return row_of(plan, ran), int(issued)
+            return Attempt(
+                fingerprint=row_of(plan, ran).fingerprint,
+                operations=int(ran.judgement.statistics.get("operations") or 0),
+                failed_by_s=_failed_by_s(ran),
+            )
         finally:
             shutil.rmtree(out, ignore_errors=True)
 
@@ -129,11 +143,13 @@ class Shrinker:
 
     def _first_part(self) -> None:
         """What comes after the failure costs every attempt its time."""
-        plan, schedule = self.best, self.best.drawn()
-        self._try_each(
-            _with_schedule(plan, _until(schedule, round(schedule.duration_s * share, 3)))
-            for share in (0.15, 0.3, 0.5, 0.75)
-        )
+        plan, schedule, by_s = self.best, self.best.drawn(), self._last.failed_by_s
+        if by_s is not None:
+            self._try_each(
+                _with_schedule(plan, _until(schedule, round(by_s + more_s, 3)))
+                for more_s in (0.5, 4.0)
+                if 0 < by_s + more_s < 0.9 * schedule.duration_s
+            )
 
     def _fewer_faults(self) -> None:
         plan, schedule = self.best, self.best.drawn()
@@ -149,7 +165,7 @@ class Shrinker:
         last_s = max((window.end_s for window in schedule.windows), default=0.0)
         tails = (_LEAST_TAIL_S * 2**n for n in range(7))
         self._try_each(
-            _with_schedule(plan, replace(schedule, duration_s=round(last_s + tail_s, 3)))
+            _with_schedule(plan, _lasting(schedule, schedule.windows, last_s + tail_s))
             for tail_s in tails
             if last_s + tail_s < schedule.duration_s
         )
@@ -160,7 +176,7 @@ class Shrinker:
 
     def _less_load(self) -> None:
         plan, load = self.best, self.best.load
-        most = load.most_operations or self._operations
+        most = load.most_operations or self._last.operations
         least(
             most,
             _LEAST_OPERATIONS,
@@ -189,6 +205,17 @@ class Shrinker:
             self.fails(replace(plan, conditions=Conditions()))
 
 
+def _failed_by_s(ran: Ran) -> float | None:
+    blamed = [row for row in ran.judgement.results if row.verdict is Verdict.INVALID]
+    times = (
+        [at for event in blamed[0].witness if isinstance(at := event.get("t_ns"), int)]
+        if blamed
+        else []
+    )
+    took = read_run_info(ran.directory).timings_s
+    return max(times) / 1e9 - took["create"] - took["first_write"] if times else None
+
+
 def _with_schedule(plan: RunPlan, schedule: Schedule) -> RunPlan:
     return replace(plan, schedule=schedule, duration_s=schedule.duration_s)
 
@@ -200,7 +227,13 @@ def _until(schedule: Schedule, end_s: float) -> Schedule:
         for window in schedule.windows
         if window.at_s < end_s
     )
-    return replace(schedule, windows=windows, duration_s=end_s)
+    return _lasting(schedule, windows, end_s)
+
+
+def _lasting(schedule: Schedule, windows: tuple[Window, ...], duration_s: float) -> Schedule:
+    """Sums of what was rounded may be a little more than what was rounded."""
+    last_s = max((window.end_s for window in windows), default=0.0)
+    return replace(schedule, windows=windows, duration_s=max(round(duration_s, 3), last_s))
 
 
 def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:
@@ -213,11 +246,7 @@ def _sooner(schedule: Schedule, number: int, share: float) -> Schedule | None:
         return None
     by_s = quiet * (1 - share)
     moved = tuple(replace(window, at_s=round(window.at_s - by_s, 3)) for window in windows[number:])
-    return replace(
-        schedule,
-        windows=(*windows[:number], *moved),
-        duration_s=round(schedule.duration_s - by_s, 3),
-    )
+    return _lasting(schedule, (*windows[:number], *moved), schedule.duration_s - by_s)
 
 
 def _briefer(schedule: Schedule, number: int, share: float) -> Schedule | None:

@@ -47,11 +47,11 @@ class Standing:
         self._downs = _downs(run)
 
     def role(self, node: int, at: int) -> Role:
-        """Just before that moment."""
-        if any(begin < at <= end for begin, end in self._downs[node]):
-            return Role.DOWN
+        """Just before that moment. Who was killed is down until it speaks again."""
         last = self._last(node, at)
         if last is None or last.event == "n.stop":
+            return Role.DOWN
+        if any(last.t <= begin < at <= end for begin, end in self._downs[node]):
             return Role.DOWN
         match last.state:
             case "leader":

@@ -53,6 +53,15 @@ def test_who_is_killed_or_paused_is_down_until_it_is_cured() -> None:
     assert standing.role(2, 5 * S) is Role.DOWN
     assert standing.quorum(5 * S) is Quorum.SHORT
     assert standing.role(2, 7 * S) is Role.FOLLOWER
+    one, two, three = traces()
+    soon = Standing(
+        make_run(
+            traces=[one, two.restart(0, at=16 * S), three],
+            faults=[{**fault(0, "kill", 15_500, 17_000), "targets": [2]}],
+        )
+    )
+    assert soon.role(2, 16 * S) is Role.DOWN
+    assert soon.role(2, 16 * S + 1) is Role.CANDIDATE, "it speaks before it is said to be cured"
     stopped = Standing(make_run(traces=[NodeTrace(1).start(at=0).emit("n.stop", S, code=0)]))
     assert stopped.role(1, 2 * S) is Role.DOWN
 
@@ -91,7 +100,7 @@ def test_empty_cells_are_named() -> None:
     ("message", "expected"),
     [
         ("key r-17 read 104, 105 before 9; then more", "key KEY read N before N"),
-        ("epoch 4: n1 and n2 both lead", "epoch N"),
+        ("epoch 4: node 1 and node 2 both lead", "epoch N: node N and node N both lead"),
         ("12,345 of 20 (and 3 more)", "N of N"),
     ],
 )

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import Row
-from chaos.campaign.shrink import Shrinker
+from chaos.campaign.shrink import Attempt, Shrinker
 from chaos.campaign.story import story
 from chaos.cli import main
 from chaos.commands.run import plan_of
@@ -44,12 +43,13 @@ class Imagined(Shrinker):
         )
         self._bad = bad
 
-    def _run(self, plan: RunPlan) -> tuple[Row, int]:
+    def _run(self, plan: RunPlan) -> Attempt:
         self.now += 1.0
-        verdict = Verdict.INVALID if self._bad(plan) else Verdict.VALID
-        found = WANTED if verdict is Verdict.INVALID else None
-        issued = plan.load.most_operations or 400
-        return Row(seed=1, verdict=verdict, fingerprint=found), issued
+        return Attempt(
+            fingerprint=WANTED if self._bad(plan) else None,
+            operations=plan.load.most_operations or 400,
+            failed_by_s=40.0,
+        )
 
 
 def plan(windows: int = 12) -> RunPlan:
@@ -103,9 +103,8 @@ def test_when_the_time_is_up_the_best_so_far_has_to_do() -> None:
 
 def test_another_failure_is_none() -> None:
     class Other(Imagined):
-        def _run(self, plan: RunPlan) -> tuple[Row, int]:
-            row, issued = super()._run(plan)
-            return replace(row, fingerprint=replace(WANTED, role="follower")), issued
+        def _run(self, plan: RunPlan) -> Attempt:
+            return replace(super()._run(plan), fingerprint=replace(WANTED, role="follower"))
 
     assert not Other(plan(), needs).fails(plan())
 
