@@ -21,10 +21,11 @@ LEADER_RELAY = Scenario(
     story="whoever leads is cut off, so that leadership comes back to those who had lost it",
     description=(
         "Each leader is deposed with writes in flight, and lives on. When it leads again it must "
-        "have forgotten what it had decided and nobody committed. Many keys, each written rarely, "
-        "so that nothing newer covers a stale value."
+        "have forgotten what it had decided and nobody committed. Many keys and few writes, so "
+        "that nothing newer has covered a stale value by then."
     ),
     faults=(_CUT,),
     draw=_draw,
     live_keys=300,
+    rate=60.0,  # faster, each key is written anew before a deposed leader leads again
 )
