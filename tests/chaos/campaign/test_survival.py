@@ -1,4 +1,4 @@
-"""The correct node survives what the swarm does to it; longer campaigns are `kraft-chaos campaign`."""
+"""The correct node survives what the swarm does to it; `kraft-chaos campaign` has longer ones."""
 
 from pathlib import Path
 
