@@ -37,7 +37,8 @@ def arguments(out: Path, scenario: str = "partition-leader", **changes: object) 
 def job(tmp_path: Path, **changes: object) -> Job:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    return Job(arguments=arguments(tmp_path / "out", **changes), scratch=scratch)
+    wanted = arguments(tmp_path / "out", "partition-leader", **changes)
+    return Job(arguments=wanted, scratch=scratch)
 
 
 @pytest.mark.parametrize(

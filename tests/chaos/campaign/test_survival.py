@@ -1,5 +1,6 @@
-"""The correct node survives what the swarm does to it; `kraft-chaos campaign` has longer ones."""
+"""The correct node survives the swarm. Longer: `kraft-chaos campaign --seeds 0..1999`."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,15 @@ from chaos.cli import main
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_correct_node_survives_two_hundred_short_seeds(
+def test_nothing_accuses_the_correct_node_in_two_hundred_short_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["campaign", "--seeds", "0..199", "--duration", "6", "--jobs", "1"]
-    code = main([*words, "--out", str(tmp_path)])
-    said = capsys.readouterr().out
-    assert code == 0, said
-    assert "VALID: 200 of 200 seeds" in said
+    """In some of them a fault cannot bite, so short are they; those say nothing."""
+    words = ["campaign", "--seeds", "0..199", "--duration", "4", "--jobs", "1", "--json"]
+    main([*words, "--out", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)
+    verdicts = found["verdicts"]
+    assert verdicts["valid"] + verdicts["void"] == 200, found["findings"]
+    assert verdicts["void"] < 40
+    assert found["operations"] > 10_000
+    assert found["faults"] > 200
