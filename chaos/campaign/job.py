@@ -25,9 +25,13 @@ KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What all seeds of a campaign have in common; `arguments.out` is where failing runs go."""
+    """What all seeds of a campaign have in common; `arguments.out` is where failing runs go.
+
+    Runs go on in `scratch`: who made it removes it, with what a process that died left in it.
+    """
 
     arguments: RunArguments
+    scratch: Path
 
     def plan(self, seed: int) -> RunPlan:
         return plan_of(replace(self.arguments, seed=seed))
@@ -47,18 +51,17 @@ class Job:
         return replace(row, real_s=time.perf_counter() - began)
 
     def _run(self, plan: RunPlan) -> Row:
-        out = self.arguments.out
-        out.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".running-", dir=out))
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
-            ran = launch(plan, scratch, ConsoleProgress(quiet=True), page=False)
+            ran = launch(plan, place, ConsoleProgress(quiet=True), page=False)
             row = row_of(plan, ran)
             if row.verdict in KEPT:
                 judge_directory(ran.directory)  # with its page
-                row = replace(row, directory=str(_keep(ran.directory, out)))
+                row = replace(row, directory=str(_keep(ran.directory, self.arguments.out)))
             return row
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def row_of(plan: RunPlan, ran: Ran) -> Row:
@@ -87,6 +90,7 @@ def _readable(directory: Path) -> Run | None:
 
 def _keep(directory: Path, out: Path) -> Path:
     """Under the name that any run of this seed has; who was kept before makes place."""
+    out.mkdir(parents=True, exist_ok=True)
     kept = out / directory.name
     shutil.rmtree(kept, ignore_errors=True)
     directory.rename(kept)

@@ -1,6 +1,8 @@
 """`kraft-chaos campaign`: seeds in, rows out, and what they amount to."""
 
 import json
+import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +49,8 @@ class Campaign:
     def __init__(self, arguments: CampaignArguments) -> None:
         scenario = scenario_of(arguments.scenario)
         self.arguments = arguments
-        self.job = Job(arguments=_run_arguments(arguments))
+        scratch = arguments.out.absolute() / f".running-{os.getpid()}"
+        self.job = Job(arguments=_run_arguments(arguments), scratch=scratch)
         kinds = dict.fromkeys(label(fault.kind, fault.parameters) for fault in scenario.faults)
         self.summary = Summary(asked=len(arguments.seeds), kinds=tuple(kinds))
         self._progress = ConsoleProgress()
@@ -71,6 +74,7 @@ class Campaign:
                     self._show(row)
         finally:
             self._progress.end()
+            shutil.rmtree(self.job.scratch, ignore_errors=True)
 
     def rows(self) -> Iterator[Row]:
         """By processes of this machine."""

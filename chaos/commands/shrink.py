@@ -11,7 +11,7 @@ from chaos.campaign.replay import plan_from, run_directory
 from chaos.campaign.shrink import OutOfTimeError, Shrinker
 from chaos.campaign.story import STORY, write_story
 from chaos.commands.errors import OperatorError
-from chaos.judging import REPRO, judge_directory
+from chaos.judging import judge_directory
 from chaos.launch import Ran, launch, name_of
 from chaos.progress import ConsoleProgress
 from chaos.runner import RunPlan
@@ -86,5 +86,4 @@ def _keep(plan: RunPlan, out: Path) -> Ran:
     shutil.rmtree(directory, ignore_errors=True)  # what an earlier attempt left of the same seed
     ran = launch(replace(plan, command=again), out, ConsoleProgress(quiet=True))
     write_story(read_run(ran.directory), ran.judgement, again)
-    assert (ran.directory / REPRO).exists()
     return ran

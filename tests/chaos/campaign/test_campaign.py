@@ -34,6 +34,13 @@ def arguments(out: Path, scenario: str = "partition-leader", **changes: object) 
     return RunArguments(**{**fields, **changes})  # type: ignore[arg-type]  # a test's mistake shows
 
 
+def job(tmp_path: Path, **changes: object) -> Job:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    wanted = arguments(tmp_path / "out", "partition-leader", **changes)
+    return Job(arguments=wanted, scratch=scratch)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"), [("7", range(7, 8)), ("0..20", range(21)), ("5..5", range(5, 6))]
 )
@@ -52,22 +59,24 @@ def test_what_is_no_range_of_seeds_is_wrong_usage(
 
 
 def test_a_valid_run_leaves_a_row_and_nothing_else(tmp_path: Path) -> None:
-    row = Job(arguments=arguments(tmp_path)).row(4)
+    row = job(tmp_path).row(4)
     assert (row.verdict, row.seed, row.faults, row.directory) == (Verdict.VALID, 4, 1, "")
     assert row.operations > 100
     assert row.virtual_s > 9
     assert sum(row.struck.values()) == 1
     assert "--seed 4" in row.command
-    assert list(tmp_path.iterdir()) == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_a_failing_run_is_kept_with_its_page_and_its_line(tmp_path: Path) -> None:
-    row = Job(arguments=arguments(tmp_path, mutation="Q-ZOMBIE", duration_s=12.0)).row(3)
+    row = job(tmp_path, mutation="Q-ZOMBIE", duration_s=12.0).row(3)
     assert row.verdict is Verdict.INVALID
     assert row.fingerprint is not None
     assert (row.fingerprint.check, row.fingerprint.role) == ("Q22-cut-off-leader-resigns", "leader")
     kept = Path(row.directory)
-    assert list(tmp_path.iterdir()) == [kept]
+    assert list((tmp_path / "out").iterdir()) == [kept]
+    assert list((tmp_path / "scratch").iterdir()) == []
     assert read_run_info(kept).mutation == "Q-ZOMBIE"
     assert (kept / "report.html").is_file()
     assert row.command in (kept / "repro.sh").read_text()
@@ -78,13 +87,14 @@ def test_a_crash_of_the_harness_is_a_row(tmp_path: Path, monkeypatch: pytest.Mon
         raise KeyError("a wheel came off")
 
     monkeypatch.setattr("chaos.campaign.job.launch", crash)
-    row = Job(arguments=arguments(tmp_path)).row(4)
+    row = job(tmp_path).row(4)
     assert row.verdict is Verdict.ERROR
     assert row.fingerprint is not None
     assert (row.fingerprint.check, row.fingerprint.anomaly) == ("harness", "KeyError")
     assert "a wheel came off" in row.sentence
     assert "--seed 4" in row.command
-    assert list(tmp_path.iterdir()) == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_a_scenario_that_is_none_is_wrong_usage(
@@ -112,6 +122,7 @@ def test_rows_go_to_the_file_and_the_summary_wherever_they_were_made(
 ) -> None:
     code = campaign_by(asked(tmp_path), lambda function, each: map(function, each))
     assert code == 0
+    assert [path.name for path in tmp_path.iterdir()] == [ROWS]
     summary = json.loads(capsys.readouterr().out)
     assert (summary["verdict"], summary["runs"], summary["asked"]) == ("valid", 2, 2)
     lines = (tmp_path / ROWS).read_text().splitlines()
@@ -143,5 +154,5 @@ def test_an_interrupted_campaign_says_what_it_has(
 
 
 def test_what_is_sent_to_other_machines_can_be_sent(tmp_path: Path) -> None:
-    function = RowAsJson(Job(arguments=arguments(tmp_path)))
+    function = RowAsJson(job(tmp_path))
     assert pickle.loads(pickle.dumps(function)) == function
