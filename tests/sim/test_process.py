@@ -24,6 +24,7 @@ from chaos.probes import QuorumProbe, driver_for
 from node.effects import Effect, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
+from node.raft.outbox import Output
 from workloads.register import RegisterOptions, RegisterWorkload
 
 LOAD = RegisterOptions(concurrency=4, rate=40.0)
@@ -98,17 +99,22 @@ def watched(machine: Machine) -> Iterator[list[object]]:
     account: list[object] = []
     process = machine.process
     assert process is not None
-    step, carry = process.node.step, process._around.network.carry
+    decide, encode, carry = process.node.decide, process.node.encode, process._around.network.carry
 
-    def told(event: Event, now: Now) -> list[Effect]:
+    def decided(event: Event, now: Now) -> list[Output]:
         account.append(event)
-        effects = step(event, now)
+        return decide(event, now)
+
+    def encoded(outputs: list[Output]) -> list[Effect]:
+        effects = encode(outputs)
         account.extend(effects)
         return effects
 
-    process.node.step = told  # type: ignore[method-assign]
+    process.node.decide = decided  # type: ignore[method-assign]
+    process.node.encode = encoded  # type: ignore[method-assign]
     yield account
-    process.node.step = step  # type: ignore[method-assign]
+    process.node.decide = decide  # type: ignore[method-assign]
+    process.node.encode = encode  # type: ignore[method-assign]
     assert process._around.network.carry == carry
 
 
@@ -168,13 +174,13 @@ def test_traces_are_out_before_the_frames_that_follow_them() -> None:
         process = machine.process
         assert process is not None
         network = process._around.network
-        carry, step = network.carry, process.node.step
+        carry, encode = network.carry, process.node.encode
         traced = len(machine.stdout.splitlines())
         checked = 0
 
-        def told(event: Event, now: Now) -> list[Effect]:
+        def told(outputs: list[Output]) -> list[Effect]:
             nonlocal traced
-            effects = step(event, now)
+            effects = encode(outputs)
             traced += sum(isinstance(effect, Trace) for effect in effects)
             return effects
 
@@ -185,10 +191,10 @@ def test_traces_are_out_before_the_frames_that_follow_them() -> None:
                 checked += 1
             carry(end, data)  # type: ignore[arg-type]
 
-        process.node.step = told  # type: ignore[method-assign]
+        process.node.encode = told  # type: ignore[method-assign]
         network.carry = carried  # type: ignore[method-assign]
         await asyncio.sleep(1)
-        del network.carry, process.node.step
+        del network.carry, process.node.encode
         assert checked > 50
 
     lived(story)
@@ -263,14 +269,14 @@ def test_a_disk_that_fails_ends_the_process_at_once(step: Step) -> None:
 
 
 def test_a_broken_invariant_ends_the_process_at_once() -> None:
-    def broken(event: Event, now: Now) -> list[Effect]:
+    def broken(event: Event, now: Now) -> list[Output]:
         del event, now
         raise AssertionError("two leaders")
 
     async def story(rig: Rig) -> None:
         machine = rig.machine(2)
         assert machine.process is not None
-        machine.process.node.step = broken  # type: ignore[method-assign]
+        machine.process.node.decide = broken  # type: ignore[method-assign]
         await asyncio.sleep(3)
         assert (machine.status, machine.exit_code) == (NodeStatus.OFF, 1)
         assert b"an invariant is broken: two leaders" in machine.stderr

@@ -166,6 +166,7 @@ def returns_before_its_follower(seed: int) -> str:
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutation", "invariants"),
     [

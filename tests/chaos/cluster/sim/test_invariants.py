@@ -358,6 +358,7 @@ def accused_of(seeds: range, mischief: Mischief | None = None) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_the_correct_node_is_not_accused_under_random_faults() -> None:
     assert accused_of(range(2)) == ""
 
