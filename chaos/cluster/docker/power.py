@@ -20,6 +20,7 @@ from typing import TypeVar
 import docker
 import requests
 from docker.models.containers import Container
+from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.labels import RunLabels
@@ -33,6 +34,7 @@ MEMORY = "power "
 # What strace does to a sync: hold it back for so many microseconds, or answer in its place.
 INJECTED = {DiskTrouble.SLOW: "delay_enter=40000", DiskTrouble.LYING: "retval=0"}
 KILLED_WITHIN_S = 5.0
+STILL_WITHIN_S = 2.0
 STILL_RUNS = -1  # instead of an exit code
 
 T = TypeVar("T")
@@ -85,13 +87,12 @@ class Power:
             self._agent.call("end_trouble", pids=troubled)
         exit_codes = _side_by_side(lambda node: kill(victims[node]), nodes)
         self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
-        # Who sleeps while its tracer is held stays where it is, as the agent knows.
-        moving = {node: "R" if node in self._troubles else "RS" for node in nodes}
         for node in nodes:
+            moving = self._moving(node, threads[node])
             cut = PowerCutMeasured(
                 mode=mode,
-                threads_stopped=sum(state not in moving[node] for state in threads[node]),
-                threads_moving=sum(state in moving[node] for state in threads[node]),
+                threads_stopped=len(threads[node]) - moving,
+                threads_moving=moving,
                 overwritten=overwritten[node],
                 exit_code=exit_codes[node],
                 trouble=str(self._troubles.get(node, "")),
@@ -118,10 +119,31 @@ class Power:
             self._remember(node, replace(cut, canary=canary))
 
     def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
-        """Stop all victims in one request, at one moment; the states of their threads then."""
+        """Stop all victims in one request, at one moment; the states of their threads then.
+
+        A thread whose fsync ends just now runs for a moment, within the kernel, on its way to the
+        stop; that moment may be long on a busy machine, so it is waited for.
+        """
+
+        def look() -> dict[NodeId, str]:
+            states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
+            return {node: str(seen) for node, seen in zip(pids, states, strict=True)}
+
+        def any_moves(seen: dict[NodeId, str]) -> bool:
+            return any(self._moving(node, states) for node, states in seen.items())
+
         self._agent.call("quiesce", pids=list(pids.values()))
-        states = self._agent.each("states", [{"pid": pid} for pid in pids.values()])
-        return {node: str(seen) for node, seen in zip(pids, states, strict=True)}
+        looking = Retrying(
+            retry=retry_if_result(any_moves),
+            stop=stop_after_delay(STILL_WITHIN_S),
+            wait=wait_fixed(0.005),
+            retry_error_callback=_last_look,
+        )
+        return looking(look)
+
+    def _moving(self, node: NodeId, states: str) -> int:
+        """How many threads may still act: who sleeps while its tracer is held may not."""
+        return sum(state in ("R" if node in self._troubles else "RS") for state in states)
 
     def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
         seen = self._agent.each(
@@ -171,6 +193,13 @@ class Power:
 def _read(text: str) -> PowerCutMeasured:
     fields = json.loads(text)
     return PowerCutMeasured(**{**fields, "mode": PowerCutMode(fields["mode"])})
+
+
+def _last_look(looked: RetryCallState) -> dict[NodeId, str]:
+    """Whoever moves for so long was not stopped: the evidence will say so."""
+    assert looked.outcome is not None
+    seen: dict[NodeId, str] = looked.outcome.result()
+    return seen
 
 
 def _pid(container: Container) -> int:
