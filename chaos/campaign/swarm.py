@@ -24,6 +24,8 @@ from chaos.nemesis.faults import (
     FlakyLinks,
     Follower,
     Kill,
+    LeaderAnd,
+    PartialPartition,
     Partition,
     Pause,
     PowerOff,
@@ -93,6 +95,19 @@ def _group(rng: random.Random, nodes: int) -> Target:
     return _one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
 
 
+def _leaders_side(rng: random.Random, nodes: int) -> Fault:
+    """A minority with the leader in it: it leads on for those few, who then come back after it."""
+    most = (nodes - 1) // 2 - 1
+    return Partition(
+        target=LeaderAnd(rng.randint(1, most)), stagger_ms=rng.choice((1000, 2000, 4000))
+    )
+
+
+def _estranged(rng: random.Random, _nodes: int) -> Fault:
+    """Two that do not hear each other; as a rule, one of them leads."""
+    return PartialPartition(target=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
+
+
 def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
     return lambda rng, nodes: PowerOff(target=_some(rng, nodes), mode=mode)
 
@@ -125,6 +140,10 @@ MENACES: dict[str, Menace] = {
         )
         for ways in Ways
     },
+    "partition of the leader's side": Menace(
+        make=_leaders_side, shortest_s=0.5, longest_s=4, least_nodes=5
+    ),
+    "partition-partial": Menace(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3),
     "flaky-links": Menace(
         make=lambda rng, nodes: FlakyLinks(
             target=_group(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
@@ -163,7 +182,7 @@ MENACES: dict[str, Menace] = {
 def every_fault() -> tuple[Fault, ...]:
     """One of each kind, for those who ask what a swarm may do."""
     rng = random.Random("every fault")
-    return tuple(menace.make(rng, 3) for menace in MENACES.values())
+    return tuple(menace.make(rng, 5) for menace in MENACES.values())
 
 
 # --- what a seed makes of it ---
