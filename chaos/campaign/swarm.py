@@ -95,11 +95,10 @@ def _group(rng: random.Random, nodes: int) -> Target:
     return _one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
 
 
-def _leaders_side(rng: random.Random, nodes: int) -> Fault:
+def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
     """A minority with the leader in it: it leads on for those few, who then come back after it."""
-    most = (nodes - 1) // 2 - 1
-    return Partition(
-        target=LeaderAnd(rng.randint(1, most)), stagger_ms=rng.choice((1000, 2000, 4000))
+    return lambda rng, nodes: Partition(
+        target=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
     )
 
 
@@ -140,9 +139,13 @@ MENACES: dict[str, Menace] = {
         )
         for ways in Ways
     },
-    "partition of the leader's side": Menace(
-        make=_leaders_side, shortest_s=0.5, longest_s=4, least_nodes=5
-    ),
+    # About as long as it takes the others to elect: the leader is back before it misses them.
+    **{
+        f"partition of the leader's side, {stagger_ms} ms": Menace(
+            make=_leaders_side(stagger_ms), shortest_s=0.8, longest_s=2.5, least_nodes=5
+        )
+        for stagger_ms in (1000, 2000, 4000)
+    },
     "partition-partial": Menace(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3),
     "flaky-links": Menace(
         make=lambda rng, nodes: FlakyLinks(
