@@ -68,11 +68,11 @@ def test_found_from_inside_only_by_the_invariant_of_a_named_check() -> None:
 
 def test_what_was_seen_from_inside_is_no_accuser() -> None:
     rows = [
-        CheckResult(check=check, verdict=verdict, message="it is so")
-        for check, verdict in (
-            ("invariant:Q5-log-matching", Verdict.INVALID),
-            ("Q5-log-matching", Verdict.INVALID),
-            ("durability", Verdict.VALID),
+        CheckResult(check=check, verdict=verdict, message="it is so", count=count)
+        for check, verdict, count in (
+            ("invariant:Q5-log-matching", Verdict.INVALID, 1),
+            ("Q5-log-matching", Verdict.INVALID, 1),
+            ("durability", Verdict.VALID, 0),
         )
     ]
     judgement = Judgement(
