@@ -1,10 +1,16 @@
-"""The kill table: which planted bug was found by which check, after how many runs. Pure."""
+"""The kill table: which planted bug was found by which check, after how many runs. Pure.
+
+Checks accuse from outside, by what was recorded. In virtual time the nodes are looked at from
+inside as well; who is found that way only was found too, but the table says so.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from checkers.verdict import Judgement, Verdict
+
+_INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 
 
 class Kind(StrEnum):
@@ -19,7 +25,8 @@ class Trial:
 
     seed: int
     verdict: Verdict
-    accusers: tuple[str, ...]  # the checks that found it invalid
+    accusers: tuple[str, ...]  # the checks that found it invalid, from outside
+    inside: tuple[str, ...] = ()  # the invariants that were seen broken in a simulated node
     sentence: str
     seconds: float
     directory: str
@@ -46,24 +53,36 @@ class Row:
         return tuple(check for check in self.last.accusers if check in self.named)
 
     @property
+    def inside_by_name(self) -> tuple[str, ...]:
+        """The broken invariants of the same names."""
+        return tuple(check for check in self.last.inside if check in self.named)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(trial.seed for trial in self.trials)
+
+    @property
     def seconds(self) -> float:
         """From the first run's start to the last one's verdict."""
         return sum(trial.seconds for trial in self.trials)
 
     @property
     def holds(self) -> bool:
-        """Found by a check that is named for it; or, of a correct node, found valid."""
+        """Found by a check that is named for it, or the invariant of its name; or, of a correct
+        node, found valid."""
         if self.kind is Kind.CORRECT:
             return self.last.verdict is Verdict.VALID
-        return bool(self.by_name)
+        return bool(self.by_name or self.inside_by_name)
 
 
 def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str) -> Trial:
-    accusers = [row.check for row in judgement.results if row.verdict is Verdict.INVALID]
+    found = [row.check for row in judgement.results if row.verdict is Verdict.INVALID]
+    inside = [check.removeprefix(_INSIDE) for check in found if check.startswith(_INSIDE)]
     return Trial(
         seed=seed,
         verdict=judgement.verdict,
-        accusers=tuple(accusers),
+        accusers=tuple(check for check in found if not check.startswith(_INSIDE)),
+        inside=tuple(inside),
         sentence=judgement.sentence,
         seconds=round(seconds, 1),
         directory=directory,
@@ -74,12 +93,12 @@ def is_decided(kind: Kind, named: Sequence[str], trial: Trial) -> bool:
     """Whether another run would tell nothing more: a bug is found, a correct node is judged."""
     if kind is Kind.CORRECT:
         return trial.verdict in (Verdict.VALID, Verdict.INVALID)
-    return any(check in named for check in trial.accusers)
+    return any(check in named for check in (*trial.accusers, *trial.inside))
 
 
 def as_text(rows: Sequence[Row]) -> str:
     """The table, one line a suspect, and what is wrong with it."""
-    head = ("", "suspect", "scenario", "accused by", "named", "tries", "seconds")
+    head = ("", "suspect", "scenario", "accused by", "inside", "named", "tries", "seconds")
     lines = [head, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     table = [
@@ -103,8 +122,11 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
                 "named": list(row.named),
                 "accused_by": list(row.last.accusers),
                 "accused_by_named": list(row.by_name),
+                "inside": list(row.last.inside),
+                "inside_named": list(row.inside_by_name),
                 "verdict": row.last.verdict.word,
                 "tries": len(row.trials),
+                "seeds": list(row.seeds),
                 "seconds": round(row.seconds, 1),
                 "holds": row.holds,
                 "directories": [trial.directory for trial in row.trials],
@@ -116,23 +138,28 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
 
 def _cells(row: Row) -> tuple[str, ...]:
     accused = ", ".join(row.by_name or row.last.accusers) or row.last.verdict.word
-    named = "-" if row.kind is Kind.CORRECT else "yes" if row.by_name else "no"
+    named = "-" if row.kind is Kind.CORRECT else _named(row)
     mark = "ok" if row.holds else "WRONG"
     return (
         mark,
         row.id,
         row.scenario,
         accused,
+        ", ".join(row.inside_by_name or row.last.inside) or "-",
         named,
         str(len(row.trials)),
         f"{row.seconds:.1f}",
     )
 
 
+def _named(row: Row) -> str:
+    return "yes" if row.by_name else "inside" if row.inside_by_name else "no"
+
+
 def _complaint(row: Row) -> str:
     last = row.last
     if row.kind is Kind.CORRECT:
         return f"nothing is planted in it, and yet: {last.sentence}  ({last.directory})"
-    if last.accusers:
-        return f"accused by {', '.join(last.accusers)}, and by none of {', '.join(row.named)}"
+    if accusers := (*last.accusers, *last.inside):
+        return f"accused by {', '.join(accusers)}, and by none of {', '.join(row.named)}"
     return f"unseen in {len(row.trials)} tries; the last: {last.sentence}  ({last.directory})"

@@ -33,13 +33,13 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
     faults = faults_of(run)
     for number, fault in enumerate(faults):
         led = leads_at(run, fault.begin)
-        if led is None or not fault.cuts or led[1].node in fault.targets:
+        if led is None or not fault.cuts or not fault.leaves_majority(led[1].node, run.info.nodes):
             continue
         until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
         others = [*faults[:number], *faults[number + 1 :]]
         if any(other.overlaps(fault.start, max(until, fault.healed)) for other in others):
             continue  # somebody else is hurt at the same time: that may be the reason
-        for target in fault.targets:
+        for target in sorted(set(fault.targets) - {led[1].node}):
             looked_at += 1
             if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
                 violations += _disturbance(run, fault, led[1], target, until)

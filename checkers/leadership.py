@@ -68,6 +68,12 @@ class Fault:
         others = set(range(1, nodes + 1)) - {node}
         return sum((other, node) not in self.links for other in others)
 
+    def leaves_majority(self, node: int, nodes: int) -> bool:
+        """Whether a node and those that it still reaches, and that reach it, are a majority."""
+        others = set(range(1, nodes + 1)) - {node}
+        near = sum(not {(node, other), (other, node)} & self.links for other in others)
+        return near + 1 > nodes // 2
+
     def overlaps(self, begin: int, end: int) -> bool:
         """Whether any of it, from the first to the last moment, falls between the two."""
         return self.start < end and begin < self.healed

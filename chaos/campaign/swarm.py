@@ -24,6 +24,8 @@ from chaos.nemesis.faults import (
     FlakyLinks,
     Follower,
     Kill,
+    LeaderAnd,
+    PartialPartition,
     Partition,
     Pause,
     PowerOff,
@@ -93,6 +95,18 @@ def _group(rng: random.Random, nodes: int) -> Target:
     return _one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
 
 
+def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
+    """A minority with the leader in it: it leads on for those few, who then come back after it."""
+    return lambda rng, nodes: Partition(
+        target=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
+    )
+
+
+def _estranged(rng: random.Random, _nodes: int) -> Fault:
+    """Two that do not hear each other; as a rule, one of them leads."""
+    return PartialPartition(target=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
+
+
 def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
     return lambda rng, nodes: PowerOff(target=_some(rng, nodes), mode=mode)
 
@@ -125,6 +139,14 @@ MENACES: dict[str, Menace] = {
         )
         for ways in Ways
     },
+    # About as long as it takes the others to elect: the leader is back before it misses them.
+    **{
+        f"partition of the leader's side, {stagger_ms} ms": Menace(
+            make=_leaders_side(stagger_ms), shortest_s=0.8, longest_s=2.5, least_nodes=5
+        )
+        for stagger_ms in (1000, 2000, 4000)
+    },
+    "partition-partial": Menace(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3),
     "flaky-links": Menace(
         make=lambda rng, nodes: FlakyLinks(
             target=_group(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
@@ -163,7 +185,7 @@ MENACES: dict[str, Menace] = {
 def every_fault() -> tuple[Fault, ...]:
     """One of each kind, for those who ask what a swarm may do."""
     rng = random.Random("every fault")
-    return tuple(menace.make(rng, 3) for menace in MENACES.values())
+    return tuple(menace.make(rng, 5) for menace in MENACES.values())
 
 
 # --- what a seed makes of it ---

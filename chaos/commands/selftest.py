@@ -7,28 +7,31 @@ everything. A bug unseen, a canary that lives, or the correct node accused, is e
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_its_record
-from chaos.commands.errors import OperatorError
+from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.run import RunArguments, perform, runtime_of
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
-from chaos.mutations.catalogue import TOLD, Mutation
+from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.progress import ConsoleProgress
+from chaos.scenario import SIM
 from checkers.history.run import Run
 from checkers.history.store import read_run
 from checkers.suite import judge
 
 KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
 _CONCURRENCY = 20
+_SIM_CONCURRENCY, _SIM_RATE = 5, 50.0  # each operation costs our time: enough to judge
 _CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelftestArguments:
-    """The command line of `selftest`, checked. No mutations: all of them, and the canaries."""
+    """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
+    canaries."""
 
     mutations: tuple[str, ...]
     tries: int | None
@@ -84,10 +87,17 @@ def selftest(arguments: SelftestArguments) -> int:
 
 def suspects(arguments: SelftestArguments) -> list[Suspect]:
     """The mutations, the canary that runs, then the correct node in each of their scenarios."""
-    chosen = [TOLD[name] for name in arguments.mutations or TOLD]
+    shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
+    chosen = [_shown(name, shown) for name in arguments.mutations or shown]
     planted = [_planted(mutation, arguments.tries) for mutation in chosen]
     canaries = [] if arguments.mutations else [_LYING_FSYNC]
     return [*planted, *canaries, *_correct(planted)]
+
+
+def _shown(name: str, shown: Mapping[str, Mutation]) -> Mutation:
+    if name not in shown:
+        raise UsageError(f"{name} shows in virtual time only\n  try: --runtime {SIM}")
+    return shown[name]
 
 
 def _damaged_records(rows: Sequence[Row]) -> list[Row]:
@@ -151,7 +161,7 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
     for number in range(suspect.tries):
         trial = _try(suspect, arguments, arguments.seed + number)
         trials.append(trial)
-        found = ", ".join(trial.accusers) or trial.sentence
+        found = ", ".join((*trial.accusers, *trial.inside)) or trial.sentence
         name = f"{suspect.id}, {suspect.scenario}"
         progress.tell(f"{name}, try {number + 1}: {found} ({trial.seconds:.1f} s)")
         if is_decided(suspect.kind, suspect.named, trial):
@@ -167,14 +177,15 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
 
 def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
     began = time.monotonic()
+    simulated = arguments.runtime == SIM
     ran = perform(
         RunArguments(
             scenario=suspect.scenario,
             seed=seed,
             nodes=suspect.nodes,
             duration_s=suspect.duration_s,
-            concurrency=_CONCURRENCY,
-            rate=0.0,
+            concurrency=_SIM_CONCURRENCY if simulated else _CONCURRENCY,
+            rate=_SIM_RATE if simulated else 0.0,
             out=arguments.out,
             keep=False,
             as_json=False,

@@ -31,6 +31,7 @@ from chaos.nemesis.faults import (
     Fault,
     FlakyLinks,
     Kill,
+    PartialPartition,
     Partition,
     Pause,
     PowerOff,
@@ -39,7 +40,7 @@ from chaos.nemesis.faults import (
     Stop,
     Ways,
 )
-from chaos.nemesis.grudges import grudge
+from chaos.nemesis.grudges import among, grudge
 
 TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
 
@@ -59,6 +60,8 @@ def links_of(fault: Fault, nodes: tuple[NodeId, ...], cluster: Cluster) -> tuple
     match fault:
         case Partition(ways=ways):
             return grudge(nodes, cluster.nodes, ways)
+        case PartialPartition():
+            return among(nodes)
         case FlakyLinks():
             return grudge(nodes, cluster.nodes, Ways.BOTH)
         case _:
@@ -75,7 +78,7 @@ async def inject(
     links = links_of(fault, nodes, cluster) if links is None else links
     evidence: Mapping[NodeId, Evidence] = {}
     match fault:
-        case Partition():
+        case Partition() | PartialPartition():
             assert isinstance(cluster, Cuttable)
             await cluster.cut(links)
         case Kill(latency_ms=latency_ms):
@@ -130,7 +133,10 @@ async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
 async def cure(cluster: Cluster, hit: Hit) -> Evidence:
     """Undo a fault, and say whether it had bitten. Nodes that were off answer again then."""
     match hit.fault:
-        case Partition():
+        case Partition(stagger_ms=stagger_ms) if stagger_ms:
+            assert isinstance(cluster, Cuttable)
+            return of_links(await _heal_in_turn(cluster, hit, stagger_ms), hit.links)
+        case Partition() | PartialPartition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
         case Kill() | Stop():
@@ -180,6 +186,17 @@ async def _quickened(cluster: Cluster, fault: Fault) -> Evidence | None:
         return None
     assert isinstance(cluster, Slowable)
     return await cluster.quicken_links()
+
+
+async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> dict[Link, Evidence]:
+    """Node by node, in the order in which they were hit; each has links of its own."""
+    evidence: dict[Link, Evidence] = {}
+    for number, node in enumerate(hit.nodes):
+        if number:
+            await asyncio.sleep(stagger_ms / 1000)
+        links = [link for link in hit.links if node in (link.source, link.target)]
+        evidence.update(await cluster.heal(links))
+    return evidence
 
 
 async def _statuses(cluster: Cluster, nodes: tuple[NodeId, ...]) -> dict[NodeId, NodeStatus]:

@@ -63,6 +63,16 @@ class SomeNodes:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderAnd:
+    """The leader, and so many others that run; fewer where fewer do."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"leader-and-{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
 class OneNode:
     """A node by its id, for people who inject by hand."""
 
@@ -72,7 +82,7 @@ class OneNode:
         return str(self.node)
 
 
-Target = ControllerLeader | Follower | AllVoters | RandomNode | SomeNodes | OneNode
+Target = ControllerLeader | Follower | AllVoters | RandomNode | SomeNodes | LeaderAnd | OneNode
 
 # --- faults ---
 
@@ -87,10 +97,15 @@ class Ways(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The target is cut off from all other nodes; clients still reach everybody."""
+    """The target is cut off from all other nodes; clients still reach everybody.
+
+    With `stagger_ms` its nodes come back one by one, so long apart: who led first, and then those
+    who still believe in it.
+    """
 
     target: Target
     ways: Ways = Ways.BOTH
+    stagger_ms: int = 0
 
     @property
     def kind(self) -> str:
@@ -98,7 +113,23 @@ class Partition:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {"ways": self.ways.value}
+        ways = {"ways": self.ways.value}
+        return {**ways, "stagger_ms": str(self.stagger_ms)} if self.stagger_ms else ways
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialPartition:
+    """The nodes that are hit do not hear each other; everybody else hears all of them."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "partition-partial"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +284,7 @@ class ClockRate:
 
 Fault = (
     Partition
+    | PartialPartition
     | Kill
     | Stop
     | Pause
@@ -277,7 +309,7 @@ class Aspect(StrEnum):
 
 def aspect_of(fault: Fault) -> Aspect:
     match fault:
-        case Partition():
+        case Partition() | PartialPartition():
             return Aspect.CUTS
         case FlakyLinks():
             return Aspect.FLAKINESS
@@ -320,6 +352,7 @@ _PROTOCOLS: dict[Need, type] = {
 
 _NEEDS: dict[type, Need] = {
     Partition: Need.CUT,
+    PartialPartition: Need.CUT,
     Kill: Need.KILL,
     Pause: Need.PAUSE,
     PowerOff: Need.POWER,

@@ -1,6 +1,7 @@
 """Which directed links a partition cuts. Pure."""
 
 from collections.abc import Sequence
+from itertools import permutations
 
 from chaos.cluster.interface import Link, NodeId
 from chaos.nemesis.faults import Ways
@@ -18,3 +19,8 @@ def grudge(victims: Sequence[NodeId], nodes: Sequence[NodeId], ways: Ways) -> tu
             return tuple(back)
         case Ways.BOTH:
             return tuple(out + back)
+
+
+def among(victims: Sequence[NodeId]) -> tuple[Link, ...]:
+    """The links between the victims themselves, in order."""
+    return tuple(Link(one, other) for one, other in permutations(sorted(victims), 2))

@@ -14,7 +14,9 @@ from chaos.nemesis.faults import (
     FlakyLinks,
     Follower,
     Kill,
+    LeaderAnd,
     OneNode,
+    PartialPartition,
     Partition,
     Pause,
     PowerOff,
@@ -87,6 +89,8 @@ def target_from(text: str) -> Target:
             return target
     if some := re.fullmatch(r"some-(\d+)", text):
         return SomeNodes(int(some[1]))
+    if others := re.fullmatch(r"leader-and-(\d+)", text):
+        return LeaderAnd(int(others[1]))
     return OneNode(NodeId(int(text)))
 
 
@@ -96,7 +100,8 @@ def _power_off(target: Target, words: Parameters) -> Fault:
 
 
 def _partition(target: Target, words: Parameters) -> Fault:
-    return Partition(target=target, ways=Ways(words["ways"]))
+    stagger_ms = int(words.get("stagger_ms", 0))
+    return Partition(target=target, ways=Ways(words["ways"]), stagger_ms=stagger_ms)
 
 
 def _sick(sickness: DiskSickness) -> Callable[[Target, Parameters], Fault]:
@@ -106,6 +111,7 @@ def _sick(sickness: DiskSickness) -> Callable[[Target, Parameters], Fault]:
 _KINDS: dict[str, Callable[[Target, Parameters], Fault]] = {
     "partition": _partition,
     "partition-one-way": _partition,
+    "partition-partial": lambda target, _: PartialPartition(target=target),
     "kill": lambda target, words: Kill(target=target, latency_ms=int(words.get("latency_ms", 0))),
     "stop": lambda target, _: Stop(target=target),
     "pause": lambda target, _: Pause(target=target),

@@ -9,6 +9,7 @@ from chaos.nemesis.faults import (
     AllVoters,
     ControllerLeader,
     Follower,
+    LeaderAnd,
     OneNode,
     RandomNode,
     SomeNodes,
@@ -50,6 +51,10 @@ async def resolve(
         case SomeNodes(count):
             running = await _running(cluster, free)
             found = sorted(rng.sample(running, min(count, len(running))))
+        case LeaderAnd(count):
+            leader = await _leader(probe, patience_s)
+            others = [node for node in await _running(cluster, free) if node != leader]
+            found = [leader, *rng.sample(others, min(count, len(others)))]
         case OneNode(node):
             found = [node]
         case _:

@@ -6,11 +6,13 @@
 from chaos.scenario import Scenario
 from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
+from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
+from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.swarm import SWARM
 
@@ -22,7 +24,9 @@ CATALOGUE: dict[str, Scenario] = {
         KILL_LEADER,
         POWER_OFF,
         FLAPPING_FOLLOWER,
+        ESTRANGED_FOLLOWER,
         LEADER_RELAY,
+        RETURNING_MINORITY,
         SLOW_ELECTION,
         BLACKOUT,
         SWARM,

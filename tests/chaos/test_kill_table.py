@@ -1,16 +1,22 @@
 """The kill table: what holds, what does not, and how it is said."""
 
-from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided
-from checkers.verdict import Verdict
+from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from checkers.verdict import CheckResult, Judgement, Verdict
 
 NAMED = ("Q17-no-leader-again", "Q5-log-matching")
 
 
-def trial(*accusers: str, verdict: Verdict | None = None, seconds: float = 20.0) -> Trial:
+def trial(
+    *accusers: str,
+    inside: tuple[str, ...] = (),
+    verdict: Verdict | None = None,
+    seconds: float = 20.0,
+) -> Trial:
     return Trial(
         seed=1,
-        verdict=verdict or (Verdict.INVALID if accusers else Verdict.VALID),
+        verdict=verdict or (Verdict.INVALID if accusers or inside else Verdict.VALID),
         accusers=accusers,
+        inside=inside,
         sentence="what was judged",
         seconds=seconds,
         directory="runs/selftest/1",
@@ -35,7 +41,7 @@ def test_found_by_a_named_check_at_the_second_try() -> None:
     assert row.by_name == ("Q5-log-matching",)
     assert row.seconds == 40.0
     text = as_text([row])
-    assert "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  yes    2      40.0" in text
+    assert "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  -       yes    2      40.0" in text
     assert text.endswith("every planted bug was found, and nothing else")
 
 
@@ -46,6 +52,35 @@ def test_unseen_or_found_by_others_only() -> None:
     text = as_text([unseen, strange])
     assert "Q-SAME-EPOCH: unseen in 2 tries; the last: what was judged  (runs/selftest/1)" in text
     assert "accused by durability, and by none of Q17-no-leader-again, Q5-log-matching" in text
+
+
+def test_found_from_inside_only_by_the_invariant_of_a_named_check() -> None:
+    found = planted(trial("durability", inside=("Q5-log-matching",)))
+    assert found.holds
+    assert (found.by_name, found.inside_by_name) == ((), ("Q5-log-matching",))
+    assert "durability  Q5-log-matching  inside  1" in as_text([found])
+    strange = planted(trial(inside=("Q18-durable-before-counted",)))
+    assert not strange.holds
+    assert "accused by Q18-durable-before-counted, and by none of" in as_text([strange])
+    assert is_decided(Kind.MUTATION, NAMED, found.last)
+    assert not is_decided(Kind.MUTATION, NAMED, strange.last)
+
+
+def test_what_was_seen_from_inside_is_no_accuser() -> None:
+    rows = [
+        CheckResult(check=check, verdict=verdict, message="it is so", count=count)
+        for check, verdict, count in (
+            ("invariant:Q5-log-matching", Verdict.INVALID, 1),
+            ("Q5-log-matching", Verdict.INVALID, 1),
+            ("durability", Verdict.VALID, 0),
+        )
+    ]
+    judgement = Judgement(
+        run_id="r", verdict=Verdict.INVALID, sentence="INVALID: so", results=tuple(rows)
+    )
+    made = trial_of(judgement, seed=7, seconds=1.04, directory="runs/7")
+    assert (made.accusers, made.inside) == (("Q5-log-matching",), ("Q5-log-matching",))
+    assert (made.seed, made.seconds) == (7, 1.0)
 
 
 def test_a_correct_node_must_be_valid() -> None:
@@ -74,3 +109,4 @@ def test_json_is_one_object() -> None:
     assert isinstance(rows, list)
     assert [row["holds"] for row in rows] == [True, False]
     assert rows[0]["accused_by_named"] == ["Q5-log-matching"]
+    assert (rows[0]["inside"], rows[0]["inside_named"], rows[0]["seeds"]) == ([], [], [1])

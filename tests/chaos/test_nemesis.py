@@ -16,8 +16,10 @@ from chaos.nemesis.faults import (
     Fault,
     Follower,
     Kill,
+    LeaderAnd,
     Need,
     OneNode,
+    PartialPartition,
     Partition,
     Pause,
     PowerOff,
@@ -27,7 +29,7 @@ from chaos.nemesis.faults import (
     Ways,
     lacking,
 )
-from chaos.nemesis.grudges import grudge
+from chaos.nemesis.grudges import among, grudge
 from chaos.nemesis.named import FAULTS
 from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
 from chaos.nemesis.schedule import Schedule, Window, spread
@@ -56,6 +58,11 @@ def test_a_partition_cuts_the_links_of_its_victim(ways: Ways, links: str) -> Non
 
 def test_nobody_is_cut_off_from_nobody() -> None:
     assert grudge([ONE, TWO, THREE], [ONE, TWO, THREE], Ways.BOTH) == ()
+
+
+def test_those_who_fell_out_hear_everybody_else() -> None:
+    assert " ".join(map(str, among([THREE, ONE]))) == "1->3 3->1"
+    assert among([ONE]) == ()
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -146,6 +153,11 @@ def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str
         (Stop(target=ControllerLeader()), ["stop 1", "start 1"]),
         (Pause(target=ControllerLeader()), ["pause 1", "resume 1"]),
         (Partition(target=ControllerLeader(), ways=Ways.OUT), ["cut 1->2 1->3", "heal 1->2 1->3"]),
+        (
+            Partition(target=LeaderAnd(1), stagger_ms=10),
+            ["cut 1->3 2->3 3->1 3->2", "heal 1->3 3->1", "heal 2->3 3->2"],
+        ),
+        (PartialPartition(target=LeaderAnd(1)), ["cut 1->2 2->1", "heal 1->2 2->1"]),
         (
             PowerOff(target=AllVoters()),
             ["power_off 1 2 3 lose-all", *(f"start {node}" for node in (1, 2, 3)),

@@ -11,7 +11,10 @@ from chaos.nemesis.faults import (
     ControllerLeader,
     Fault,
     Kill,
+    LeaderAnd,
     OneNode,
+    PartialPartition,
+    Partition,
     PowerOff,
     SickDisk,
     SlowLinks,
@@ -46,6 +49,8 @@ def test_the_schedules_of_swarms_come_back() -> None:
         SickDisk(target=ControllerLeader(), sickness=DiskSickness.FULL),
         ClockRate(target=ControllerLeader(), rate=0.8),
         SlowLinks(latency_ms=20),
+        PartialPartition(target=LeaderAnd(1)),
+        Partition(target=LeaderAnd(2), stagger_ms=700),
     ],
 )
 def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:

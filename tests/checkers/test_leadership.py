@@ -163,6 +163,25 @@ def test_a_node_that_died_is_not_steady() -> None:
     assert result.verdict is Verdict.VALID
 
 
+def one_link(*traces: NodeTrace) -> CheckResult | None:
+    """Only the link between the leader, node 1, and node 3 was cut, and both were hit."""
+    row = {**cut(1, ["1->3", "3->1"], "partition-partial"), "targets": [1, 3]}
+    found = [append_at(leader(), 30), *(append_at(trace, 31) for trace in traces)]
+    return returning_node_disturbs_nobody(make_run(traces=found, faults=[row], duration_ns=at(40)))
+
+
+def test_a_link_to_the_leader_is_no_reason_to_depose_it() -> None:
+    asked = follower(3).state("prospective", 1, at=at(13))
+    well = one_link(asked, follower(2))
+    assert well is not None
+    assert (well.verdict, well.looked_at) == (Verdict.VALID, 1)
+    greedy = follower(3).state("prospective", 1, at=at(13)).state("candidate", 2, at=at(13.1))
+    result = one_link(greedy, follower(2).state("unattached", 2, at=at(13.2)))
+    assert result is not None
+    assert result.verdict is Verdict.INVALID
+    assert "though nodes 1, 2 had heard node 1 for" in result.message
+
+
 def test_a_leader_that_was_cut_off_may_be_replaced() -> None:
     run = make_run(traces=[append_at(leader(), 30)], faults=[cut()])
     assert returning_node_disturbs_nobody(run) is None

@@ -1,0 +1,59 @@
+"""The kill table in virtual time: every planted bug is found, and the correct node is valid."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chaos.cli import main
+from chaos.commands.selftest import KEPT, SelftestArguments, suspects
+from chaos.kill_table import Kind
+from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
+
+SIMULATED_ONLY = ("Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY")
+
+
+def asked(runtime: str, *mutations: str) -> SelftestArguments:
+    return SelftestArguments(
+        mutations=mutations, tries=None, seed=1, out=Path(), as_json=True, runtime=runtime
+    )
+
+
+def test_virtual_time_shows_all_and_containers_those_that_were_measured_there() -> None:
+    planted = {
+        runtime: [each.id for each in suspects(asked(runtime)) if each.kind is Kind.MUTATION]
+        for runtime in ("sim", "docker")
+    }
+    assert planted["sim"] == list(MUTATIONS)
+    assert planted["docker"] == list(IN_CONTAINERS)
+    assert set(MUTATIONS) - set(IN_CONTAINERS) == set(SIMULATED_ONLY)
+
+
+def test_the_correct_node_is_told_every_story_of_the_table() -> None:
+    found = suspects(asked("sim"))
+    told = {(each.scenario, each.nodes) for each in found if each.kind is Kind.CORRECT}
+    assert told == {(each.scenario, each.nodes) for each in found if each.kind is Kind.MUTATION}
+
+
+def test_what_shows_in_virtual_time_only_is_refused_in_containers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["selftest", "--mutation", "Q-PURGATORY", "--runtime", "docker"]) == 254
+    assert "Q-PURGATORY shows in virtual time only" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_every_bug_is_found_and_the_correct_node_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["selftest", "--runtime", "sim", "--json", "--out", str(tmp_path)])
+    table = json.loads(capsys.readouterr().out)
+    wrong = [row for row in table["rows"] if not row["holds"]]
+    assert (code, wrong) == (0, [])
+    assert json.loads((tmp_path / KEPT).read_text()) == table
+    rows = {row["id"]: row for row in table["rows"] if row["kind"] == "mutation"}
+    assert list(rows) == list(MUTATIONS)
+    for name, row in rows.items():
+        assert row["accused_by_named"], f"{name} was seen from inside only"
+        assert row["seeds"] == list(range(1, row["tries"] + 1))
+    assert rows["Q-SAME-EPOCH"]["inside_named"] == ["Q17-no-leader-again"]
