@@ -10,7 +10,7 @@ from chaos.scenario import Scenario
 from chaos.scenarios import CATALOGUE
 
 _BESIDE_S = 10  # creation, first write, final reads, removal
-_COLUMN = 18
+_COLUMN = max(map(len, CATALOGUE)) + 2
 _WIDEST = 100
 
 
