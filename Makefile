@@ -52,7 +52,7 @@ unit: .venv/warm.stamp
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m "container or spark or browser or slow"
+	@$(BIN)/pytest -q -n 4 --dist loadgroup -m "container or spark or browser or slow"
 
 # Times itself, for `make bench`.
 test: .venv/test.stamp
