@@ -2,8 +2,8 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, cluster, runs, kept. Each row is printed as it is known, and all
-are written to bench.json. Exit code 1 when a bar is missed.
+Groups: recorder, linearizability, cluster, runs, simulator, kept. Each row is printed as it is
+known, and all are written to bench.json. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import cluster, judge, kept, recorder, runs
+from tests.bench import cluster, judge, kept, recorder, runs, simulator
 from tests.bench.row import Row, table
 
 GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -20,6 +20,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "linearizability": judge.measure,
     "cluster": cluster.measure,
     "runs": runs.measure,
+    "simulator": simulator.measure,
     "kept": kept.measure,
 }
 RESULT = Path("bench.json")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chaos.launch import launch
+from chaos.nemesis.faults import Follower, Partition
 from chaos.progress import ConsoleProgress
 from chaos.runner import RunPlan
 from chaos.scenario import SIM
@@ -58,8 +59,8 @@ def test_what_is_beyond_a_bound_is_told(shape: Shape, says: str) -> None:
     assert says in said
 
 
-def test_a_fault_nobody_feels_has_another_shape(tmp_path: Path) -> None:
-    """One schedule: the leader is cut off in it; and once more, by a fault that is over at once."""
+def test_cutting_off_a_follower_has_another_shape(tmp_path: Path) -> None:
+    """One schedule, in which the leader is cut off; and once more, in which it is not."""
     plan = RunPlan(
         scenario=CATALOGUE["partition-leader"],
         seed=3,
@@ -69,11 +70,11 @@ def test_a_fault_nobody_feels_has_another_shape(tmp_path: Path) -> None:
         load=RegisterOptions(concurrency=5, rate=50),
     )
     schedule = plan.drawn()
-    brief = replace(
-        schedule, windows=tuple(replace(window, hold_s=0.05) for window in schedule.windows)
+    harmless = tuple(
+        replace(window, fault=Partition(target=Follower())) for window in schedule.windows
     )
     cut_off = shape(plan, tmp_path)
-    unfelt = shape(replace(plan, schedule=brief), tmp_path)
+    unfelt = shape(replace(plan, schedule=replace(schedule, windows=harmless)), tmp_path)
     assert [fault.elections for fault in cut_off.faults] == [1]
     assert [fault.elections for fault in unfelt.faults] == [0]
     assert unlike(unfelt, [cut_off], BOUNDS)

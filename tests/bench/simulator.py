@@ -1,0 +1,181 @@
+"""The simulator: its pace, what a campaign keeps in memory, how soon a failure is small.
+
+The load is that of 5 clients at 10 operations/s each on 3 nodes. Seconds are those of the process
+(CPU time), so a machine that others use too is not counted; that it is slower then is.
+"""
+
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest.mock import patch
+
+from chaos import runner
+from chaos.campaign.fingerprint import fingerprint
+from chaos.campaign.shrink import Shrinker
+from chaos.judging import judge_directory
+from chaos.launch import launch
+from chaos.progress import ConsoleProgress
+from chaos.runner import RunPlan
+from chaos.scenario import SIM
+from chaos.scenarios import CATALOGUE
+from checkers.history.store import read_run
+from checkers.verdict import Judgement, Verdict
+from tests.bench.row import Row
+from workloads.register import RegisterOptions
+
+LOAD = RegisterOptions(concurrency=5, rate=50.0)
+DURATION_S = 30.0
+FASTER, GROWTH = 20.0, 1.1
+SHRINK_S, FAULTS_LEFT, OPERATIONS_LEFT = 120.0, 3, 30
+FEW_RUNS, MANY_RUNS = 5, 30
+FAILURES = {"Q-ZOMBIE": "partition-leader", "Q-SAME-EPOCH": "kill-leader"}
+SEEDS = range(20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What a run took, in CPU seconds."""
+
+    virtual_s: float
+    simulating_s: float
+    judging_s: float
+
+    @property
+    def simulated(self) -> float:
+        """Virtual seconds a second, without the judge."""
+        return self.virtual_s / self.simulating_s
+
+    @property
+    def judged(self) -> float:
+        return self.virtual_s / (self.simulating_s + self.judging_s)
+
+
+def measure() -> Iterator[Row]:
+    yield from paces()
+    yield memory()
+    for mutation, scenario in FAILURES.items():
+        yield from shrinking(mutation, scenario)
+
+
+def paces() -> Iterator[Row]:
+    pace(plan("baseline", 5.0))  # what is imported and compiled once does not count
+    found = {name: pace(plan(name)) for name in CATALOGUE}
+    for name in ("partition-leader", "power-off"):
+        bar = FASTER if name == "partition-leader" else None
+        yield _pace_row(name, found[name].simulated, bar, "not judged")
+        yield _pace_row(name, found[name].judged, None, "judged")
+    mean = sum(each.simulated for each in found.values()) / len(found)
+    slowest = min(found, key=lambda name: found[name].simulated)
+    note = f"not judged; slowest: {slowest}, {found[slowest].simulated:.1f}"
+    yield _pace_row("mean over the catalogue", mean, FASTER, note)
+
+
+def _pace_row(name: str, value: float, bar: float | None, note: str) -> Row:
+    load = "3 nodes, 50 operations/s, faults; CPU seconds"
+    return Row(
+        name=f"simulator: {name}",
+        value=value,
+        unit="virtual s/s",
+        bar=bar,
+        better="more",
+        note=f"{note}; {load}",
+    )
+
+
+def plan(scenario: str, duration_s: float = DURATION_S, *, seed: int = 1) -> RunPlan:
+    return RunPlan(
+        scenario=CATALOGUE[scenario],
+        seed=seed,
+        nodes=3,
+        duration_s=duration_s,
+        load=LOAD,
+        runtime=SIM,
+    )
+
+
+def pace(plan: RunPlan) -> Pace:
+    began = time.process_time()
+    with tempfile.TemporaryDirectory() as out, judging_clocked() as judging:
+        ran = launch(plan, Path(out), ConsoleProgress(quiet=True), page=False)
+        took = time.process_time() - began
+    judged = sum(judging)
+    return Pace(virtual_s=ran.duration_s, simulating_s=took - judged, judging_s=judged)
+
+
+@contextmanager
+def judging_clocked() -> Iterator[list[float]]:
+    """Of each judgement within a run, its CPU seconds."""
+    taken: list[float] = []
+
+    def clocked(directory: Path, *, page: bool = True) -> Judgement:
+        began = time.process_time()
+        try:
+            return judge_directory(directory, page=page)
+        finally:
+            taken.append(time.process_time() - began)
+
+    with patch.object(runner, "judge_directory", clocked):
+        yield taken
+
+
+def memory() -> Row:
+    """Runs in one process, as a campaign's worker makes them."""
+    resident: dict[int, int] = {}
+    names = ("partition-leader", "power-off", "kill-leader", "baseline")
+    for number in range(1, MANY_RUNS + 1):
+        pace(plan(names[number % len(names)], 5.0, seed=number))
+        if number in (FEW_RUNS, MANY_RUNS):
+            resident[number] = _resident_bytes()
+    mib = {number: size / 2**20 for number, size in resident.items()}
+    return Row(
+        name="simulator: memory over a campaign",
+        value=mib[MANY_RUNS] / mib[FEW_RUNS],
+        unit="ratio",
+        bar=GROWTH,
+        note=f"{mib[FEW_RUNS]:.0f} MiB after {FEW_RUNS} runs, {mib[MANY_RUNS]:.0f} MiB after "
+        f"{MANY_RUNS}",
+    )
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def shrinking(mutation: str, scenario: str) -> Iterator[Row]:
+    """From the first seed that shows the planted bug to the least that does."""
+    name = f"shrink: {mutation}"
+    with tempfile.TemporaryDirectory() as out:
+        failing = _failing(mutation, scenario, Path(out))
+        if failing is None:
+            note = f"none of {len(SEEDS)} seeds shows it"
+            yield Row(name=name, value=None, unit="s", bar=SHRINK_S, note=note)
+            return
+        plan, shrinker = failing
+        began = time.perf_counter()
+        assert shrinker.fails(plan), "a seed that failed fails again"
+        was = shrinker.size
+        shrinker.shrink()
+        took, size = time.perf_counter() - began, shrinker.size
+    note = f"seed {plan.seed} of {scenario}, {shrinker.attempts} attempts; was {was}"
+    yield Row(name=name, value=took, unit="s", bar=SHRINK_S, note=note)
+    yield Row(name=name, value=size.faults, unit="faults", bar=FAULTS_LEFT, note=f"is {size}")
+    yield Row(name=name, value=size.operations, unit="operations", bar=OPERATIONS_LEFT)
+
+
+def _failing(mutation: str, scenario: str, out: Path) -> tuple[RunPlan, Shrinker] | None:
+    """A run that fails, with who makes it smaller."""
+    for seed in SEEDS:
+        planted = replace(plan(scenario, seed=seed), mutation=mutation)
+        ran = launch(planted, out, ConsoleProgress(quiet=True), page=False)
+        wanted = fingerprint(ran.judgement, read_run(ran.directory))
+        if wanted is not None and ran.judgement.verdict is Verdict.INVALID:
+            shrinker = Shrinker(
+                planted, wanted, within_s=SHRINK_S, tell=lambda _: None, scratch=out
+            )
+            return planted, shrinker
+    return None
