@@ -234,6 +234,7 @@ def test_sigterm_says_farewell_and_ends_with_zero() -> None:
     lived(story)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_a_node_that_never_stops_in_bounded_time() -> None:
     async def story(rig: Rig) -> None:
         machine = rig.machine(1)
@@ -284,6 +285,7 @@ def test_a_broken_invariant_ends_the_process_at_once() -> None:
     lived(story)
 
 
+@pytest.mark.slow
 def test_a_kill_hits_between_any_two_effects_and_steps_of_the_disk() -> None:
     """Of the leader, which is restarted each time, with clients going on."""
     moments: set[str] = set()

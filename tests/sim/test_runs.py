@@ -31,7 +31,7 @@ def run_sim(out: Path, *words: str) -> int:
 def test_every_story_is_told_to_a_valid_end(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = run_sim(tmp_path, scenario, "--seed", "11")
+    code = run_sim(tmp_path, scenario, "--seed", "11", "--duration", "15")
     out, err = capsys.readouterr()
     assert code == 0, out
     assert out.startswith("VALID: ")

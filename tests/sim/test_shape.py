@@ -59,6 +59,7 @@ def test_what_is_beyond_a_bound_is_told(shape: Shape, says: str) -> None:
     assert says in said
 
 
+@pytest.mark.slow
 def test_cutting_off_a_follower_has_another_shape(tmp_path: Path) -> None:
     """One schedule, in which the leader is cut off; and once more, in which it is not."""
     plan = RunPlan(
