@@ -181,10 +181,3 @@ def test_what_a_deposed_leader_answers_late_breaks_its_follower(
     plant(mutation)
     found = [returns_before_its_follower(seed) for seed in range(8)]
     assert {*found} - {""} == {*invariants}
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("spark")
-def test_random_faults_find_a_stale_read(plant: Callable[[str], None]) -> None:
-    plant("R-STALE-READ")
-    assert broken_in_random_runs().startswith(("r0: ", "r1: ")), "zones of a register overlap"
