@@ -7,6 +7,7 @@ they happen, the rest at the end. The order of a run's history is made here, by 
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,12 +17,13 @@ import zstandard
 
 from chaos.clock import Clock
 from checkers.history.events import EventType, FaultStage
+from workloads.history import SEND, Span
 
 EVENTS_A_FRAME = 5_000
 FRAME_NS = 1_000_000_000
 
 FactValue = int | float | str | bool | None
-Event = dict[str, FactValue | list[int] | list[str] | dict[str, FactValue]]
+Event = dict[str, FactValue | list[int] | list[str] | dict[str, FactValue] | list[list[FactValue]]]
 
 
 class RecordingError(Exception):
@@ -82,7 +84,7 @@ class EventWriter:
 
 
 class Recorder:
-    """The history of one run; implements `workloads.history.History`.
+    """The history of one run; implements `workloads.history.LogHistory`.
 
     Without `syncs` nothing waits for the machine's disk: a run that its seed repeats need not.
     """
@@ -117,6 +119,34 @@ class Recorder:
     def invoke(
         self, process: int, f: str, key: str, value: int | None, node: int, phase: str
     ) -> None:
+        self._invoke(process, f, key, value, node, phase, {})
+
+    def invoke_send(
+        self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
+    ) -> None:
+        how: Event = {"s": [_line(span)], "a": acks, "x": idempotent}
+        self._invoke(process, SEND, span.key, span.value, node, phase, how)
+
+    def complete(
+        self, process: int, outcome: EventType, value: int | None, error: str | None
+    ) -> None:
+        self._complete(process, outcome, value, error, {})
+
+    def complete_spans(
+        self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None
+    ) -> None:
+        self._complete(process, outcome, None, error, {"s": [_line(span) for span in spans]})
+
+    def _invoke(
+        self,
+        process: int,
+        f: str,
+        key: str,
+        value: int | None,
+        node: int,
+        phase: str,
+        more: Event,
+    ) -> None:
         now = self._clock.now_ns()
         self._operations.write(
             {
@@ -129,13 +159,14 @@ class Recorder:
                 "t": now,
                 "n": node,
                 "ph": phase,
+                **more,
             },
             now,
         )
         self._index += 1
 
-    def complete(
-        self, process: int, outcome: EventType, value: int | None, error: str | None
+    def _complete(
+        self, process: int, outcome: EventType, value: int | None, error: str | None, more: Event
     ) -> None:
         now = self._clock.now_ns()
         self._operations.write(
@@ -146,11 +177,16 @@ class Recorder:
                 "v": value,
                 "t": now,
                 "e": error,
+                **more,
             },
             now,
         )
         self._index += 1
         self.counts[outcome] += 1
+
+    def probe(self, row: Event) -> None:
+        """What a node said when the harness asked: a row of `tables.PROBES`."""
+        self._faults.write({"type": "probe", **row}, self._clock.now_ns())
 
     def fault(self, fault_id: int, stage: FaultStage, event: Event) -> int:
         """One stage of a fault, on the disk when this returns. Returns the time it was given."""
@@ -169,3 +205,7 @@ class Recorder:
         """Close open frames: called once a second, so that a quiet run keeps its history too."""
         self._operations.flush()
         self._faults.flush()
+
+
+def _line(span: Span) -> list[FactValue]:
+    return [span.key, span.offset, span.value, span.records, span.epoch, span.high_watermark]

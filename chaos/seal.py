@@ -18,7 +18,7 @@ from checkers.disk import read_disks
 from checkers.history.events import EventType, FaultStage
 from checkers.history.run import read_run_info
 from checkers.history.store import write_tables
-from checkers.history.tables import FAULTS, NODE_EVENTS, OPS, TABLES
+from checkers.history.tables import FAULTS, NODE_EVENTS, OPS, PROBES, SPANS, TABLES
 from checkers.history.traces import parse_trace_lines
 
 
@@ -32,6 +32,7 @@ class _Recorded:
 
     operations: list[dict[str, Any]] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
+    probes: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
 
@@ -47,8 +48,10 @@ def seal(directory: Path) -> tuple[str, ...]:
     recorded = _read_events(directory)
     tables: dict[str, pa.Table] = {
         "ops": operations_table(recorded.operations),
+        "spans": spans_table(recorded.operations),
         "faults": faults_table(recorded.faults),
         "node_events": _node_events(directory, info.started_mono_ns),
+        "probes": pa.Table.from_pylist(recorded.probes, schema=PROBES),
         **read_disks(directory / "disks"),
     }
     assert tables.keys() == TABLES.keys()
@@ -72,6 +75,8 @@ def _sort_in(event: dict[str, Any], recorded: _Recorded) -> None:
     match EventType(event["type"]):
         case EventType.FAULT:
             recorded.faults.append(event)
+        case EventType.PROBE:
+            recorded.probes.append(event)
         case EventType.NOTE:
             pass  # for people; nothing judges it
         case _:
@@ -139,6 +144,39 @@ def _invoked(event: Mapping[str, Any], op_id: int) -> dict[str, Any]:
         "t0": event["t"],
         "t1": None,
     }
+
+
+_SPAN = ("key", "offset", "value", "records", "epoch", "high_watermark")
+
+
+def spans_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """What operations on logs sent and polled, in the order of the operations."""
+    rows: list[dict[str, Any]] = []
+    open_sends: dict[int, list[dict[str, Any]]] = {}
+    op_id = -1
+    op_of: dict[int, int] = {}
+    for event in events:
+        process = event["p"]
+        if event["type"] == EventType.INVOKE:
+            op_id += 1
+            op_of[process] = op_id
+            how = {"acks": event.get("a"), "idempotent": event.get("x"), "sent": True}
+            sent = [_span(line, op_id, how) for line in event.get("s", ())]
+            open_sends[process] = sent
+            rows += sent
+        elif sent := open_sends.pop(process, []):
+            told = event.get("s") or [[None, None]] * len(sent)
+            for row, line in zip(sent, told, strict=True):
+                row["offset"] = line[1]
+        else:
+            polled = {"sent": False, "acks": None, "idempotent": None}
+            rows += [_span(line, op_of[process], polled) for line in event.get("s", ())]
+    rows.sort(key=lambda row: int(row["op_id"]))
+    return pa.Table.from_pylist(rows, schema=SPANS)
+
+
+def _span(line: Sequence[Any], op_id: int, how: Mapping[str, Any]) -> dict[str, Any]:
+    return {"op_id": op_id, **how, **dict(zip(_SPAN, line, strict=True))}
 
 
 _STAGE_TIMES = {

@@ -86,6 +86,7 @@ LOG_RECORDS = _struct(
     name=_TEXT,
     value=_TEXT,
     leader=_INT,
+    detail=_TEXT,
 )
 
 DISKS = _struct(
@@ -100,7 +101,7 @@ DISKS = _struct(
     problem=_TEXT,
 )
 
-# What the reports read; `log_batches` is for the checks of one run.
+# What the reports read; the others are for the checks of one run.
 SCHEMAS: dict[str, StructType] = {
     "ops": OPS,
     "faults": FAULTS,

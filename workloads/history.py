@@ -1,11 +1,18 @@
 """Where a workload writes down what happens, the moment it happens."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from checkers.history.events import EventType
 
 READ = "read"
 WRITE = "write"
+SEND = "send"
+POLL = "poll"
+ASSIGN = "assign"  # the consumer takes up these partitions anew: what it polls next need not go on
+CREATE_TOPIC = "create-topic"
+DELETE_TOPIC = "delete-topic"
 MAIN = "main"
 FINAL = "final"
 
@@ -25,3 +32,34 @@ class History(Protocol):
         self, process: int, outcome: EventType, value: int | None, error: str | None
     ) -> None:
         """Ends the open operation of `process`: OK, FAIL (surely did not happen) or INFO."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Consecutive records of one partition: offset and value rise by one (`tables.SPANS`)."""
+
+    key: str
+    value: int
+    records: int = 1
+    offset: int | None = None
+    epoch: int | None = None
+    high_watermark: int | None = None
+
+
+class LogHistory(History, Protocol):
+    """A history whose operations send to logs and poll them."""
+
+    def invoke_send(
+        self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
+    ) -> None:
+        """As `invoke`, of `SEND`. `acks`: -1 (all), 0 or 1."""
+
+    def complete_spans(
+        self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None
+    ) -> None:
+        """As `complete`; `spans` is what was sent, with its offset, or polled, in its order."""
+
+
+def value_of(process: int, number: int) -> int:
+    """The value of a process' record: nobody else ever sends it."""
+    return process << 32 | number

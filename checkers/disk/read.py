@@ -18,7 +18,14 @@ from checkers.disk.files import (
     read_quorum_state,
 )
 from checkers.disk.records import decode_control, decode_metadata
-from checkers.history.tables import DISKS, LOG_BATCHES, LOG_RECORDS
+from checkers.history.tables import (
+    DISKS,
+    LOG_BATCHES,
+    LOG_RECORDS,
+    REPLICA_BATCHES,
+    REPLICA_SPANS,
+    REPLICAS,
+)
 
 _LOG = "__cluster_metadata-0"
 _SEGMENT = re.compile(r"\d{20}\.log")
@@ -41,7 +48,7 @@ class _Disk:
 
 
 def read_disks(directory: Path) -> dict[str, pa.Table]:
-    """LOG_BATCHES, LOG_RECORDS and DISKS from the copies `node-N` below `directory`.
+    """LOG_BATCHES, LOG_RECORDS, DISKS and REPLICAS with theirs, from the copies `node-N` below it.
 
     A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
     """
@@ -51,6 +58,9 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
         "log_batches": _table((row for disk, _ in found for row in disk.batches), LOG_BATCHES),
         "log_records": _table((row for disk, _ in found for row in disk.records), LOG_RECORDS),
         "disks": _table((row for _, row in found), DISKS),
+        "replica_batches": REPLICA_BATCHES.empty_table(),
+        "replica_spans": REPLICA_SPANS.empty_table(),
+        "replicas": REPLICAS.empty_table(),
     }
 
 
@@ -165,6 +175,7 @@ def _add_records(batch: Batch, disk: _Disk) -> None:
                 "name": decoded.name,
                 "value": decoded.value,
                 "leader": decoded.leader,
+                "detail": None,
             }
         )
 

@@ -5,8 +5,14 @@ last frame only. `type` says what a line is:
 
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main"}
     {"type":"ok"|"fail"|"info","i":9,"p":3,"v":42,"t":456,"e":null}      completes p's open invoke
+    {"type":"ok","i":11,"p":4,"v":8589934592,"t":456,"e":null,"s":[["t-0",17,8589934592,1,0,null]]}
+    {"type":"probe","t0":1,"t1":2,"n":1,"kind":"partition",...}    a row of `PROBES`
     {"type":"fault","id":1,"stage":"start|bit|heal|healed|evidence", ...}    fields of `FAULTS`
     {"type":"note","t":1,"text":"..."}                                    progress, for the reader
+
+Operations on logs carry "s", what they sent (with the invocation, and again with the offset that an
+answer gave) or polled: [key, offset, value, records, epoch, high_watermark], as in `SPANS`. The
+invocation of a send has "a", its acks, and "x", whether its producer is idempotent.
 
 A process has at most one open invocation, and none after an `info` (it retires).
 """
@@ -20,6 +26,7 @@ class EventType(StrEnum):
     FAIL = "fail"
     INFO = "info"
     FAULT = "fault"
+    PROBE = "probe"
     NOTE = "note"
 
 

@@ -40,6 +40,11 @@ class RunInfo:
     # In a simulated run: the first thing that a look inside the nodes showed to be wrong, as
     # `invariant`, `what`, `node` and `t_ns`.
     broken_invariant: Mapping[str, str | int] | None = None
+    workload: str = "register"  # what clients did: register, append
+    # What each node is, by its number: "controller", "broker" or "broker,controller". Without
+    # roles all are controllers.
+    roles: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the target: elr, min_isr ...
     stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
 
 

@@ -17,13 +17,14 @@ import pyarrow as pa
 
 # One row an operation, invocation and completion paired. An operation that never completed is an
 # `info` without complete_index and t1. `value` is what was written, or what a read returned (null:
-# nothing was ever written, or the read did not succeed). phase: main | final.
+# nothing was ever written, or the read did not succeed). phase: main | final. What an operation on
+# a log sent or polled is in SPANS.
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),
         ("process", pa.int32()),
-        ("f", pa.string()),  # read | write
-        ("key", pa.string()),
+        ("f", pa.string()),  # read | write; of logs: send | poll | assign | create-topic | ...
+        ("key", pa.string()),  # of logs: a partition as "topic-0", or a topic
         ("value", pa.int64()),
         ("outcome", pa.string()),  # ok | fail | info
         ("error", pa.string()),
@@ -33,6 +34,25 @@ OPS = pa.schema(
         ("complete_index", pa.int64()),
         ("t0", pa.int64()),
         ("t1", pa.int64()),
+    ]
+)
+
+# One row a run of consecutive records of one partition that one operation sent or polled, in the
+# order of the operation: offset and value rise by one from record to record. A value is its
+# producer's process << 32 | a number that the process counts up. Of a send that was not
+# acknowledged, or whose broker told no offset, the offset is null.
+SPANS = pa.schema(
+    [
+        ("op_id", pa.int64()),
+        ("key", pa.string()),
+        ("sent", pa.bool_()),  # else polled
+        ("offset", pa.int64()),  # of the first
+        ("value", pa.int64()),  # of the first; -1: a record whose bytes are nobody's
+        ("records", pa.int32()),
+        ("acks", pa.int8()),  # of what was sent: -1 (all), 0, 1
+        ("idempotent", pa.bool_()),  # of what was sent
+        ("epoch", pa.int32()),  # leader epoch of the batch that was polled
+        ("high_watermark", pa.int64()),  # in the answer that brought what was polled
     ]
 )
 
@@ -112,6 +132,75 @@ LOG_RECORDS = pa.schema(
         ("name", pa.string()),
         ("value", pa.string()),
         ("leader", pa.int32()),  # of a LeaderChange
+        ("detail", pa.string()),  # JSON: the fields of a record about brokers or partitions
+    ]
+)
+
+# As LOG_BATCHES, for the logs of partitions.
+REPLICA_BATCHES = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        ("key", pa.string()),
+        ("base_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("epoch", pa.int32()),
+        ("crc", pa.int64()),
+        ("crc_ok", pa.bool_()),
+        ("control", pa.bool_()),
+        ("records", pa.int32()),
+        ("size", pa.int32()),
+        ("segment", pa.string()),
+        ("position", pa.int64()),
+        ("producer_id", pa.int64()),  # -1: none
+        ("producer_epoch", pa.int16()),
+        ("base_sequence", pa.int32()),
+    ]
+)
+
+# The values in those batches, in runs as in SPANS.
+REPLICA_SPANS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("key", pa.string()),
+        ("offset", pa.int64()),
+        ("value", pa.int64()),
+        ("records", pa.int32()),
+        ("epoch", pa.int32()),
+    ]
+)
+
+# One row a replica of a partition, as its disk has it.
+REPLICAS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        ("key", pa.string()),
+        ("topic_id", pa.string()),
+        ("log_start", pa.int64()),
+        ("log_end", pa.int64()),
+        ("high_watermark", pa.int64()),  # of the checkpoint; null where it names none
+        ("epochs", pa.string()),  # JSON: [[epoch, start offset], ...] of the checkpoint
+        ("problem", pa.string()),
+    ]
+)
+
+# One row a partition or quorum in an answer to a probe of the harness (DescribeTopicPartitions,
+# DescribeQuorum): what one node said, at some moment between t0 and t1.
+PROBES = pa.schema(
+    [
+        ("t0", pa.int64()),
+        ("t1", pa.int64()),
+        ("node", pa.int16()),  # who was asked
+        ("kind", pa.string()),  # partition | quorum
+        ("key", pa.string()),
+        ("leader", pa.int32()),
+        ("epoch", pa.int32()),
+        ("high_watermark", pa.int64()),  # of a quorum
+        ("isr", pa.list_(pa.int16())),
+        ("elr", pa.list_(pa.int16())),
+        ("last_known_elr", pa.list_(pa.int16())),
+        ("detail", pa.string()),  # JSON: log ends of voters and observers
     ]
 )
 
@@ -132,9 +221,14 @@ DISKS = pa.schema(
 
 TABLES: dict[str, pa.Schema] = {
     "ops": OPS,
+    "spans": SPANS,
     "faults": FAULTS,
     "node_events": NODE_EVENTS,
     "log_batches": LOG_BATCHES,
     "log_records": LOG_RECORDS,
     "disks": DISKS,
+    "replica_batches": REPLICA_BATCHES,
+    "replica_spans": REPLICA_SPANS,
+    "replicas": REPLICAS,
+    "probes": PROBES,
 }
