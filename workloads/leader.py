@@ -8,14 +8,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workloads.connection import Connection, Driver, LostError, NotSentError
-from workloads.frames import (
-    Api,
-    LeaderClaim,
-    MalformedAnswerError,
-    describe_quorum,
-    read_quorum_answer,
-)
+from workloads.connection import Driver
+from workloads.frames import Api, LeaderClaim, describe_quorum, read_quorum_answer
+from workloads.panel import Panel
 
 _ASK_TIMEOUT_S = 0.5
 _RIVALS_S = 0.1  # how long after the first claim a claim of a higher epoch is waited for
@@ -33,8 +28,7 @@ class LeaderFinder:
     """The last known leader, looked for anew when somebody met an error with it."""
 
     def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self._connections: dict[int, Connection] = {}
+        self._panel = Panel(driver, _ASK_TIMEOUT_S)
         self._search: asyncio.Task[Leader | None] | None = None
         self.current: Leader | None = None
 
@@ -50,15 +44,13 @@ class LeaderFinder:
 
     async def claims(self) -> dict[int, LeaderClaim]:
         """What every node that answers says now."""
-        return await self._ask_all(self._driver.nodes, rivals_s=_ASK_TIMEOUT_S)
+        return await self._ask_all(self._panel.nodes, rivals_s=_ASK_TIMEOUT_S)
 
     async def close(self) -> None:
         if self._search is not None:
             self._search.cancel()
             await asyncio.wait([self._search])
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
+        self._panel.close()
 
     async def _shared_search(self) -> Leader | None:
         if self._search is None or self._search.done():
@@ -66,8 +58,8 @@ class LeaderFinder:
         return await asyncio.shield(self._search)
 
     async def _search_once(self) -> Leader | None:
-        claims = await self._ask_all(self._driver.nodes, rivals_s=_RIVALS_S)
-        self.current = newest_leader(claims, self._driver.nodes)
+        claims = await self._ask_all(self._panel.nodes, rivals_s=_RIVALS_S)
+        self.current = newest_leader(claims, self._panel.nodes)
         return self.current
 
     async def _ask_all(self, nodes: Sequence[int], *, rivals_s: float) -> dict[int, LeaderClaim]:
@@ -90,18 +82,9 @@ class LeaderFinder:
         return {node: claim for node, claim in answers.items() if claim is not None}
 
     async def _ask(self, node: int) -> LeaderClaim | None:
-        try:
-            connection = self._connections.get(node)
-            if connection is None or connection.closed:
-                connection = await self._driver.connect(node, _ASK_TIMEOUT_S)
-                self._connections[node] = connection
-            body = await connection.ask(Api.DESCRIBE_QUORUM, describe_quorum(), _ASK_TIMEOUT_S)
-            return read_quorum_answer(body)
-        except (NotSentError, LostError):
-            return None
-        except MalformedAnswerError:
-            self._connections.pop(node).close()
-            return None
+        return await self._panel.ask(
+            node, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer
+        )
 
 
 def newest_leader(claims: dict[int, LeaderClaim], nodes: Sequence[int]) -> Leader | None:

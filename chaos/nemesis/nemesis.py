@@ -1,30 +1,34 @@
-"""Applies a schedule to a cluster and writes down each fault: start, bit, heal, healed, evidence.
+"""Hurts a cluster as planned and writes down each fault: start, bit, heal, healed, evidence.
 
 Windows follow one another; one that starts late, because a cure took its time, is held as long as
 planned. In a schedule of windows side by side each keeps its own time, and takes of the cluster
 only what no other has in its hands (`held.py`). Whatever goes wrong with a fault is said in its
-evidence, never passed over; a window that found nobody to hit was no fault, and says so.
+evidence, never passed over; a window that found nobody to hit was no fault, and says so. A script
+(`script.py`) goes from step to step, and waits for what each of them has to bring about.
 """
 
 import asyncio
-import json
 import random
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
+from chaos.cluster.interface import Cluster, Link, NodeId
 from chaos.nemesis.apply import Hit, cure, inject, links_of
+from chaos.nemesis.book import FaultBook, Plan
+from chaos.nemesis.conditions import Sight
 from chaos.nemesis.evidence import of_failure
 from chaos.nemesis.faults import Fault
 from chaos.nemesis.held import Held
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until, in_words
 from chaos.nemesis.targets import NobodyToHitError, resolve
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 
+_LOOK_S = 0.1  # between two looks at what a script waits for
 _PATIENCE_S = 0.5  # for a leader, where other faults may be what keeps one away
 
 
@@ -32,28 +36,13 @@ class ClusterBrokenError(Exception):
     """A fault could not be cured: the cluster is not what the run needs any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What became of a window; a line of `schedule.json`. Times in ns since the run's start.
+class NeverSoError(Exception):
+    """What a script waited for did not come about; the message says what, and how things stood."""
 
-    `passed_over` says why it was no fault; it has no times then, and left no evidence.
-    """
 
-    fault_id: int
-    kind: str
-    target: str
-    parameters: dict[str, str]
-    planned_at_s: float
-    planned_hold_s: float
-    nodes: tuple[int, ...] = ()
-    links: tuple[str, ...] = ()
-    t_start: int | None = None
-    t_bit: int | None = None
-    t_heal: int | None = None
-    t_healed: int | None = None
-    bit: bool | None = None
-    evidence: str | None = None
-    passed_over: str = ""
+class Lookout(Protocol):
+    async def look(self) -> Sight:
+        """How things stand now."""
 
 
 class Nemesis:
@@ -71,12 +60,9 @@ class Nemesis:
     ) -> None:
         self._cluster = cluster
         self._probe = probe
-        self._recorder = recorder
-        self._seed = seed
         self._rng = random.Random(f"{seed}:nemesis")
-        self._directory = directory
+        self._book = FaultBook(recorder, directory, seed)
         self._tell = tell
-        self._done: list[Done] = []
         self._held = Held()
 
     @property
@@ -88,25 +74,61 @@ class Nemesis:
         """All windows and the quiet after the last. Raises ClusterBrokenError."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        self._save(schedule)
+        plan = windows_as_json(schedule)
+        self._book.save(plan)
         if schedule.side_by_side:
             async with asyncio.TaskGroup() as group:
                 for window in schedule.windows:
-                    group.create_task(self._in_time(window, schedule, began))
+                    group.create_task(self._in_time(window, schedule, plan, began))
         else:
             for window in schedule.windows:
-                await self._in_time(window, schedule, began)
+                await self._in_time(window, schedule, plan, began)
         await asyncio.sleep(max(0.0, began + schedule.duration_s - loop.time()))
 
-    async def _in_time(self, window: Window, schedule: Schedule, began: float) -> None:
+    async def tell(self, script: Script, lookout: Lookout) -> None:
+        """All steps. Raises ClusterBrokenError, NeverSoError."""
+        plan: Plan = {"script": [in_words(step) for step in script.steps]}
+        self._book.save(plan)
+        opened: dict[str, tuple[int, Hit]] = {}
+        for step in script.steps:
+            try:
+                await self._step(step, opened, lookout)
+            finally:
+                self._book.save(plan)
+
+    async def _step(self, step: Step, opened: dict[str, tuple[int, Hit]], lookout: Lookout) -> None:
+        match step:
+            case Begin(name=name, fault=fault):
+                number = self._book.plan(fault)
+                nodes, links = await self._aim(fault, alone=True)
+                opened[name] = number, await self._begin(number, fault, nodes, links)
+            case End(name=name):
+                await self._end(*opened.pop(name))
+            case Until():
+                await self._until(step, lookout)
+            case Rest(seconds=seconds):
+                await asyncio.sleep(seconds)
+
+    async def _until(self, step: Until, lookout: Lookout) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while not step.condition.holds(sight := await lookout.look()):
+            if loop.time() - began > step.within_s:
+                raise NeverSoError(
+                    f"within {step.within_s:g} s it did not come true that {step.condition}; "
+                    f"the last look: {sight}"
+                )
+            await asyncio.sleep(_LOOK_S)
+        self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
+
+    async def _in_time(self, window: Window, schedule: Schedule, plan: Plan, began: float) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, began + window.at_s - loop.time()))
-        number = len(self._done)
-        self._done.append(_planned(number, window))
+        number = self._book.plan(window.fault, at_s=window.at_s, hold_s=window.hold_s)
         try:
             await self._one(number, window.fault, window.hold_s, alone=not schedule.side_by_side)
         finally:
-            self._save(schedule)
+            self._book.save(plan)
 
     async def _one(self, number: int, fault: Fault, hold_s: float, *, alone: bool) -> None:
         try:
@@ -114,19 +136,25 @@ class Nemesis:
         except NobodyToHitError as error:
             if alone:
                 self._start(number, (), ())
-                self._evidence(number, of_failure("no target", error))
+                self._book.evidence(number, of_failure("no target", error))
             else:
-                self._done[number] = replace(self._done[number], passed_over=str(error))
+                self._book.pass_over(number, str(error))
             return
+        hit = await self._begin(number, fault, nodes, links)
+        await asyncio.sleep(hold_s)
+        await self._end(number, hit)
+
+    async def _begin(
+        self, number: int, fault: Fault, nodes: tuple[NodeId, ...], links: tuple[Link, ...]
+    ) -> Hit:
         hit = Hit(fault=fault, nodes=nodes, links=links)
         self._held.add(hit)  # at once: the next may be aimed while this one is injected
-        try:
-            self._start(number, nodes, links)
-            hit = await self._inject(number, hit)
-            await asyncio.sleep(hold_s)
-            await self._cure(number, hit)
-        finally:
-            self._held.remove(hit)
+        self._book.start(number, nodes, links)
+        return await self._inject(number, hit)
+
+    async def _end(self, number: int, hit: Hit) -> None:
+        await self._cure(number, hit)
+        self._held.remove(hit)
 
     async def _aim(
         self, fault: Fault, *, alone: bool
@@ -155,80 +183,24 @@ class Nemesis:
         try:
             injected = await inject(self._cluster, hit.fault, hit.nodes, hit.links)
         except Exception as error:
-            self._evidence(number, of_failure("injection failed", error))
+            self._book.evidence(number, of_failure("injection failed", error))
             raise ClusterBrokenError(f"{_what(hit)} could not be injected: {error}") from error
-        self._stage(number, FaultStage.BIT)
+        self._book.stage(number, FaultStage.BIT)
         self._tell(f"{_what(hit)}{_ways(hit.fault.parameters)}")
         self._held.replace(hit, injected)
         return injected
 
     async def _cure(self, number: int, hit: Hit) -> None:
-        self._stage(number, FaultStage.HEAL)
+        self._book.stage(number, FaultStage.HEAL)
         try:
             evidence = await cure(self._cluster, hit)
         except Exception as error:
-            self._evidence(number, of_failure("cure failed", error))
+            self._book.evidence(number, of_failure("cure failed", error))
             raise ClusterBrokenError(f"{_what(hit)} could not be cured: {error}") from error
-        self._stage(number, FaultStage.HEALED)
-        self._evidence(number, evidence)
+        self._book.stage(number, FaultStage.HEALED)
+        self._book.evidence(number, evidence)
         healed = "healed" if len(self._held.hits) == 1 else f"healed {_what(hit)}"
         self._tell(f"{healed}; {'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}")
-
-    def _start(self, number: int, nodes: tuple[NodeId, ...], links: tuple[Link, ...]) -> None:
-        done = self._done[number]
-        names = tuple(map(str, links))
-        now = self._recorder.fault(
-            number,
-            FaultStage.START,
-            {
-                "kind": done.kind,
-                "targets": [int(node) for node in nodes],
-                "links": list(names),
-                "params": {**done.parameters, "target": done.target},
-            },
-        )
-        self._done[number] = replace(done, nodes=nodes, links=names, t_start=now)
-
-    def _stage(self, number: int, stage: FaultStage) -> None:
-        done, now = self._done[number], self._recorder.fault(number, stage, {})
-        match stage:
-            case FaultStage.BIT:
-                self._done[number] = replace(done, t_bit=now)
-            case FaultStage.HEAL:
-                self._done[number] = replace(done, t_heal=now)
-            case FaultStage.HEALED:
-                self._done[number] = replace(done, t_healed=now)
-
-    def _evidence(self, number: int, evidence: Evidence) -> None:
-        self._recorder.fault(
-            number,
-            FaultStage.EVIDENCE,
-            {"bit": evidence.bit, "evidence": evidence.what, "facts": dict(evidence.facts)},
-        )
-        self._done[number] = replace(self._done[number], bit=evidence.bit, evidence=evidence.what)
-
-    def _save(self, schedule: Schedule) -> None:
-        """Replace `schedule.json` as a whole, so that a killed run leaves a readable one."""
-        content = {
-            "seed": self._seed,
-            **windows_as_json(schedule),
-            "done": [asdict(done) for done in self._done],
-        }
-        part = self._directory / ".schedule.json.tmp"
-        part.write_text(json.dumps(content, indent=2) + "\n")
-        part.replace(self._directory / "schedule.json")
-
-
-def _planned(number: int, window: Window) -> Done:
-    fault = window.fault
-    return Done(
-        fault_id=number,
-        kind=fault.kind,
-        target=str(fault.target),
-        parameters=fault.parameters,
-        planned_at_s=window.at_s,
-        planned_hold_s=window.hold_s,
-    )
 
 
 def _what(hit: Hit) -> str:
