@@ -135,7 +135,7 @@ class Nemesis:
             nodes, links = await self._aim(fault, alone=alone)
         except NobodyToHitError as error:
             if alone:
-                self._start(number, (), ())
+                self._book.start(number, (), ())
                 self._book.evidence(number, of_failure("no target", error))
             else:
                 self._book.pass_over(number, str(error))
