@@ -1,12 +1,19 @@
-"""What the harness asks nodes itself: who leads, and is the whole quorum well."""
+"""What the harness asks nodes itself: who leads, and is everybody well."""
 
 import asyncio
+from collections.abc import Sequence
 
+from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, NodeId
+from chaos.nemesis.conditions import Condition, Sight, Whole
+from chaos.recorder import Event, Recorder
 from workloads.connection import Driver, Entry, TcpDriver
 from workloads.leader import Leader, LeaderFinder, newest_leader
+from workloads.partitions import PartitionClaim, PartitionProbe
+from workloads.workload import Workload
 
 _PAUSE_S = 0.1
+_SAMPLE_S = 0.5
 
 
 class NoLeaderError(Exception):
@@ -54,3 +61,69 @@ class QuorumProbe:
 
     async def close(self) -> None:
         await self._finder.close()
+
+
+class PartitionWatch:
+    """Looks at the partitions as all brokers tell them, and records every look."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        brokers: Sequence[NodeId],
+        *,
+        workload: Workload,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        self._probe = PartitionProbe(driver, brokers)
+        self._brokers = len(brokers)
+        self._workload = workload
+        self._recorder = recorder
+        self._clock = clock
+
+    async def look(self) -> Sight:
+        """How things stand, as told since this was called."""
+        asked_ns = self._clock.now_ns()
+        claims = await self._probe.claims()
+        answered_ns = self._clock.now_ns()
+        for node, told in claims.items():
+            for claim in told:
+                self._recorder.probe(_row(asked_ns, answered_ns, node, claim))
+        return Sight(claims=claims, acknowledged=self._workload.acknowledged_writes)
+
+    async def sample(self) -> None:
+        """Look again and again, until cancelled: what the judge has of the ISR's course."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_SAMPLE_S)
+
+    async def wait_until_whole(self, within_s: float) -> bool:
+        """Every broker says that every replica is in sync; whether that came true in time."""
+        return await self.wait_for(Whole(self._brokers), within_s)
+
+    async def wait_for(self, condition: Condition, within_s: float) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while not condition.holds(await self.look()):
+            if loop.time() > deadline:
+                return False
+            await asyncio.sleep(_PAUSE_S)
+        return True
+
+    def close(self) -> None:
+        self._probe.close()
+
+
+def _row(asked_ns: int, answered_ns: int, node: int, claim: PartitionClaim) -> Event:
+    return {
+        "t0": asked_ns,
+        "t1": answered_ns,
+        "node": node,
+        "kind": "partition",
+        "key": claim.key,
+        "leader": claim.leader,
+        "epoch": claim.epoch,
+        "isr": list(claim.isr),
+        "elr": list(claim.elr),
+        "last_known_elr": list(claim.last_known_elr),
+    }

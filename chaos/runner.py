@@ -14,21 +14,25 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from workloads.append import AppendOptions, AppendWorkload
+
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Hosted, Watched
+from chaos.cluster.interface import Brokered, Cluster, Hosted, Watched
 from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.schedule import Schedule
-from chaos.probes import QuorumProbe, driver_for
+from chaos.probes import PartitionWatch, QuorumProbe, driver_for
 from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM, Scenario
 from checkers.history.events import EventType
 from checkers.history.run import RunInfo, write_run_info
 from checkers.verdict import Judgement
+from workloads.connection import Driver
 from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.workload import Workload
 
 _FIRST_WRITE_WITHIN_S = 30.0
 _WHOLE_WITHIN_S = 30.0
@@ -52,7 +56,7 @@ class RunPlan:
     nodes: int
     duration_s: float
     schedule: Schedule | None = None
-    load: RegisterOptions = field(default_factory=RegisterOptions)
+    load: RegisterOptions | AppendOptions = field(default_factory=RegisterOptions)
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
     runtime: str = "docker"
@@ -195,7 +199,8 @@ class Runner:
         self._info = replace(self._info, target=self._cluster.version)
         driver = driver_for(self._cluster)
         probe = QuorumProbe(driver)
-        workload = RegisterWorkload(driver, recorder, seed=self._plan.seed, options=self._plan.load)
+        workload = self._workload(driver, recorder)
+        watch = self._watch(driver, recorder, workload)
         nemesis = Nemesis(
             cluster=self._cluster,
             probe=probe,
@@ -203,36 +208,73 @@ class Runner:
             seed=self._plan.seed,
             directory=self._directory,
             tell=self._told,
+            lookout=watch,
         )
         try:
             async with asyncio.TaskGroup() as group:
-                ticker = group.create_task(self._tick(recorder, nemesis, workload))
+                beside = [group.create_task(self._tick(recorder, nemesis, workload))]
+                if watch is not None:
+                    beside.append(group.create_task(watch.sample()))
                 load = group.create_task(workload.run())
-                await self._hurt(workload, nemesis, probe)
+                await self._hurt(workload, nemesis, probe, watch)
                 workload.stop()
                 await load
                 await self._final_reads(workload)
-                ticker.cancel()
+                for task in beside:
+                    task.cancel()
         finally:
             await workload.close()
             await probe.close()
+            if watch is not None:
+                watch.close()
+
+    def _workload(self, driver: Driver, recorder: Recorder) -> Workload:
+        load, seed = self._plan.load, self._plan.seed
+        if isinstance(load, AppendOptions):
+            return AppendWorkload(driver, recorder, seed=seed, options=load)
+        return RegisterWorkload(driver, recorder, seed=seed, options=load)
+
+    def _watch(
+        self, driver: Driver, recorder: Recorder, workload: Workload
+    ) -> PartitionWatch | None:
+        """None where there are no brokers, and so no partitions to look at."""
+        if not isinstance(self._cluster, Brokered):
+            return None
+        return PartitionWatch(
+            driver, self._cluster.brokers, workload=workload, recorder=recorder, clock=self._clock
+        )
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
             done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
             self._told(f"{done}\n          its nodes' logs: {dead.saved}")
 
-    async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
-        plan, schedule = self._plan, self._schedule
+    async def _hurt(
+        self,
+        workload: Workload,
+        nemesis: Nemesis,
+        probe: QuorumProbe,
+        watch: PartitionWatch | None,
+    ) -> None:
+        plan, schedule, script = self._plan, self._schedule, self._plan.scenario.script
         with self._timed("first_write", "waiting for the first acknowledged write"):
             await _first_write(workload)
-        self._told(f"load runs for {plan.duration_s:g} s; faults to come: {len(schedule.windows)}")
         with self._timed("hurt", "hurting it"):
-            await nemesis.run(schedule)
+            if script is not None:
+                self._told(f"load runs; faults to come: {len(script.faults)}")
+                await nemesis.tell(script)
+            else:
+                faults = len(schedule.windows)
+                self._told(f"load runs for {plan.duration_s:g} s; faults to come: {faults}")
+                await nemesis.run(schedule)
         with self._timed("whole", "waiting until it is whole again"):
             if not await probe.wait_until_whole(_WHOLE_WITHIN_S):
                 raise self._stuck(
                     f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure"
+                )
+            if watch is not None and not await watch.wait_until_whole(_WHOLE_WITHIN_S):
+                raise self._stuck(
+                    f"not every replica was in sync {_WHOLE_WITHIN_S:g} s after the last cure"
                 )
             if schedule.side_by_side and not await _another_write(workload):
                 raise self._stuck(
@@ -245,13 +287,13 @@ class Runner:
             self._info = replace(self._info, stuck=what)
         return RunFailedError(what)
 
-    async def _final_reads(self, workload: RegisterWorkload) -> None:
+    async def _final_reads(self, workload: Workload) -> None:
         with self._timed("final_reads", "reading every key by fresh clients"):
             unread = await workload.read_all(_FINAL_READS_WITHIN_S)
         if unread:
             self._told(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
 
-    async def _tick(self, recorder: Recorder, nemesis: Nemesis, workload: RegisterWorkload) -> None:
+    async def _tick(self, recorder: Recorder, nemesis: Nemesis, workload: Workload) -> None:
         """Once a second: close frames, show how things stand."""
         before = 0
         while True:
@@ -333,12 +375,12 @@ def _parameters(plan: RunPlan) -> dict[str, str]:
     return {**chosen, "mutation": plan.mutation} if plan.mutation else chosen
 
 
-async def _first_write(workload: RegisterWorkload) -> None:
+async def _first_write(workload: Workload) -> None:
     if not await _another_write(workload):
         raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
 
 
-async def _another_write(workload: RegisterWorkload) -> bool:
+async def _another_write(workload: Workload) -> bool:
     """Whether one is acknowledged within the time; nobody waits for a load that has come to its
     end."""
     loop = asyncio.get_running_loop()

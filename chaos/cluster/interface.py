@@ -129,6 +129,18 @@ class Hosted(Protocol):
         """Close what this process holds of a cluster that stays up."""
 
 
+@runtime_checkable
+class Brokered(Protocol):
+    """A cluster in which some nodes are brokers; one whose nodes all are controllers is none."""
+
+    @property
+    def brokers(self) -> Sequence[NodeId]: ...
+
+    @property
+    def controllers(self) -> Sequence[NodeId]:
+        """Its voters. A node may be both."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenInvariant:
     """What a look inside the nodes has shown to be wrong, and in which step."""
@@ -173,6 +185,15 @@ class Cuttable(Protocol):
         tells of the marked probe. It includes that the opposite direction, unless it was cut as
         well, swallowed nothing.
         """
+
+
+@runtime_checkable
+class Closable(Protocol):
+    async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
+        """Let no byte pass between clients and these nodes, either way."""
+
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+        """Let them pass again, and say what was swallowed meanwhile."""
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ asked, and a condition that can only come true holds as soon as one of them says
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from workloads.partitions import PartitionClaim
 
@@ -96,6 +97,14 @@ class Acknowledged:
 
 
 Condition = IsrIs | NobodyLeads | Led | Whole | Acknowledged
+
+
+class Lookout(Protocol):
+    async def look(self) -> Sight:
+        """How things stand now."""
+
+    async def wait_for(self, condition: Condition, within_s: float) -> bool:
+        """Whether it came true in time."""
 
 
 def _is_whole(claim: PartitionClaim) -> bool:

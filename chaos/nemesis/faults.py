@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from chaos.cluster.interface import (
     ClockShifting,
+    Closable,
     Cluster,
     Cuttable,
     DiskSickness,
@@ -19,6 +20,7 @@ from chaos.cluster.interface import (
     Sickening,
     Slowable,
     Unsteady,
+    Wipeable,
 )
 
 # --- targets ---
@@ -82,7 +84,38 @@ class OneNode:
         return str(self.node)
 
 
-Target = ControllerLeader | Follower | AllVoters | RandomNode | SomeNodes | LeaderAnd | OneNode
+@dataclass(frozen=True, slots=True)
+class PartitionLeader:
+    """The broker that leads the first partition, by name, of those that are led."""
+
+    def __str__(self) -> str:
+        return "partition-leader"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomBroker:
+    def __str__(self) -> str:
+        return "random-broker"
+
+
+@dataclass(frozen=True, slots=True)
+class AllBrokers:
+    def __str__(self) -> str:
+        return "all-brokers"
+
+
+Target = (
+    ControllerLeader
+    | Follower
+    | AllVoters
+    | RandomNode
+    | SomeNodes
+    | LeaderAnd
+    | OneNode
+    | PartitionLeader
+    | RandomBroker
+    | AllBrokers
+)
 
 # --- faults ---
 
@@ -95,9 +128,17 @@ class Ways(StrEnum):
     IN = "in"  # the target does not hear others
 
 
+class Peers(StrEnum):
+    """From whom a partition keeps its target."""
+
+    ALL = "all"
+    BROKERS = "brokers"
+    CONTROLLERS = "controllers"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The target is cut off from all other nodes; clients still reach everybody.
+    """The target is cut off from all other nodes, or from some; clients still reach everybody.
 
     With `stagger_ms` its nodes come back one by one, so long apart: who led first, and then those
     who still believe in it.
@@ -106,6 +147,7 @@ class Partition:
     target: Target
     ways: Ways = Ways.BOTH
     stagger_ms: int = 0
+    peers: Peers = Peers.ALL
 
     @property
     def kind(self) -> str:
@@ -113,8 +155,27 @@ class Partition:
 
     @property
     def parameters(self) -> dict[str, str]:
-        ways = {"ways": self.ways.value}
-        return {**ways, "stagger_ms": str(self.stagger_ms)} if self.stagger_ms else ways
+        words = {"ways": self.ways.value}
+        if self.stagger_ms:
+            words["stagger_ms"] = str(self.stagger_ms)
+        if self.peers is not Peers.ALL:
+            words["peers"] = self.peers.value
+        return words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutOut:
+    """No client reaches the target; the nodes reach each other."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "shut-out-clients"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +261,21 @@ class PowerOff:
     def parameters(self) -> dict[str, str]:
         mode = {"mode": self.mode.value}
         return {**mode, "disks": self.disks.value} if self.disks is not None else mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wipe:
+    """The process is killed and its disk lost: it gets a new one, formatted. Cure: start."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "wipe"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +365,8 @@ Fault = (
     | Stop
     | Pause
     | PowerOff
+    | Wipe
+    | ShutOut
     | SlowLinks
     | FlakyLinks
     | SickDisk
@@ -305,6 +383,7 @@ class Aspect(StrEnum):
     CUTS = "cuts"  # single links
     FLAKINESS = "flakiness"  # single links
     LATENCY = "latency"  # all links at once
+    ENTRANCE = "entrance"  # the way in for clients
 
 
 def aspect_of(fault: Fault) -> Aspect:
@@ -317,6 +396,8 @@ def aspect_of(fault: Fault) -> Aspect:
             return Aspect.LATENCY
         case ClockJump() | ClockRate():
             return Aspect.CLOCK
+        case ShutOut():
+            return Aspect.ENTRANCE
         case _:
             return Aspect.MACHINE
 
@@ -336,6 +417,8 @@ class Need(StrEnum):
     FLAKY = "reset connections between nodes"
     SICKEN = "make disks sick, and well again"
     CLOCK = "make clocks of nodes go wrong"
+    WIPE = "give nodes new disks"
+    SHUT_OUT = "keep clients from nodes"
 
 
 _PROTOCOLS: dict[Need, type] = {
@@ -348,6 +431,8 @@ _PROTOCOLS: dict[Need, type] = {
     Need.FLAKY: Unsteady,
     Need.SICKEN: Sickening,
     Need.CLOCK: ClockShifting,
+    Need.WIPE: Wipeable,
+    Need.SHUT_OUT: Closable,
 }
 
 _NEEDS: dict[type, Need] = {
@@ -361,6 +446,8 @@ _NEEDS: dict[type, Need] = {
     SickDisk: Need.SICKEN,
     ClockJump: Need.CLOCK,
     ClockRate: Need.CLOCK,
+    ShutOut: Need.SHUT_OUT,
+    Wipe: Need.WIPE,
 }
 
 
@@ -376,6 +463,8 @@ def _needs_of(fault: Fault) -> Iterator[Need]:
         yield Need.TROUBLE
     if isinstance(fault, Kill) and fault.latency_ms:
         yield Need.SLOW
+    if isinstance(fault, Wipe):
+        yield Need.KILL
 
 
 def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:

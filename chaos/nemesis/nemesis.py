@@ -11,12 +11,11 @@ import asyncio
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from chaos.cluster.interface import Cluster, Link, NodeId
 from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.book import FaultBook, Plan
-from chaos.nemesis.conditions import Sight
+from chaos.nemesis.conditions import Lookout
 from chaos.nemesis.evidence import of_failure
 from chaos.nemesis.faults import Fault
 from chaos.nemesis.held import Held
@@ -28,7 +27,6 @@ from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 
-_LOOK_S = 0.1  # between two looks at what a script waits for
 _PATIENCE_S = 0.5  # for a leader, where other faults may be what keeps one away
 
 
@@ -38,11 +36,6 @@ class ClusterBrokenError(Exception):
 
 class NeverSoError(Exception):
     """What a script waited for did not come about; the message says what, and how things stood."""
-
-
-class Lookout(Protocol):
-    async def look(self) -> Sight:
-        """How things stand now."""
 
 
 class Nemesis:
@@ -57,12 +50,15 @@ class Nemesis:
         seed: int,
         directory: Path,
         tell: Callable[[str], None],
+        lookout: Lookout | None = None,
     ) -> None:
+        """`lookout`: where there are partitions to look at."""
         self._cluster = cluster
         self._probe = probe
         self._rng = random.Random(f"{seed}:nemesis")
         self._book = FaultBook(recorder, directory, seed)
         self._tell = tell
+        self._lookout = lookout
         self._held = Held()
 
     @property
@@ -85,18 +81,18 @@ class Nemesis:
                 await self._in_time(window, schedule, plan, began)
         await asyncio.sleep(max(0.0, began + schedule.duration_s - loop.time()))
 
-    async def tell(self, script: Script, lookout: Lookout) -> None:
-        """All steps. Raises ClusterBrokenError, NeverSoError."""
+    async def tell(self, script: Script) -> None:
+        """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
         plan: Plan = {"script": [in_words(step) for step in script.steps]}
         self._book.save(plan)
         opened: dict[str, tuple[int, Hit]] = {}
         for step in script.steps:
             try:
-                await self._step(step, opened, lookout)
+                await self._step(step, opened)
             finally:
                 self._book.save(plan)
 
-    async def _step(self, step: Step, opened: dict[str, tuple[int, Hit]], lookout: Lookout) -> None:
+    async def _step(self, step: Step, opened: dict[str, tuple[int, Hit]]) -> None:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)
@@ -105,20 +101,19 @@ class Nemesis:
             case End(name=name):
                 await self._end(*opened.pop(name))
             case Until():
-                await self._until(step, lookout)
+                await self._until(step)
             case Rest(seconds=seconds):
                 await asyncio.sleep(seconds)
 
-    async def _until(self, step: Until, lookout: Lookout) -> None:
+    async def _until(self, step: Until) -> None:
+        assert self._lookout is not None, step
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while not step.condition.holds(sight := await lookout.look()):
-            if loop.time() - began > step.within_s:
-                raise NeverSoError(
-                    f"within {step.within_s:g} s it did not come true that {step.condition}; "
-                    f"the last look: {sight}"
-                )
-            await asyncio.sleep(_LOOK_S)
+        if not await self._lookout.wait_for(step.condition, step.within_s):
+            raise NeverSoError(
+                f"within {step.within_s:g} s it did not come true that {step.condition}; "
+                f"the last look: {await self._lookout.look()}"
+            )
         self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
 
     async def _in_time(self, window: Window, schedule: Schedule, plan: Plan, began: float) -> None:
@@ -161,7 +156,9 @@ class Nemesis:
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
         """Whom to hit, of those that are free. Raises NobodyToHitError."""
         if alone:
-            nodes = await resolve(fault.target, self._cluster, self._probe, self._rng)
+            nodes = await resolve(
+                fault.target, self._cluster, self._probe, self._rng, lookout=self._lookout
+            )
             return nodes, links_of(fault, nodes, self._cluster)
         found = await resolve(
             fault.target,
@@ -170,6 +167,7 @@ class Nemesis:
             self._rng,
             held=self._held.nodes(fault),
             patience_s=_PATIENCE_S,
+            lookout=self._lookout,
         )
         taken = self._held.nodes(fault)  # perhaps more than before: finding a leader takes time
         nodes = tuple(node for node in found if node not in taken)

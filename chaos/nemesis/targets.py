@@ -2,15 +2,20 @@
 
 import random
 from collections.abc import Collection
+from itertools import chain
 from typing import assert_never
 
-from chaos.cluster.interface import Cluster, NodeId, NodeStatus
+from chaos.cluster.interface import Brokered, Cluster, NodeId, NodeStatus
+from chaos.nemesis.conditions import Lookout
 from chaos.nemesis.faults import (
+    AllBrokers,
     AllVoters,
     ControllerLeader,
     Follower,
     LeaderAnd,
     OneNode,
+    PartitionLeader,
+    RandomBroker,
     RandomNode,
     SomeNodes,
     Target,
@@ -32,20 +37,24 @@ async def resolve(
     *,
     held: Collection[NodeId] = (),
     patience_s: float | None = None,
+    lookout: Lookout | None = None,
 ) -> tuple[NodeId, ...]:
     """The nodes that a target means now, who leads before the others.
 
-    `held` are those that another fault has in its hands. Raises NobodyToHitError.
+    `held` are those that another fault has in its hands; `lookout` knows who leads partitions.
+    Raises NobodyToHitError.
     """
     free = [node for node in sorted(cluster.nodes) if node not in held]
+    voters, brokers = _of_role(cluster, free)
     match target:
         case ControllerLeader():
             found = [await _leader(probe, patience_s)]
         case Follower():
             leader = await _leader(probe, patience_s)
-            found = _drawn([node for node in await _running(cluster, free) if node != leader], rng)
+            running = await _running(cluster, voters)
+            found = _drawn([node for node in running if node != leader], rng)
         case AllVoters():
-            found = await _leader_first(cluster, probe, free, patience_s)
+            found = await _leader_first(cluster, probe, voters, patience_s)
         case RandomNode():
             found = _drawn(await _running(cluster, free), rng)
         case SomeNodes(count):
@@ -57,12 +66,37 @@ async def resolve(
             found = [leader, *rng.sample(others, min(count, len(others)))]
         case OneNode(node):
             found = [node]
+        case PartitionLeader():
+            found = [await _partition_leader(lookout)]
+        case RandomBroker():
+            found = _drawn(await _running(cluster, brokers), rng)
+        case AllBrokers():
+            found = await _running(cluster, brokers)
         case _:
             assert_never(target)
     hit = tuple(node for node in found if node not in held)
     if not hit:
         raise NobodyToHitError(f"no node could be hit as {target}: {len(held)} are hurt already")
     return hit
+
+
+def _of_role(cluster: Cluster, free: list[NodeId]) -> tuple[list[NodeId], list[NodeId]]:
+    """Of these, the voters and the brokers. Where nobody is a broker, all are voters."""
+    if not isinstance(cluster, Brokered):
+        return free, []
+    voters, brokers = cluster.controllers, cluster.brokers
+    return [node for node in free if node in voters], [node for node in free if node in brokers]
+
+
+async def _partition_leader(lookout: Lookout | None) -> NodeId:
+    sight = await lookout.look() if lookout is not None else None
+    claims = chain.from_iterable(sight.claims.values()) if sight is not None else ()
+    led = [claim for claim in claims if claim.leader >= 0]
+    if not led:
+        raise NobodyToHitError("no partition has a leader")
+    first = min(claim.key for claim in led)
+    newest = max((claim for claim in led if claim.key == first), key=lambda claim: claim.epoch)
+    return NodeId(newest.leader)
 
 
 async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:
