@@ -9,7 +9,9 @@ from chaos.nemesis.conditions import Condition, Sight, Whole
 from chaos.recorder import Event, Recorder
 from workloads.connection import Driver, Entry, TcpDriver
 from workloads.leader import Leader, LeaderFinder, newest_leader
-from workloads.partitions import PartitionClaim, PartitionProbe
+from workloads.survey import Survey
+from workloads.wire.header import Api
+from workloads.wire.partitions import PartitionClaim, describe_topic_partitions, read_partitions
 from workloads.workload import Workload
 
 _PAUSE_S = 0.1
@@ -20,13 +22,11 @@ class NoLeaderError(Exception):
     """Nobody led within the time."""
 
 
-def driver_for(cluster: Cluster) -> TcpDriver:
-    """Clients' way into a cluster."""
+def driver_for(cluster: Cluster, nodes: Sequence[NodeId] = ()) -> TcpDriver:
+    """Clients' way into a cluster, or to some of its nodes."""
+    entries = {node: cluster.bootstrap[node] for node in nodes or cluster.nodes}
     return TcpDriver(
-        {
-            node: Entry(host=address.host, port=address.port)
-            for node, address in cluster.bootstrap.items()
-        }
+        {node: Entry(host=entry.host, port=entry.port) for node, entry in entries.items()}
     )
 
 
@@ -68,14 +68,19 @@ class PartitionWatch:
 
     def __init__(
         self,
-        driver: Driver,
+        cluster: Cluster,
         brokers: Sequence[NodeId],
         *,
         workload: Workload,
         recorder: Recorder,
         clock: Clock,
     ) -> None:
-        self._probe = PartitionProbe(driver, brokers)
+        self._survey = Survey(
+            driver_for(cluster, brokers),
+            Api.DESCRIBE_TOPIC_PARTITIONS,
+            describe_topic_partitions(),
+            read_partitions,
+        )
         self._brokers = len(brokers)
         self._workload = workload
         self._recorder = recorder
@@ -84,7 +89,7 @@ class PartitionWatch:
     async def look(self) -> Sight:
         """How things stand, as told since this was called."""
         asked_ns = self._clock.now_ns()
-        claims = await self._probe.claims()
+        claims = await self._survey.ask()
         answered_ns = self._clock.now_ns()
         for node, told in claims.items():
             for claim in told:
@@ -111,7 +116,7 @@ class PartitionWatch:
         return True
 
     def close(self) -> None:
-        self._probe.close()
+        self._survey.close()
 
 
 def _row(asked_ns: int, answered_ns: int, node: int, claim: PartitionClaim) -> Event:

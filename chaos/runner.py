@@ -200,7 +200,7 @@ class Runner:
         driver = driver_for(self._cluster)
         probe = QuorumProbe(driver)
         workload = self._workload(driver, recorder)
-        watch = self._watch(driver, recorder, workload)
+        watch = self._watch(recorder, workload)
         nemesis = Nemesis(
             cluster=self._cluster,
             probe=probe,
@@ -234,14 +234,16 @@ class Runner:
             return AppendWorkload(driver, recorder, seed=seed, options=load)
         return RegisterWorkload(driver, recorder, seed=seed, options=load)
 
-    def _watch(
-        self, driver: Driver, recorder: Recorder, workload: Workload
-    ) -> PartitionWatch | None:
+    def _watch(self, recorder: Recorder, workload: Workload) -> PartitionWatch | None:
         """None where there are no brokers, and so no partitions to look at."""
         if not isinstance(self._cluster, Brokered):
             return None
         return PartitionWatch(
-            driver, self._cluster.brokers, workload=workload, recorder=recorder, clock=self._clock
+            self._cluster,
+            self._cluster.brokers,
+            workload=workload,
+            recorder=recorder,
+            clock=self._clock,
         )
 
     def _tell_reaped(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from workloads.partitions import PartitionClaim
+from workloads.wire.partitions import PartitionClaim
 
 Claims = Sequence[PartitionClaim]
 

@@ -1,12 +1,13 @@
 """What part one of KIP-966 cannot save: every member of ISR and ELR was shut down uncleanly."""
 
+from workloads.append import AppendOptions
+
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import Kill, OneNode, PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
 from checkers.verdict import Verdict
-from workloads.append import AppendOptions
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 

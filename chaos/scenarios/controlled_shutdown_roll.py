@@ -1,11 +1,12 @@
 """One broker after another is stopped in good order and started again, under load."""
 
+from workloads.append import AppendOptions
+
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
 from chaos.nemesis.faults import OneNode, Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
 from chaos.scenario import Scenario
-from workloads.append import AppendOptions
 
 _BROKERS = 3
 

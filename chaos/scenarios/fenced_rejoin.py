@@ -1,11 +1,12 @@
 """KIP-841: a broker cut off from the controllers, not from its leader, must stay out of the ISR."""
 
+from workloads.append import AppendOptions
+
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import OneNode, Partition, Peers
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario
-from workloads.append import AppendOptions
 
 _FENCED = OneNode(NodeId(3))
 

@@ -2,6 +2,8 @@
 
 import random
 
+from workloads.append import AppendOptions
+
 from chaos.nemesis.faults import (
     Fault,
     Partition,
@@ -12,7 +14,6 @@ from chaos.nemesis.faults import (
 )
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
-from workloads.append import AppendOptions
 
 _SLOT_S = 8.0
 _FAULTS: tuple[Fault, ...] = (

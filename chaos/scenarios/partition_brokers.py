@@ -2,10 +2,11 @@
 
 import random
 
+from workloads.append import AppendOptions
+
 from chaos.nemesis.faults import Fault, Partition, PartitionLeader, Peers, ShutOut
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
-from workloads.append import AppendOptions
 
 _SLOT_S = 12.0
 _FAULTS: tuple[Fault, ...] = (

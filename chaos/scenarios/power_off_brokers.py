@@ -2,11 +2,12 @@
 
 import random
 
+from workloads.append import AppendOptions
+
 from chaos.nemesis.faults import AllBrokers, Fault, PartitionLeader, PowerOff, RandomBroker
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario, Side
 from checkers.verdict import Verdict
-from workloads.append import AppendOptions
 
 _SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
 _FAULTS: tuple[Fault, ...] = (PowerOff(target=PartitionLeader()), PowerOff(target=RandomBroker()))

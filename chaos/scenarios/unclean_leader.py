@@ -1,12 +1,13 @@
 """Unclean leader election, asked for: what it costs is counted."""
 
+from workloads.append import AppendOptions
+
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Led, Whole
 from chaos.nemesis.faults import OneNode, Partition, Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
 from checkers.verdict import Verdict
-from workloads.append import AppendOptions
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 

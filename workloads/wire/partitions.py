@@ -1,13 +1,9 @@
-"""How partitions stand, as brokers tell it: DescribeTopicPartitions 0 (KIP-966)."""
+"""How partitions stand, as a broker tells it: DescribeTopicPartitions 0 (KIP-966)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from workloads.connection import Driver
-from workloads.frames import Api, Reader
-from workloads.panel import Panel
+from workloads.wire.fields import Reader
 
-_ASK_TIMEOUT_S = 1.0
 _MOST_PARTITIONS = 2_000  # in one answer: what Kafka's own client asks for
 _ALL_TOPICS, _NO_CURSOR, _NO_TAGS = b"\x01", b"\xff", b"\x00"
 
@@ -24,27 +20,6 @@ class PartitionClaim:
     elr: tuple[int, ...]
     last_known_elr: tuple[int, ...]
     offline: tuple[int, ...]
-
-
-class PartitionProbe:
-    """Asks brokers, all at once."""
-
-    def __init__(self, driver: Driver, brokers: Iterable[int]) -> None:
-        self._panel = Panel(driver, _ASK_TIMEOUT_S)
-        self._brokers = tuple(brokers)
-
-    async def claims(self) -> dict[int, tuple[PartitionClaim, ...]]:
-        """What each broker that answers says of the partitions of all topics that are not Kafka's
-        own, in the order of their names."""
-        return await self._panel.ask_all(
-            self._brokers,
-            Api.DESCRIBE_TOPIC_PARTITIONS,
-            describe_topic_partitions(),
-            read_partitions,
-        )
-
-    def close(self) -> None:
-        self._panel.close()
 
 
 def describe_topic_partitions() -> bytes:
