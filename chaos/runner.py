@@ -17,7 +17,8 @@ from pathlib import Path
 from workloads.append import AppendOptions, AppendWorkload
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Brokered, Cluster, Hosted, Watched
+from chaos.cluster.interface import Cluster, Watched
+from chaos.cluster.roles import brokers_of
 from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
@@ -236,14 +237,11 @@ class Runner:
 
     def _watch(self, recorder: Recorder, workload: Workload) -> PartitionWatch | None:
         """None where there are no brokers, and so no partitions to look at."""
-        if not isinstance(self._cluster, Brokered):
+        brokers = brokers_of(self._cluster)
+        if not brokers:
             return None
         return PartitionWatch(
-            self._cluster,
-            self._cluster.brokers,
-            workload=workload,
-            recorder=recorder,
-            clock=self._clock,
+            self._cluster, brokers, workload=workload, recorder=recorder, clock=self._clock
         )
 
     def _tell_reaped(self) -> None:

@@ -14,6 +14,22 @@ from typing import NewType, Protocol, runtime_checkable
 NodeId = NewType("NodeId", int)
 
 
+class Roles(StrEnum):
+    """What a node is, as Kafka's `process.roles` has it."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    BOTH = "broker,controller"
+
+    @property
+    def is_broker(self) -> bool:
+        return self is not Roles.CONTROLLER
+
+    @property
+    def is_controller(self) -> bool:
+        return self is not Roles.BROKER
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     host: str
@@ -114,6 +130,18 @@ class Reaped:
 
 
 @runtime_checkable
+class Described(Protocol):
+    """Knows what its nodes are and how they were configured. Elsewhere all are controllers."""
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]: ...
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Of the target, by the names of `--set`."""
+
+
+@runtime_checkable
 class Hosted(Protocol):
     """On a machine that it shares with other runs, and that may lack what power cuts take."""
 
@@ -127,18 +155,6 @@ class Hosted(Protocol):
 
     def let_go(self) -> None:
         """Close what this process holds of a cluster that stays up."""
-
-
-@runtime_checkable
-class Brokered(Protocol):
-    """A cluster in which some nodes are brokers; one whose nodes all are controllers is none."""
-
-    @property
-    def brokers(self) -> Sequence[NodeId]: ...
-
-    @property
-    def controllers(self) -> Sequence[NodeId]:
-        """Its voters. A node may be both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import (
-    Brokered,
     ClockShifting,
     Closable,
     Cluster,
@@ -27,6 +26,7 @@ from chaos.cluster.interface import (
     Unsteady,
     Wipeable,
 )
+from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.evidence import if_it_lasted, of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
     ClockJump,
@@ -138,8 +138,7 @@ def _peers(cluster: Cluster, peers: Peers) -> Sequence[NodeId]:
     """Whom a partition keeps its target from, where it is not one of them itself."""
     if peers is Peers.ALL:
         return cluster.nodes
-    assert isinstance(cluster, Brokered), "only some clusters tell brokers from controllers"
-    return cluster.brokers if peers is Peers.BROKERS else cluster.controllers
+    return brokers_of(cluster) if peers is Peers.BROKERS else controllers_of(cluster)
 
 
 async def _stop(cluster: Cluster, node: NodeId) -> Evidence:

@@ -5,7 +5,8 @@ from collections.abc import Collection
 from itertools import chain
 from typing import assert_never
 
-from chaos.cluster.interface import Brokered, Cluster, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, NodeId, NodeStatus
+from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.conditions import Lookout
 from chaos.nemesis.faults import (
     AllBrokers,
@@ -45,7 +46,8 @@ async def resolve(
     Raises NobodyToHitError.
     """
     free = [node for node in sorted(cluster.nodes) if node not in held]
-    voters, brokers = _of_role(cluster, free)
+    voters = [node for node in free if node in controllers_of(cluster)]
+    brokers = [node for node in free if node in brokers_of(cluster)]
     match target:
         case ControllerLeader():
             found = [await _leader(probe, patience_s)]
@@ -78,14 +80,6 @@ async def resolve(
     if not hit:
         raise NobodyToHitError(f"no node could be hit as {target}: {len(held)} are hurt already")
     return hit
-
-
-def _of_role(cluster: Cluster, free: list[NodeId]) -> tuple[list[NodeId], list[NodeId]]:
-    """Of these, the voters and the brokers. Where nobody is a broker, all are voters."""
-    if not isinstance(cluster, Brokered):
-        return free, []
-    voters, brokers = cluster.controllers, cluster.brokers
-    return [node for node in free if node in voters], [node for node in free if node in brokers]
 
 
 async def _partition_leader(lookout: Lookout | None) -> NodeId:

@@ -1,4 +1,4 @@
-"""KIP-966's motivation: the last in-sync replica loses power after all others fell out of the ISR."""
+"""KIP-966: the last in-sync replica loses power after all others fell out of the ISR."""
 
 from workloads.append import AppendOptions
 
@@ -32,11 +32,11 @@ LAST_REPLICA_STANDING = Scenario(
     story="the ISR shrinks to one broker, and then that one loses its power",
     description=(
         "With min ISR 2, every acknowledged record is on two disks at least. Brokers 3 and 2 are "
-        "cut off, so the ISR shrinks to broker 1, which still holds everything, in its page cache. "
-        "Then its power fails. Without eligible leader replicas (elr=off) it comes back as the only "
-        "one who may lead, with an empty log, and the others throw away what they still have: all "
-        "is lost although no more than one disk forgot anything. With them (elr=on) the controller "
-        "sees that it was shut down uncleanly and elects broker 2 (KIP-966)."
+        "cut off, so the ISR shrinks to broker 1, which holds everything in its page cache. Then "
+        "its power fails. Without eligible leader replicas (elr=off) it comes back as the only one "
+        "who may lead, with an empty log, and the others throw away what they still have: all is "
+        "lost although a single disk forgot anything. With them (elr=on) the controller sees that "
+        "it was shut down uncleanly and elects broker 2 (KIP-966)."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,
