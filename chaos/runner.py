@@ -17,7 +17,7 @@ from pathlib import Path
 from workloads.append import AppendOptions, AppendWorkload
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Watched
+from chaos.cluster.interface import Cluster, Hosted, Watched
 from chaos.cluster.roles import brokers_of
 from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
