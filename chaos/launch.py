@@ -9,9 +9,10 @@ from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.faults import lacking, needs_of
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.rundir import new_run_directory, run_name
-from chaos.runner import Runner, RunPlan
+from chaos.runner import Runner
 from chaos.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import CATALOGUE

@@ -8,69 +8,27 @@ the verdict says what happened, and nothing of the cluster stays on the machine.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Coroutine
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from workloads.append import AppendOptions, AppendWorkload
-
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, Hosted, Watched
-from chaos.cluster.roles import brokers_of
-from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
-from chaos.nemesis.nemesis import Nemesis
-from chaos.nemesis.schedule import Schedule
-from chaos.probes import PartitionWatch, QuorumProbe, driver_for
+from chaos.phases import Phases
+from chaos.plan import RunPlan
 from chaos.progress import Progress
 from chaos.recorder import Recorder
-from chaos.scenario import SIM, Scenario
-from checkers.history.events import EventType
+from chaos.scenario import SIM
+from chaos.story import RunFailedError, Story, StuckError
 from checkers.history.run import RunInfo, write_run_info
 from checkers.verdict import Judgement
-from workloads.connection import Driver
-from workloads.register import RegisterOptions, RegisterWorkload
-from workloads.workload import Workload
 
-_FIRST_WRITE_WITHIN_S = 30.0
-_WHOLE_WITHIN_S = 30.0
-_FINAL_READS_WITHIN_S = 20.0
 _STOP_STORY_S = 15.0
 _COLLECT_S = 60.0
 _DESTROY_S = 120.0
-_POLL_S = 0.02
-
-
-class RunFailedError(Exception):
-    """The run cannot go on; the message says what and where."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
-    """What to run, and how. Without a `schedule` the scenario draws one."""
-
-    scenario: Scenario
-    seed: int
-    nodes: int
-    duration_s: float
-    schedule: Schedule | None = None
-    load: RegisterOptions | AppendOptions = field(default_factory=RegisterOptions)
-    conditions: Conditions = field(default_factory=Conditions)
-    target: str = "node"
-    runtime: str = "docker"
-    keep: bool = False
-    mutation: str = ""  # planted in every node
-    cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
-    command: str = ""
-
-    def drawn(self) -> Schedule:
-        """What the nemesis is going to do."""
-        if self.schedule is not None:
-            return self.schedule
-        return self.scenario.plan(seed=self.seed, nodes=self.nodes, duration_s=self.duration_s)
 
 
 class Runner:
@@ -91,7 +49,6 @@ class Runner:
         """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
         somebody may look at it."""
         self._plan = plan
-        self._schedule = plan.drawn()
         self._cluster = cluster
         self._directory = directory
         self._clock = clock
@@ -99,8 +56,7 @@ class Runner:
         self._interrupt = interrupt
         self._syncs = syncs
         self._page = page
-        self._timings: dict[str, float] = {}
-        self._phase = "starting"
+        self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()
         self._removal: asyncio.Task[None] | None = None
@@ -140,7 +96,7 @@ class Runner:
 
     def _write_info(self) -> None:
         self._info = replace(
-            self._info, trouble="; ".join(self._troubles), timings_s=dict(self._timings)
+            self._info, trouble="; ".join(self._troubles), timings_s=dict(self._phases.timings_s)
         )
         write_run_info(self._directory, self._info)
 
@@ -163,7 +119,7 @@ class Runner:
             mutation=plan.mutation,
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
-            faults_overlap=self._schedule.side_by_side,
+            faults_overlap=plan.drawn().side_by_side,
         )
 
     async def _record(self) -> bool:
@@ -174,7 +130,9 @@ class Runner:
             await asyncio.wait({story, asked}, return_when=asyncio.FIRST_COMPLETED)
             asked.cancel()
             if not story.done():
-                self._trouble(f"interrupted by {self._interrupt.signal_name} while {self._phase}")
+                self._trouble(
+                    f"interrupted by {self._interrupt.signal_name} while {self._phases.current}"
+                )
                 await _cancel(story)
             elif (error := story.exception()) is not None:
                 self._trouble(self._explain(error))
@@ -191,128 +149,33 @@ class Runner:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         name = "" if isinstance(error, RunFailedError) else f"{type(error).__name__}: "
-        return f"{name}{error} (while {self._phase})"
+        return f"{name}{error} (while {self._phases.current})"
 
     async def _story(self, recorder: Recorder) -> None:
-        with self._timed("create", "creating the cluster"):
+        with self._phases.timed("create", "creating the cluster"):
             await self._cluster.create()
         self._tell_reaped()
         self._info = replace(self._info, target=self._cluster.version)
-        driver = driver_for(self._cluster)
-        probe = QuorumProbe(driver)
-        workload = self._workload(driver, recorder)
-        watch = self._watch(recorder, workload)
-        nemesis = Nemesis(
-            cluster=self._cluster,
-            probe=probe,
-            recorder=recorder,
-            seed=self._plan.seed,
-            directory=self._directory,
-            tell=self._told,
-            lookout=watch,
-        )
         try:
-            async with asyncio.TaskGroup() as group:
-                beside = [group.create_task(self._tick(recorder, nemesis, workload))]
-                if watch is not None:
-                    beside.append(group.create_task(watch.sample()))
-                load = group.create_task(workload.run())
-                await self._hurt(workload, nemesis, probe, watch)
-                workload.stop()
-                await load
-                await self._final_reads(workload)
-                for task in beside:
-                    task.cancel()
-        finally:
-            await workload.close()
-            await probe.close()
-            if watch is not None:
-                watch.close()
+            await Story(self._plan, self._cluster, recorder, self._phases, self._directory).tell()
+        except* StuckError as stuck:
+            self._note_stuck(stuck)
+            raise
 
-    def _workload(self, driver: Driver, recorder: Recorder) -> Workload:
-        load, seed = self._plan.load, self._plan.seed
-        if isinstance(load, AppendOptions):
-            return AppendWorkload(driver, recorder, seed=seed, options=load)
-        return RegisterWorkload(driver, recorder, seed=seed, options=load)
-
-    def _watch(self, recorder: Recorder, workload: Workload) -> PartitionWatch | None:
-        """None where there are no brokers, and so no partitions to look at."""
-        brokers = brokers_of(self._cluster)
-        if not brokers:
-            return None
-        return PartitionWatch(
-            self._cluster, brokers, workload=workload, recorder=recorder, clock=self._clock
-        )
+    def _note_stuck(self, stuck: BaseExceptionGroup[StuckError]) -> None:
+        """Where time is virtual, no slow machine excuses it: then the nodes are to blame."""
+        if self._plan.runtime == SIM:
+            self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
             done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
-            self._told(f"{done}\n          its nodes' logs: {dead.saved}")
-
-    async def _hurt(
-        self,
-        workload: Workload,
-        nemesis: Nemesis,
-        probe: QuorumProbe,
-        watch: PartitionWatch | None,
-    ) -> None:
-        plan, schedule, script = self._plan, self._schedule, self._plan.scenario.script
-        with self._timed("first_write", "waiting for the first acknowledged write"):
-            await _first_write(workload)
-        with self._timed("hurt", "hurting it"):
-            if script is not None:
-                self._told(f"load runs; faults to come: {len(script.faults)}")
-                await nemesis.tell(script)
-            else:
-                faults = len(schedule.windows)
-                self._told(f"load runs for {plan.duration_s:g} s; faults to come: {faults}")
-                await nemesis.run(schedule)
-        with self._timed("whole", "waiting until it is whole again"):
-            if not await probe.wait_until_whole(_WHOLE_WITHIN_S):
-                raise self._stuck(
-                    f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure"
-                )
-            if watch is not None and not await watch.wait_until_whole(_WHOLE_WITHIN_S):
-                raise self._stuck(
-                    f"not every replica was in sync {_WHOLE_WITHIN_S:g} s after the last cure"
-                )
-            if schedule.side_by_side and not await _another_write(workload):
-                raise self._stuck(
-                    f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s of being whole"
-                )
-
-    def _stuck(self, what: str) -> RunFailedError:
-        """Where time is virtual, no slow machine excuses it: then the nodes are to blame."""
-        if self._plan.runtime == SIM:
-            self._info = replace(self._info, stuck=what)
-        return RunFailedError(what)
-
-    async def _final_reads(self, workload: Workload) -> None:
-        with self._timed("final_reads", "reading every key by fresh clients"):
-            unread = await workload.read_all(_FINAL_READS_WITHIN_S)
-        if unread:
-            self._told(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
-
-    async def _tick(self, recorder: Recorder, nemesis: Nemesis, workload: Workload) -> None:
-        """Once a second: close frames, show how things stand."""
-        before = 0
-        while True:
-            await asyncio.sleep(1)
-            recorder.flush()
-            counts = recorder.counts
-            done = counts[EventType.OK]
-            leader = workload.leader
-            self._progress.status(
-                f"t={self._clock.now_ns() / 1e9:.0f}s  {done - before} ok/s  ok {done}  "
-                f"fail {counts[EventType.FAIL]}  info {counts[EventType.INFO]}  "
-                f"leader {leader if leader is not None else '-'}  {nemesis.current or self._phase}"
-            )
-            before = done
+            self._phases.tell(f"{done}\n          its nodes' logs: {dead.saved}")
 
     async def _collect(self) -> None:
         """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
-            with self._timed("collect", "collecting logs and disks"):
+            with self._phases.timed("collect", "collecting logs and disks"):
                 collection = self._cluster.collect(self._directory)
                 await self._bounded("collect", collection, _COLLECT_S, quiet=not self._created)
 
@@ -326,12 +189,12 @@ class Runner:
         if self._plan.keep and self._created and not self._interrupt.asked:
             self._progress.tell(f"kept: kraft-chaos down {self._plan.cluster_name}")
             return
-        with self._timed("destroy", "removing the cluster"):
+        with self._phases.timed("destroy", "removing the cluster"):
             await self._bounded("destroy", self._cluster.destroy(), _DESTROY_S)
 
     @property
     def _created(self) -> bool:
-        return "create" in self._timings
+        return "create" in self._phases.timings_s
 
     async def _bounded(
         self,
@@ -357,40 +220,11 @@ class Runner:
         if not quiet:
             self._trouble(problem)
 
-    @contextmanager
-    def _timed(self, name: str, phase: str) -> Iterator[None]:
-        self._phase = phase
-        self._progress.status(phase)
-        began = self._clock.now_ns()
-        yield
-        self._timings[name] = round((self._clock.now_ns() - began) / 1e9, 3)
-
-    def _told(self, text: str) -> None:
-        self._progress.tell(f"t={self._clock.now_ns() / 1e9:5.1f}s  {text}")
-
 
 def _parameters(plan: RunPlan) -> dict[str, str]:
     rate = f"{plan.load.rate:g} operations/s" if plan.load.rate else "no limit"
     chosen = {"concurrency": str(plan.load.concurrency), "rate": rate}
     return {**chosen, "mutation": plan.mutation} if plan.mutation else chosen
-
-
-async def _first_write(workload: Workload) -> None:
-    if not await _another_write(workload):
-        raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
-
-
-async def _another_write(workload: Workload) -> bool:
-    """Whether one is acknowledged within the time; nobody waits for a load that has come to its
-    end."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _FIRST_WRITE_WITHIN_S
-    before = workload.acknowledged_writes
-    while workload.acknowledged_writes == before and not workload.is_over:
-        if loop.time() > deadline:
-            return False
-        await asyncio.sleep(_POLL_S)
-    return True
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:

@@ -8,8 +8,8 @@ from chaos.commands.errors import OperatorError
 from chaos.commands.run import scenario_of
 from chaos.conditions import conditions_from
 from chaos.nemesis.recorded import NotAScheduleError, schedule_from
+from chaos.plan import RunPlan
 from chaos.rundir import is_run
-from chaos.runner import RunPlan
 from checkers.history.run import RunInfo, read_run_info
 from workloads.register import RegisterOptions
 

@@ -18,8 +18,8 @@ from chaos.campaign.job import row_of
 from chaos.conditions import Conditions
 from chaos.launch import Ran, launch
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from checkers.history.run import read_run_info
 from checkers.verdict import Verdict
 

@@ -10,9 +10,9 @@ from chaos.canaries import LYING_FSYNC
 from chaos.commands.errors import UsageError
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.launch import Ran, launch
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, point_latest
-from chaos.runner import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import CATALOGUE

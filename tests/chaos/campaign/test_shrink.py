@@ -15,8 +15,8 @@ from chaos.conditions import Conditions
 from chaos.launch import launch
 from chaos.nemesis.faults import ControllerLeader, Kill, Partition
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from chaos.scenarios.swarm import SWARM
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.chaos.campaign.test_campaign import arguments
