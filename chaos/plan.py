@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from workloads.append import AppendOptions
-
 from chaos.conditions import Conditions
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
+from workloads.append import AppendOptions
 from workloads.register import RegisterOptions
 
 

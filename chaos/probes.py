@@ -1,7 +1,7 @@
 """What the harness asks nodes itself: who leads, and is everybody well."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, NodeId
@@ -64,12 +64,13 @@ class QuorumProbe:
 
 
 class PartitionWatch:
-    """Looks at the partitions as all brokers tell them, and records every look."""
+    """Looks at the partitions of some topics as all brokers tell them; records every look."""
 
     def __init__(
         self,
         cluster: Cluster,
         brokers: Sequence[NodeId],
+        topics: Sequence[str],
         *,
         workload: Workload,
         recorder: Recorder,
@@ -82,6 +83,7 @@ class PartitionWatch:
             read_partitions,
         )
         self._brokers = len(brokers)
+        self._topics = frozenset(topics)
         self._workload = workload
         self._recorder = recorder
         self._clock = clock
@@ -89,12 +91,16 @@ class PartitionWatch:
     async def look(self) -> Sight:
         """How things stand, as told since this was called."""
         asked_ns = self._clock.now_ns()
-        claims = await self._survey.ask()
+        answers = await self._survey.ask()
         answered_ns = self._clock.now_ns()
+        claims = {node: self._known(answer) for node, answer in answers.items()}
         for node, told in claims.items():
             for claim in told:
                 self._recorder.probe(_row(asked_ns, answered_ns, node, claim))
         return Sight(claims=claims, acknowledged=self._workload.acknowledged_writes)
+
+    def _known(self, answer: Iterable[PartitionClaim]) -> tuple[PartitionClaim, ...]:
+        return tuple(claim for claim in answer if claim.topic in self._topics)
 
     async def sample(self) -> None:
         """Look again and again, until cancelled: what the judge has of the ISR's course."""

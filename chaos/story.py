@@ -6,8 +6,6 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 import asyncio
 from pathlib import Path
 
-from workloads.append import AppendOptions, AppendWorkload
-
 from chaos.cluster.interface import Cluster
 from chaos.cluster.roles import brokers_of
 from chaos.nemesis.nemesis import Nemesis
@@ -16,6 +14,7 @@ from chaos.plan import RunPlan
 from chaos.probes import PartitionWatch, QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
+from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import Driver
 from workloads.register import RegisterWorkload
 from workloads.workload import Workload
@@ -45,14 +44,14 @@ class Story:
         phases: Phases,
         directory: Path,
     ) -> None:
-        driver = driver_for(cluster)
+        driver, clients = driver_for(cluster), driver_for(cluster, brokers_of(cluster))
         self._plan = plan
         self._schedule = plan.drawn()
         self._recorder = recorder
         self._phases = phases
         self._probe = QuorumProbe(driver)
-        self._workload = _workload(plan, driver, recorder)
-        self._watch = _watch(cluster, self._workload, recorder, phases)
+        self._workload = _workload(plan, clients, recorder)
+        self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -143,14 +142,14 @@ def _workload(plan: RunPlan, driver: Driver, recorder: Recorder) -> Workload:
 
 
 def _watch(
-    cluster: Cluster, workload: Workload, recorder: Recorder, phases: Phases
+    plan: RunPlan, cluster: Cluster, workload: Workload, recorder: Recorder, phases: Phases
 ) -> PartitionWatch | None:
-    """None where there are no brokers, and so no partitions to look at."""
-    brokers = brokers_of(cluster)
-    if not brokers:
+    """None where no clients use partitions, and so there are none to look at."""
+    brokers, load = brokers_of(cluster), plan.load
+    if not brokers or not isinstance(load, AppendOptions):
         return None
     return PartitionWatch(
-        cluster, brokers, workload=workload, recorder=recorder, clock=phases.clock
+        cluster, brokers, load.names, workload=workload, recorder=recorder, clock=phases.clock
     )
 
 

@@ -74,6 +74,11 @@ class AppendOptions:
         return Patience(request_s=self.timeout_s, delivery_s=self.delivery_s)
 
     @property
+    def concurrency(self) -> int:
+        """Processes that send."""
+        return self.producers
+
+    @property
     def names(self) -> tuple[str, ...]:
         return tuple(f"{self.prefix}-{number}" for number in range(self.topics))
 

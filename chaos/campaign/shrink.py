@@ -22,6 +22,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from checkers.history.run import read_run_info
 from checkers.verdict import Verdict
+from workloads.register import RegisterOptions
 
 _LEAST_OPERATIONS = 1
 _LEAST_TAIL_S = 1.0
@@ -175,7 +176,7 @@ class Shrinker:
         self._try_each(replace(plan, nodes=nodes) for nodes in range(1, plan.nodes))
 
     def _less_load(self) -> None:
-        plan, load = self.best, self.best.load
+        plan, load = self.best, _load_of(self.best)
         most = load.most_operations or self._last.operations
         least(
             most,
@@ -183,9 +184,10 @@ class Shrinker:
             lambda n: self.fails(replace(plan, load=replace(load, most_operations=n))),
         )
         for field, low in (("live_keys", 1), ("concurrency", 2)):
-            now = getattr(self.best.load, field)
+            load = _load_of(self.best)
+            now = getattr(load, field)
             self._try_each(
-                replace(self.best, load=replace(self.best.load, **{field: value}))
+                replace(self.best, load=replace(load, **{field: value}))
                 for value in range(low, now)
             )
 
@@ -214,6 +216,11 @@ def _failed_by_s(ran: Ran) -> float | None:
     )
     took = read_run_info(ran.directory).timings_s
     return max(times) / 1e9 - took["create"] - took["first_write"] if times else None
+
+
+def _load_of(plan: RunPlan) -> RegisterOptions:
+    assert isinstance(plan.load, RegisterOptions), "what is simulated has registers"
+    return plan.load
 
 
 def _with_schedule(plan: RunPlan, schedule: Schedule) -> RunPlan:

@@ -12,6 +12,7 @@ _ALL_TOPICS, _NO_CURSOR, _NO_TAGS = b"\x01", b"\xff", b"\x00"
 class PartitionClaim:
     """What one broker says of one partition. A `leader` of -1: it has none."""
 
+    topic: str
     key: str
     leader: int
     epoch: int
@@ -60,6 +61,7 @@ def _partition(reader: Reader, topic: str) -> PartitionClaim:
     replicas, isr, elr, last_known, offline = (_nodes(reader) for _ in range(5))
     reader.tags()
     return PartitionClaim(
+        topic=topic,
         key=f"{topic}-{index}",
         leader=leader,
         epoch=epoch,

@@ -83,6 +83,7 @@ def test_what_the_failure_does_not_need_goes() -> None:
     kinds = [window.fault for window in least.drawn().windows]
     assert sorted(fault.kind for fault in kinds) == ["kill", "partition", "partition"]
     assert (least.nodes, least.load.most_operations) == (3, 17)
+    assert isinstance(least.load, RegisterOptions)
     assert (least.load.live_keys, least.load.concurrency) == (1, 2)
     assert least.conditions == Conditions()
     assert least.drawn().duration_s < 10
