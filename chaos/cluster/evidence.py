@@ -33,7 +33,7 @@ class Probe:
     and whatever connections happened to close then.
     """
 
-    size: int  # bytes; 0: the link could not be opened, nothing was sent
+    size: int  # bytes
     passage: Passage = field(default_factory=Passage)
     answered: int = 0  # bytes that came back
 
@@ -47,13 +47,11 @@ class Probe:
         return self.passage.sent >= self.size and not self.swallowed
 
 
-NO_PROBE = Probe(size=0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutMeasured:
     """What was found out about one directed cut just before it was healed; `opposite` is its way
-    back, which is `opposite_cut` or open.
+    back, which is `opposite_cut` or open. A link has a probe for each of its proxies, and none
+    where nothing could be sent.
 
     `gaps` and `opposite_stops` are what the proxy itself says: where bytes of this direction were
     not stopped, and where those of the opposite one were. `swallowed` is read after the heal.
@@ -63,11 +61,11 @@ class CutMeasured:
     swallowed: int  # of source's bytes on their way to target, since the cut
     while_probing: int  # of those: probes, answers to probes, and what else was sent meanwhile
     gaps: tuple[str, ...]
-    probe: Probe
+    probes: tuple[Probe, ...]
     opposite_cut: bool
     opposite: Passage  # of target's bytes on their way to source, since the cut
     opposite_stops: tuple[str, ...]
-    opposite_probe: Probe
+    opposite_probes: tuple[Probe, ...]
 
 
 def of_cut(seen: CutMeasured) -> Evidence:
@@ -100,13 +98,13 @@ def of_cut(seen: CutMeasured) -> Evidence:
 
 def _lacking(seen: CutMeasured) -> str:
     """Why bytes from source to target may have arrived; "" if none could."""
-    if seen.probe.size and not seen.probe.swallowed:
+    if not all(probe.swallowed for probe in seen.probes):
         return f"a marked probe along {seen.link} was not swallowed"
-    if seen.probe.answered > 0:
+    if any(probe.answered > 0 for probe in seen.probes):
         return f"a marked probe along {seen.link} was answered"
-    if not seen.probe.size and seen.swallowed <= 0:
+    if not seen.probes and seen.swallowed <= 0:
         return f"nothing was swallowed on {seen.link}"
-    if not seen.opposite_cut and seen.opposite_probe.answered > 0:
+    if not seen.opposite_cut and any(probe.answered > 0 for probe in seen.opposite_probes):
         return f"an answer passed along {seen.link}"
     if seen.gaps:
         return f"the proxy did not stop {' and '.join(seen.gaps)} along {seen.link}"
@@ -115,13 +113,13 @@ def _lacking(seen: CutMeasured) -> str:
 
 def _not_one_way(seen: CutMeasured) -> str:
     """Why bytes from target to source may have been stopped; "" if they passed."""
-    if seen.opposite_probe.size and not seen.opposite_probe.passed:
+    if not all(probe.passed for probe in seen.opposite_probes):
         return (
             f"a marked probe against {seen.link} did not pass: it cannot be told from a clean cut"
         )
     if seen.opposite_stops:
         return f"the proxy stopped {' and '.join(seen.opposite_stops)} against {seen.link} as well"
-    if not seen.opposite_probe.size and seen.opposite.sent <= 0:
+    if not seen.opposite_probes and seen.opposite.sent <= 0:
         return f"nothing passed against {seen.link}: it cannot be told from a clean cut"
     return ""
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from chaos.cluster.evidence import (
-    NO_PROBE,
     CutMeasured,
     Passage,
     PowerCutMeasured,
@@ -28,18 +27,18 @@ ONE_WAY = CutMeasured(
     swallowed=500,
     while_probing=45,
     gaps=(),
-    probe=SWALLOWED,
+    probes=(SWALLOWED,),
     opposite_cut=False,
     opposite=Passage(received=90, sent=90),
     opposite_stops=(),
-    opposite_probe=PASSED,
+    opposite_probes=(PASSED,),
 )
 CLEAN = replace(
     ONE_WAY,
     opposite_cut=True,
     opposite=Passage(90, 0),
     opposite_stops=(REQUESTS, ANSWERS),
-    opposite_probe=NO_PROBE,
+    opposite_probes=(),
 )
 POWER = PowerCutMeasured(
     mode=PowerCutMode.LOSE_ALL,
@@ -79,39 +78,42 @@ def test_a_connection_that_broke_the_other_way_does_not_unmake_a_cut() -> None:
 
 def test_other_connections_that_close_beside_the_probes_are_no_evidence() -> None:
     busy = Passage(SIZE + 70_000, 70_000)
-    assert of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=busy))).bit
+    assert of_cut(replace(ONE_WAY, probes=(replace(SWALLOWED, passage=busy),))).bit
     leaky = Passage(SIZE + 70_000, SIZE + 70_000)
-    assert not of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=leaky))).bit
-    assert of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=leaky))).bit
-    assert not of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=busy))).bit
+    assert not of_cut(replace(ONE_WAY, probes=(replace(SWALLOWED, passage=leaky),))).bit
+    assert of_cut(replace(ONE_WAY, opposite_probes=(replace(PASSED, passage=leaky),))).bit
+    assert not of_cut(replace(ONE_WAY, opposite_probes=(replace(PASSED, passage=busy),))).bit
 
 
 def test_without_probes_traffic_must_tell() -> None:
     """A node that is off cannot be probed, nor any where no agent is."""
-    assert of_cut(replace(ONE_WAY, probe=NO_PROBE, opposite_probe=NO_PROBE)).bit
-    assert of_cut(replace(CLEAN, probe=NO_PROBE)).bit
+    assert of_cut(replace(ONE_WAY, probes=(), opposite_probes=())).bit
+    assert of_cut(replace(CLEAN, probes=())).bit
 
 
 @pytest.mark.parametrize(
     ("seen", "why"),
     [
         # Nothing was set.
-        (replace(ONE_WAY, probe=ANSWERED, gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
-        (replace(CLEAN, probe=ANSWERED, gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
-        (replace(CLEAN, probe=PASSED, gaps=(REQUESTS,)), "1->2 was not swallowed"),
-        (replace(ONE_WAY, probe=replace(SWALLOWED, answered=14)), "1->2 was answered"),
+        (replace(ONE_WAY, probes=(ANSWERED,), gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
+        (replace(CLEAN, probes=(ANSWERED,), gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
+        (replace(CLEAN, probes=(PASSED,), gaps=(REQUESTS,)), "1->2 was not swallowed"),
+        (replace(ONE_WAY, probes=(replace(SWALLOWED, answered=14),)), "1->2 was answered"),
         # Requests are stopped and answers are not, and the reverse.
-        (replace(ONE_WAY, opposite_probe=ANSWERED, gaps=(ANSWERS,)), "an answer passed along 1->2"),
+        (
+            replace(ONE_WAY, opposite_probes=(ANSWERED,), gaps=(ANSWERS,)),
+            "an answer passed along 1->2",
+        ),
         (replace(ONE_WAY, gaps=(ANSWERS,)), "did not stop answers along 1->2"),
         (replace(CLEAN, gaps=(ANSWERS,)), "did not stop answers along 1->2"),
         (replace(CLEAN, gaps=(REQUESTS, ANSWERS)), "did not stop requests and answers along 1->2"),
         # The opposite is stopped too.
-        (replace(ONE_WAY, opposite_probe=SWALLOWED), "against 1->2 did not pass"),
+        (replace(ONE_WAY, opposite_probes=(SWALLOWED,)), "against 1->2 did not pass"),
         (replace(ONE_WAY, opposite_stops=(ANSWERS,)), "stopped answers against 1->2 as well"),
         # Nobody could be probed.
-        (replace(ONE_WAY, probe=NO_PROBE, swallowed=0), "nothing was swallowed"),
-        (replace(CLEAN, probe=NO_PROBE, swallowed=-9), "nothing was swallowed"),
-        (replace(ONE_WAY, opposite_probe=NO_PROBE, opposite=Passage()), "nothing passed against"),
+        (replace(ONE_WAY, probes=(), swallowed=0), "nothing was swallowed"),
+        (replace(CLEAN, probes=(), swallowed=-9), "nothing was swallowed"),
+        (replace(ONE_WAY, opposite_probes=(), opposite=Passage()), "nothing passed against"),
     ],
 )
 def test_a_cut_without_effect_or_with_another_one_did_not_bite(seen: CutMeasured, why: str) -> None:

@@ -43,9 +43,9 @@ def test_a_name_leads_to_the_proxy_and_ones_own_to_oneself() -> None:
 
 
 def test_a_link_listens_in_its_sources_network_and_leads_into_its_targets() -> None:
-    assert topology().link_proxy(Link(ONE, THREE)) == ProxyEntry(
-        name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103"
-    )
+    assert topology().link_proxies(Link(ONE, THREE)) == [
+        ProxyEntry(name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103")
+    ]
 
 
 def test_clients_enter_by_published_ports() -> None:
