@@ -96,6 +96,35 @@ def of_cut(seen: CutMeasured) -> Evidence:
     return Evidence(bit=True, what=what, facts=facts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutMeasured:
+    """What was found out about a node's shut entrance just before it was opened."""
+
+    swallowed: int  # bytes of clients, of connections that have closed since it was shut
+    probe: Passage  # what was counted while a marked request was sent
+    probe_bytes: int
+    answered: int  # bytes that came back to it
+    open_ways: tuple[str, ...]  # which the proxy itself does not say it stops
+
+
+def of_shut_out(seen: ShutMeasured) -> Evidence:
+    """Clients were shut out when a marked request was taken in, not passed on and not answered."""
+    facts = {
+        "swallowed_bytes": max(seen.swallowed, seen.probe.swallowed),
+        "probe_swallowed_bytes": seen.probe.swallowed,
+        "probe_answered_bytes": seen.answered,
+    }
+    lacking = ""
+    if seen.open_ways:
+        lacking = f"the proxy did not stop {' and '.join(seen.open_ways)}"
+    elif seen.answered:
+        lacking = "a marked request was answered"
+    elif seen.probe.swallowed < seen.probe_bytes:
+        lacking = "a marked request was not swallowed"
+    what = lacking or f"{facts['swallowed_bytes']} bytes of clients swallowed"
+    return Evidence(bit=not lacking, what=what, facts=facts)
+
+
 def _lacking(seen: CutMeasured) -> str:
     """Why bytes from source to target may have arrived; "" if none could."""
     if not all(probe.swallowed for probe in seen.probes):

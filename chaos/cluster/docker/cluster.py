@@ -12,6 +12,7 @@ from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of
 from chaos.cluster.docker.disks import why_no_loop_disks
+from chaos.cluster.docker.entrances import Entrances
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
@@ -64,6 +65,7 @@ class DockerCluster:
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
+        self._entrances_or_none: Entrances | None = None
         self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
@@ -177,6 +179,12 @@ class DockerCluster:
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         return await self._gate.run(self._heal, links)
 
+    async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
+        await self._gate.run(self._entrances.close, nodes)
+
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+        return await self._gate.run(self._entrances.open, nodes)
+
     async def slow_links(self, latency_ms: int) -> None:
         await self._gate.run(self._links.slow, latency_ms)
 
@@ -195,9 +203,16 @@ class DockerCluster:
             raise ClusterError("the cluster has not been created")
         return self._links_or_none
 
+    @property
+    def _entrances(self) -> Entrances:
+        if self._entrances_or_none is None:
+            raise ClusterError("the cluster has not been created")
+        return self._entrances_or_none
+
     def _adopt(self, parts: Parts) -> None:
         self._parts_or_none = parts
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
+        self._entrances_or_none = Entrances(parts.api, parts.topology)
 
     def _create(self) -> Parts:
         self._name_is_anothers = True  # until it is known to be free
