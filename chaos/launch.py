@@ -15,7 +15,7 @@ from chaos.rundir import new_run_directory, run_name
 from chaos.runner import Runner
 from chaos.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from checkers.verdict import Judgement
 
 
@@ -116,7 +116,7 @@ def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     needs = needs_of(window.fault for window in plan.drawn().windows)
     missing = lacking(cluster, needs)
     if missing:
-        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
+        tellable = [name for name, each in STORIES.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
             f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
             f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"

@@ -7,10 +7,10 @@ import textwrap
 
 from chaos.progress import ConsoleProgress
 from chaos.scenario import Scenario
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 
 _BESIDE_S = 10  # creation, first write, final reads, removal
-_COLUMN = max(map(len, CATALOGUE)) + 2
+_COLUMN = max(map(len, STORIES)) + 2
 _WIDEST = 100
 
 
@@ -41,9 +41,9 @@ def setup() -> int:
 def list_scenarios(*, as_json: bool, verbose: bool) -> int:
     """Every story in a few lines, or whole."""
     if as_json:
-        sys.stdout.write(json.dumps([_row(each) for each in CATALOGUE.values()], indent=2) + "\n")
+        sys.stdout.write(json.dumps([_row(each) for each in STORIES.values()], indent=2) + "\n")
         return 0
-    stories = (whole_story(each) if verbose else _short(each) for each in CATALOGUE.values())
+    stories = (whole_story(each) if verbose else _short(each) for each in STORIES.values())
     sys.stdout.write(("\n\n" if verbose else "\n").join(stories))
     sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s more than the hurting\n")
     sys.stdout.write("  try: kraft-chaos run SCENARIO" + ("" if verbose else ", or list -v") + "\n")

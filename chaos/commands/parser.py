@@ -44,9 +44,9 @@ class _StoryHelp(argparse.Action):
     ) -> None:
         del values, option_string  # it takes none, and its name says nothing
         from chaos.commands.machine import whole_story
-        from chaos.scenarios import CATALOGUE
+        from chaos.scenarios import STORIES
 
-        scenario = CATALOGUE.get(getattr(namespace, "scenario", None) or "")
+        scenario = STORIES.get(getattr(namespace, "scenario", None) or "")
         if scenario is not None:
             sys.stdout.write(whole_story(scenario) + "\n\n")
         parser.print_help()

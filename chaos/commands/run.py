@@ -15,7 +15,7 @@ from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, point_latest
 from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from chaos.trial import Trial
 from workloads.register import RegisterOptions
 
@@ -116,11 +116,11 @@ def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
     if name == LYING_FSYNC.name:
         return LYING_FSYNC  # not among the stories: it accuses every node
-    if name not in CATALOGUE:
+    if name not in STORIES:
         raise UsageError(
-            f"no scenario {name!r}; there are {', '.join(CATALOGUE)}\n  try: kraft-chaos list"
+            f"no scenario {name!r}; there are {', '.join(STORIES)}\n  try: kraft-chaos list"
         )
-    return CATALOGUE[name]
+    return STORIES[name]
 
 
 def _point_latest(directory: Path, progress: ConsoleProgress) -> None:

@@ -1,12 +1,11 @@
 """One broker after another is stopped in good order and started again, under load."""
 
-from workloads.append import AppendOptions
-
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
 from chaos.nemesis.faults import OneNode, Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
 from chaos.scenario import Scenario
+from chaos.scenarios.loads import MIXED
 
 _BROKERS = 3
 
@@ -39,6 +38,6 @@ CONTROLLED_SHUTDOWN_ROLL = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    append=AppendOptions(partitions=3, replication=3, rate=200.0),
+    append=MIXED,
     settings={"min_isr": "2"},
 )

@@ -1,12 +1,11 @@
 """KIP-841: a broker cut off from the controllers, not from its leader, must stay out of the ISR."""
 
-from workloads.append import AppendOptions
-
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import OneNode, Partition, Peers
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario
+from chaos.scenarios.loads import PROMISED
 
 _FENCED = OneNode(NodeId(3))
 
@@ -32,6 +31,6 @@ FENCED_REJOIN = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=AppendOptions(partitions=1, replication=3, rate=100.0),
+    append=PROMISED,
     settings={"min_isr": "2"},
 )

@@ -2,8 +2,6 @@
 
 import random
 
-from workloads.append import AppendOptions
-
 from chaos.nemesis.faults import (
     Fault,
     Partition,
@@ -14,6 +12,7 @@ from chaos.nemesis.faults import (
 )
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
+from chaos.scenarios.loads import MIXED
 
 _SLOT_S = 8.0
 _FAULTS: tuple[Fault, ...] = (
@@ -43,6 +42,6 @@ ISR_SHRINK_STORM = Scenario(
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=40.0,
-    append=AppendOptions(partitions=3, replication=3, rate=200.0),
+    append=MIXED,
     settings={"min_isr": "2"},
 )

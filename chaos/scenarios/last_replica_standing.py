@@ -1,12 +1,11 @@
 """KIP-966: the last in-sync replica loses power after all others fell out of the ISR."""
 
-from workloads.append import AppendOptions
-
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import OneNode, Partition, PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED
 from checkers.verdict import Verdict
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
@@ -41,7 +40,7 @@ LAST_REPLICA_STANDING = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=AppendOptions(partitions=1, replication=3, rate=100.0),
+    append=PROMISED,
     settings={"min_isr": "2"},
     sides=(
         Side(

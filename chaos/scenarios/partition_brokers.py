@@ -2,11 +2,10 @@
 
 import random
 
-from workloads.append import AppendOptions
-
 from chaos.nemesis.faults import Fault, Partition, PartitionLeader, Peers, ShutOut
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
+from chaos.scenarios.loads import MIXED
 
 _SLOT_S = 12.0
 _FAULTS: tuple[Fault, ...] = (
@@ -35,6 +34,6 @@ PARTITION_BROKERS = Scenario(
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=40.0,
-    append=AppendOptions(partitions=1, replication=3, rate=200.0),
+    append=MIXED,
     settings={"min_isr": "2"},
 )

@@ -2,11 +2,10 @@
 
 import random
 
-from workloads.append import AppendOptions
-
 from chaos.nemesis.faults import AllBrokers, Fault, PartitionLeader, PowerOff, RandomBroker
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import MIXED
 from checkers.verdict import Verdict
 
 _SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
@@ -33,7 +32,7 @@ POWER_OFF_BROKERS = Scenario(
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=45.0,
-    append=AppendOptions(partitions=3, replication=3, rate=200.0),
+    append=MIXED,
     settings={"min_isr": "2"},
 )
 
@@ -54,7 +53,7 @@ BLACKOUT_BROKERS = Scenario(
     faults=(_ALL,),
     draw=_draw_all,
     default_duration_s=20.0,
-    append=AppendOptions(partitions=3, replication=3, rate=200.0),
+    append=MIXED,
     settings={"min_isr": "2"},
     sides=(
         Side(

@@ -1,12 +1,11 @@
 """Unclean leader election, asked for: what it costs is counted."""
 
-from workloads.append import AppendOptions
-
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Led, Whole
 from chaos.nemesis.faults import OneNode, Partition, Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED
 from checkers.verdict import Verdict
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
@@ -39,7 +38,7 @@ UNCLEAN_LEADER = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=AppendOptions(partitions=1, replication=3, rate=100.0),
+    append=PROMISED,
     settings={"min_isr": "1", "unclean": "on", "elr": "off"},
     sides=(
         Side(
