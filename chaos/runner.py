@@ -17,6 +17,7 @@ from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, Hosted, Watched
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
+from chaos.nemesis.nemesis import NeverBackError
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.progress import Progress
@@ -158,14 +159,13 @@ class Runner:
         self._info = replace(self._info, target=self._cluster.version)
         try:
             await Story(self._plan, self._cluster, recorder, self._phases, self._directory).tell()
-        except* StuckError as stuck:
-            self._note_stuck(stuck)
+        except* NeverBackError as dead:
+            self._info = replace(self._info, stuck=str(dead.exceptions[0]))
             raise
-
-    def _note_stuck(self, stuck: BaseExceptionGroup[StuckError]) -> None:
-        """Where time is virtual, no slow machine excuses it: then the nodes are to blame."""
-        if self._plan.runtime == SIM:
-            self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
+        except* StuckError as stuck:
+            if self._plan.runtime == SIM:  # elsewhere a slow machine may be to blame
+                self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
+            raise
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():

@@ -148,9 +148,10 @@ def faults_bit(run: Run) -> CheckResult:
 
 
 def recovers_when_healed(run: Run) -> CheckResult | None:
-    """Once everything is healed, the quorum is whole and acknowledges writes within a bounded time.
+    """Once everything is healed, all is whole and writes are acknowledged within a bounded time.
 
-    Judged only where time is virtual: elsewhere a slow machine may be the reason.
+    Judged only where time is virtual: elsewhere a slow machine may be the reason. Nothing excuses a
+    node that ends by itself whenever it is started.
     """
     if run.info.stuck:
         return CheckResult(

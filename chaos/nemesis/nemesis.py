@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from chaos.cluster.errors import DiedAtStartError
 from chaos.cluster.interface import Cluster, Link, NodeId
 from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.book import FaultBook, Plan
@@ -32,6 +33,10 @@ _PATIENCE_S = 0.5  # for a leader, where other faults may be what keeps one away
 
 class ClusterBrokenError(Exception):
     """A fault could not be cured: the cluster is not what the run needs any more."""
+
+
+class NeverBackError(ClusterBrokenError):
+    """A node does not start again after a fault."""
 
 
 class NeverSoError(Exception):
@@ -194,6 +199,8 @@ class Nemesis:
             evidence = await cure(self._cluster, hit)
         except Exception as error:
             self._book.evidence(number, of_failure("cure failed", error))
+            if isinstance(error, DiedAtStartError):
+                raise NeverBackError(f"after {_what(hit)}: {error}") from error
             raise ClusterBrokenError(f"{_what(hit)} could not be cured: {error}") from error
         self._book.stage(number, FaultStage.HEALED)
         self._book.evidence(number, evidence)

@@ -12,6 +12,7 @@ from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
+from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
@@ -20,6 +21,7 @@ from chaos.scenarios.partition_brokers import PARTITION_BROKERS
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
+from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.swarm import SWARM
@@ -48,6 +50,8 @@ BROKER_STORIES: dict[str, Scenario] = {
     for scenario in (
         LAST_REPLICA_STANDING,
         ALL_UNCLEAN,
+        REFORMAT_FORGETS,
+        FORMAT_POWER_OFF,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,
         BLACKOUT_BROKERS,

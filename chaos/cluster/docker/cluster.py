@@ -19,7 +19,7 @@ from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power, kill
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
-from chaos.cluster.errors import ClusterError
+from chaos.cluster.errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,
@@ -340,7 +340,7 @@ class DockerCluster:
     def _refuse_dead(self, node: NodeId) -> None:
         state = self._container(node).attrs["State"]
         if not state["Running"]:
-            raise ClusterError(
+            raise DiedAtStartError(
                 self._words_of(node, f"exited during startup (code {state['ExitCode']})")
             )
 
