@@ -34,7 +34,7 @@ REFORMAT_FORGETS = Scenario(
         "Of three controllers, 6 is cut off while topics are created: 4 and 5 hold them, a "
         "majority. Then 5 loses its disk, 4 is cut off, and 6 comes back. Where voters are known "
         "by their ids alone (quorum=static, kraft.version 0), the empty 5 elects 6, and committed "
-        "topics are forgotten. Where a voter is its id and its directory (quorum=dynamic, KIP-856), "
+        "topics are forgotten. Where a voter is id and directory (quorum=dynamic, KIP-856), "
         "the new disk is nobody's voter, and the quorum stops rather than forgets."
     ),
     faults=_SCRIPT.faults,
