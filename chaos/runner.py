@@ -8,14 +8,14 @@ the verdict says what happened, and nothing of the cluster stays on the machine.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Hosted, Watched
+from chaos.cluster.interface import Cluster, Described, Hosted, Watched
 from chaos.conditions import Conditions
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
@@ -55,6 +55,7 @@ class RunPlan:
     load: RegisterOptions = field(default_factory=RegisterOptions)
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the target, as asked for
     runtime: str = "docker"
     keep: bool = False
     mutation: str = ""  # planted in every node
@@ -192,7 +193,7 @@ class Runner:
         with self._timed("create", "creating the cluster"):
             await self._cluster.create()
         self._tell_reaped()
-        self._info = replace(self._info, target=self._cluster.version)
+        self._note_cluster()
         driver = driver_for(self._cluster)
         probe = QuorumProbe(driver)
         workload = RegisterWorkload(driver, recorder, seed=self._plan.seed, options=self._plan.load)
@@ -216,6 +217,14 @@ class Runner:
         finally:
             await workload.close()
             await probe.close()
+
+    def _note_cluster(self) -> None:
+        """What runs, which nobody knew for sure before it was there."""
+        cluster = self._cluster
+        self._info = replace(self._info, target=cluster.version, nodes=len(cluster.nodes))
+        if isinstance(cluster, Described):
+            roles = {str(node): str(roles) for node, roles in cluster.roles.items()}
+            self._info = replace(self._info, roles=roles, settings=dict(cluster.settings))
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():

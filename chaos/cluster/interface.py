@@ -14,6 +14,22 @@ from typing import NewType, Protocol, runtime_checkable
 NodeId = NewType("NodeId", int)
 
 
+class Roles(StrEnum):
+    """What a node is, as Kafka's `process.roles` has it."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    BOTH = "broker,controller"
+
+    @property
+    def is_broker(self) -> bool:
+        return self is not Roles.CONTROLLER
+
+    @property
+    def is_controller(self) -> bool:
+        return self is not Roles.BROKER
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     host: str
@@ -111,6 +127,18 @@ class Reaped:
     run_id: str
     saved: Path
     trouble: str = ""  # why something of it is still there
+
+
+@runtime_checkable
+class Described(Protocol):
+    """Knows what its nodes are and how they were configured. Elsewhere all are controllers."""
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]: ...
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Of the target, by the names of `--set`."""
 
 
 @runtime_checkable

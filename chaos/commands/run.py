@@ -1,13 +1,16 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
 import random
+import shlex
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC
-from chaos.commands.errors import UsageError
+from chaos.cluster.targets.kafka_settings import SettingError
+from chaos.cluster.targets.named import NODE, layout
+from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.launch import Ran, launch
 from chaos.progress import ConsoleProgress
@@ -41,6 +44,7 @@ class RunArguments:
     as_json: bool
     target: str
     runtime: str  # "": whichever there is
+    settings: Mapping[str, str] = field(default_factory=dict)
     mutation: str = ""
 
 
@@ -54,7 +58,8 @@ def run(arguments: RunArguments) -> int:
 
 def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
-    plan = plan_of(replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell)))
+    runtime = runtime_of(arguments.runtime, progress.tell, arguments.target)
+    plan = plan_of(replace(arguments, runtime=runtime))
     ran = launch(plan, arguments.out, progress)
     _point_latest(ran.directory, progress)
     return ran
@@ -75,13 +80,25 @@ def plan_of(arguments: RunArguments) -> RunPlan:
             live_keys=scenario.live_keys,
         ),
         target=arguments.target,
+        settings=arguments.settings,
         runtime=arguments.runtime,
         keep=arguments.keep,
         mutation=arguments.mutation,
     )
     if scenario.trial is not None:
         plan = _of_trial(plan, scenario.trial(seed, arguments.duration_s), arguments)
+    require_layout(plan.target, plan.nodes, plan.settings, mutation=plan.mutation)
     return replace(plan, command=_again(plan, arguments))
+
+
+def require_layout(
+    target: str, nodes: int, settings: Mapping[str, str], *, mutation: str = ""
+) -> None:
+    """Raises UsageError where no such cluster can be made."""
+    try:
+        layout(target, nodes, settings, mutation=mutation)
+    except SettingError as error:
+        raise UsageError(f"{error}\n  try: kraft-chaos run --help") from error
 
 
 def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
@@ -101,13 +118,23 @@ def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
     )
 
 
-def runtime_of(asked: str, tell: Callable[[str], None]) -> str:
+def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> str:
     """What was asked for; else containers, or with a word of it the simulator where none can be."""
+    if asked == SIM and target != NODE:
+        raise UsageError(
+            f"--runtime {SIM} --target {target}: only our own node can be simulated\n"
+            f"  try: --runtime {DOCKER}"
+        )
     if asked:
         return asked
     why = RUNTIMES[DOCKER].why_not()
     if not why:
         return DOCKER
+    if target != NODE:
+        raise OperatorError(
+            f"no containers here ({why}), and {target} runs in nothing else\n"
+            "  try: kraft-chaos doctor\n  without it: --target node"
+        )
     tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
     return SIM
 
@@ -143,6 +170,10 @@ def _again(plan: RunPlan, arguments: RunArguments) -> str:
         words += ["--concurrency", str(plan.load.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if plan.target != NODE:
+        words += ["--target", plan.target]
+    for name, value in plan.settings.items():
+        words += ["--set", shlex.quote(f"{name}={value}")]
     if plan.runtime == SIM:
         words += ["--runtime", SIM]
     if plan.mutation:
