@@ -129,7 +129,7 @@ def _machine(arguments: argparse.Namespace) -> int:
         case "doctor":
             return machine.doctor()
         case "setup":
-            return machine.setup()
+            return machine.setup(arguments.target)
         case _:
             return machine.list_scenarios(as_json=arguments.json, verbose=arguments.verbose)
 
@@ -149,6 +149,7 @@ def _run(arguments: argparse.Namespace) -> int:
             keep=arguments.keep,
             as_json=arguments.json,
             target=arguments.target,
+            settings=dict(arguments.settings),
             runtime=arguments.runtime,
             mutation=arguments.mutation,
         )
@@ -207,7 +208,8 @@ def _play(arguments: argparse.Namespace) -> int:
     ground = play.Ground(name=arguments.name, runtime=arguments.runtime)
     match arguments.command:
         case "up":
-            return play.up(ground, nodes=arguments.nodes, target=arguments.target)
+            settings = dict(arguments.settings)
+            return play.up(ground, arguments.target, nodes=arguments.nodes, settings=settings)
         case "down":
             return play.down(ground)
         case "inject":

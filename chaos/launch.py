@@ -80,6 +80,7 @@ async def _run(
             run_id=plan.cluster_name,
             nodes=plan.nodes,
             target=plan.target,
+            settings=plan.settings,
             keep=plan.keep,
             directory=directory,
         )

@@ -1,5 +1,6 @@
 """What a run is to be, as one value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chaos.conditions import Conditions
@@ -21,6 +22,7 @@ class RunPlan:
     load: RegisterOptions | AppendOptions = field(default_factory=RegisterOptions)
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the target, as asked for
     runtime: str = "docker"
     keep: bool = False
     mutation: str = ""  # planted in every node

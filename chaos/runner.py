@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Hosted, Watched
+from chaos.cluster.interface import Cluster, Described, Hosted, Watched
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import NeverBackError
@@ -156,7 +156,7 @@ class Runner:
         with self._phases.timed("create", "creating the cluster"):
             await self._cluster.create()
         self._tell_reaped()
-        self._info = replace(self._info, target=self._cluster.version)
+        self._note_cluster()
         try:
             await Story(self._plan, self._cluster, recorder, self._phases, self._directory).tell()
         except* NeverBackError as dead:
@@ -166,6 +166,14 @@ class Runner:
             if self._plan.runtime == SIM:  # elsewhere a slow machine may be to blame
                 self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
             raise
+
+    def _note_cluster(self) -> None:
+        """What runs, which nobody knew for sure before it was there."""
+        cluster = self._cluster
+        self._info = replace(self._info, target=cluster.version, nodes=len(cluster.nodes))
+        if isinstance(cluster, Described):
+            roles = {str(node): str(roles) for node, roles in cluster.roles.items()}
+            self._info = replace(self._info, roles=roles, settings=dict(cluster.settings))
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():

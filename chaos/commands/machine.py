@@ -5,6 +5,7 @@ import shutil
 import sys
 import textwrap
 
+from chaos.cluster.targets.named import release_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import Scenario
 from chaos.scenarios import STORIES
@@ -15,25 +16,26 @@ _WIDEST = 100
 
 
 def doctor() -> int:
-    """0 if everything is there, 255 if something is missing."""
+    """0 if everything is there that everybody needs, 255 if something of it is missing."""
     from chaos.setup.doctor import examine
 
     needs = examine()
     for need in needs:
-        sys.stdout.write(f"{need.found:<8} {need.name:<16} {need.seen}\n")
+        seen = f"{need.seen} (optional)" if need.optional else need.seen
+        sys.stdout.write(f"{need.found:<8} {need.name:<16} {seen}\n")
         if not need.ok and need.mend:
             sys.stdout.write(f"{'':<25} try: {need.mend}\n")
         if not need.ok and need.without:
             sys.stdout.write(f"{'':<25} without it: {need.without}\n")
-    return 0 if all(need.ok for need in needs) else 255
+    return 0 if all(need.ok or need.optional for need in needs) else 255
 
 
-def setup() -> int:
-    """Bring up what is missing. Raises SetupError."""
+def setup(target: str) -> int:
+    """Bring up what is missing, what a target needs as well. Raises SetupError."""
     from chaos.setup.install import prepare
 
     progress = ConsoleProgress()
-    prepare(progress.tell)
+    prepare(progress.tell, release_of(target))
     progress.end()
     return 0
 

@@ -6,10 +6,21 @@ import textwrap
 from pathlib import Path
 from typing import TypeAlias
 
+from chaos.cluster.targets.kafka_settings import MOST
 from chaos.commands import campaign_arguments, check_arguments, selftest_arguments
-from chaos.commands.arguments import Formatter, Parser, fault, listed, name, number, whole
+from chaos.commands.arguments import (
+    Formatter,
+    Parser,
+    fault,
+    listed,
+    name,
+    number,
+    setting,
+    target,
+    whole,
+)
 from chaos.nemesis.named import FAULTS
-from chaos.runtimes import RUNTIMES, TARGETS
+from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
 
 _EXAMPLES = """\
@@ -99,15 +110,18 @@ def _add_machine(commands: _Commands) -> None:
         "there, 255 otherwise.",
         examples="kraft-chaos doctor",
     )
-    _add(
+    command = _add(
         commands,
         "setup",
         "bring up what is missing (engine, images, caches)",
         story="Brings up what `doctor` finds missing: installs and starts a Docker engine where "
         "root may, builds or pulls the images, warms the checkers' caches. What is there already "
         "is left alone, so running it again costs seconds. Needs root only to install.",
-        examples="kraft-chaos setup && kraft-chaos doctor",
+        examples="""\
+            kraft-chaos setup && kraft-chaos doctor
+            kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
     )
+    _add_target(command)
     command = _add(
         commands,
         "list",
@@ -174,6 +188,7 @@ def _add_run(commands: _Commands) -> None:
     )
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
     _add_target(command)
+    _add_settings(command)
     _add_world(command)
 
 
@@ -226,11 +241,13 @@ def _add_play(commands: _Commands) -> None:
         "other; no later run removes them.",
         examples="""\
             kraft-chaos up
-            kraft-chaos up five --nodes 5""",
+            kraft-chaos up five --nodes 5
+            kraft-chaos up --target kafka --set elr=off --set controllers=3""",
     )
     _add_name(command)
     _add_nodes(command)
     _add_target(command)
+    _add_settings(command)
     _add_runtime(command)
     command = _add(
         commands,
@@ -313,7 +330,11 @@ def _add_reading(commands: _Commands) -> None:
 
 def _add_nodes(command: argparse.ArgumentParser, default: int | None = 3) -> None:
     command.add_argument(
-        "--nodes", type=int, choices=(3, 5), default=default, help="controllers (default 3)"
+        "--nodes",
+        type=whole(1, MOST),
+        default=default,
+        metavar="N",
+        help="controllers, 3 or 5, or brokers of Apache Kafka, 1 to 5 (default 3)",
     )
 
 
@@ -343,7 +364,25 @@ def _add_named(command: argparse.ArgumentParser) -> None:
 
 def _add_target(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--target", choices=TARGETS, default="node", help="what runs (default node, our own)"
+        "--target",
+        type=target,
+        default="node",
+        metavar="TARGET",
+        help="what runs: node, our own (default), kafka or kafka:VERSION, Apache Kafka",
+    )
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--set",
+        type=setting,
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="how the target is configured, more than once if need be: roles=combined, "
+        "controllers=3, quorum=static, elr=off, replication=N, min_isr=N, unclean=on, "
+        "defaults=stock, or a name of Kafka's own configuration",
     )
 
 

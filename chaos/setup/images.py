@@ -97,6 +97,32 @@ def toxiproxy_recipe(binary: bytes) -> Recipe:
     return Recipe(repository="kraft-chaos/toxiproxy", base="", files=files)
 
 
+def kafka_recipe(base: str, release: str) -> Recipe:
+    """Apache Kafka's image without its jars: the release says which they are."""
+    files = {
+        "Dockerfile": _compose("kafka", "Dockerfile"),
+        "entry": _compose("node", "entry"),
+        "log4j2.properties": _compose("kafka", "log4j2.properties"),
+        **_jars(release),
+    }
+    return Recipe(repository=f"kraft-chaos/kafka-{release}", base=base, files=files)
+
+
+def kafka_jars_recipe(base: str, release: str) -> Recipe:
+    """The image in which Debian's Maven fetches them; they are in its /libs."""
+    files = {"Dockerfile": _compose("kafka-jars", "Dockerfile"), **_jars(release)}
+    return Recipe(repository="kraft-chaos/kafka-jars", base=base, files=files)
+
+
+def _jars(release: str) -> dict[str, bytes]:
+    """How the jars of a release are fetched, which stands for the jars: releases never change."""
+    return {
+        "pom.xml": _compose("kafka-jars", "pom.xml"),
+        "fetch": _compose("kafka-jars", "fetch"),
+        "version": release.encode(),
+    }
+
+
 def build(client: docker.DockerClient, recipe: Recipe, name: str = "") -> str:
     """Build an image unless it is there; returns its name."""
     name = name or recipe.name

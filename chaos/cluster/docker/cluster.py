@@ -5,21 +5,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import docker
-from docker.errors import APIError
 from docker.models.containers import Container
 
 from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.assembly import Assembly, Parts, images_of
+from chaos.cluster.docker.assembly import Assembly, Parts, images_of, target_up
 from chaos.cluster.docker.disks import why_no_loop_disks
 from chaos.cluster.docker.entrances import Entrances
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.power import Power, kill
+from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
-from chaos.cluster.errors import ClusterError, DiedAtStartError
+from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,
@@ -29,15 +29,12 @@ from chaos.cluster.interface import (
     NodeStatus,
     PowerCutMode,
     Reaped,
+    Roles,
 )
-from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.cluster.topology import Topology
 from chaos.setup import docker_engine
-
-ANSWERS_WITHIN_S = 30.0
-STOP_WITHIN_S = 10
 
 
 class DockerCluster:
@@ -61,11 +58,12 @@ class DockerCluster:
         self._target = target
         self._gate = Gate()
         self._lock = RunLock(labels.run_id)
-        self._images = images_of(client)
+        self._images = images_of(client, target)
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
         self._entrances_or_none: Entrances | None = None
+        self._readiness_or_none: Readiness | None = None
         self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
@@ -86,14 +84,15 @@ class DockerCluster:
         Raises SetupError where the engine or an image is missing.
         """
         client = docker_engine.require()
+        target = target or OwnNode()
         labels = RunLabels(
             run_id=run_id,
             owner=Owner.KEPT if keep else Owner.RUN,
             directory=str(directory.resolve()) if directory else "",
         )
-        no_power = why_no_loop_disks(client, images_of(client).agent)
+        no_power = why_no_loop_disks(client, images_of(client, target).agent)
         kind = DockerCluster if no_power else PoweredDockerCluster
-        return kind(client, labels, nodes, target or OwnNode(), no_power)
+        return kind(client, labels, nodes, target, no_power)
 
     @classmethod
     def attach(cls, run_id: str, target: Target | None = None) -> "DockerCluster":
@@ -102,13 +101,13 @@ class DockerCluster:
         What is left of one whose making was broken off can only be destroyed.
         """
         client = docker_engine.require()
-        target = target or OwnNode()
         labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
         if not left_of(client, run_id):
             names = ", ".join(kept(client)) or "none is"
             client.close()
             raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
-        parts = Assembly(client, images_of(client), labels, target).find()
+        target = target or target_up(client, run_id)
+        parts = Assembly(client, images_of(client, target), labels, target).find()
         if parts is None:
             return DockerCluster(client, labels, 0, target, "")
         no_power = "" if parts.devices else "it was made without loop devices"
@@ -120,6 +119,14 @@ class DockerCluster:
     @property
     def nodes(self) -> Sequence[NodeId]:
         return self._nodes
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]:
+        return {node: self._target.roles(node) for node in self._nodes}
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return self._target.settings
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
@@ -137,14 +144,16 @@ class DockerCluster:
     async def create(self) -> None:
         parts = await self._gate.run(self._create)
         self._adopt(parts)
-        await asyncio.gather(*(self._until_it_answers(node) for node in self._nodes))
+        await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
+        brokers = [node for node, roles in self.roles.items() if roles.is_broker]
+        await asyncio.gather(*(self._readiness.knows(node, brokers) for node in brokers))
 
     async def status(self, node: NodeId) -> NodeStatus:
         return await self._gate.run(self._status, node)
 
     async def start(self, node: NodeId) -> None:
         await self._gate.run(self._start, node)
-        await self._until_it_answers(node)
+        await self._readiness.answers(node)
 
     async def stop(self, node: NodeId) -> None:
         await self._gate.run(self._stop, node)
@@ -209,7 +218,17 @@ class DockerCluster:
             raise ClusterError("the cluster has not been created")
         return self._entrances_or_none
 
+    @property
+    def _readiness(self) -> Readiness:
+        if self._readiness_or_none is None:
+            raise ClusterError("the cluster has not been created")
+        return self._readiness_or_none
+
     def _adopt(self, parts: Parts) -> None:
+        within_s = self._target.bounds.answers_within_s
+        self._readiness_or_none = Readiness(
+            self._gate, parts, run_id=self._labels.run_id, within_s=within_s
+        )
         self._parts_or_none = parts
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
@@ -260,7 +279,7 @@ class DockerCluster:
         container = self._container(node)
         if container.attrs["State"]["Running"]:
             self._resume(node)
-            container.stop(timeout=STOP_WITHIN_S)
+            container.stop(timeout=self._target.bounds.stops_within_s)
         self._reachable(node, on=False)
 
     def _kill(self, node: NodeId) -> Evidence:
@@ -323,34 +342,6 @@ class DockerCluster:
     def _collect(self, into: Path) -> None:
         nodes = [self._container(node) for node in self._nodes]
         save_nodes(nodes, self._parts.agent, into)
-
-    async def _until_it_answers(self, node: NodeId) -> None:
-        address = self._parts.topology.bootstrap()[node]
-        answering = asyncio.create_task(until_it_answers(address, ANSWERS_WITHIN_S))
-        try:
-            while not answering.done():
-                await asyncio.wait([answering], timeout=1.0)
-                if not answering.done():
-                    await self._gate.run(self._refuse_dead, node)
-        finally:
-            answering.cancel()
-        if not answering.result():
-            raise ClusterError(self._words_of(node, f"does not answer within {ANSWERS_WITHIN_S} s"))
-
-    def _refuse_dead(self, node: NodeId) -> None:
-        state = self._container(node).attrs["State"]
-        if not state["Running"]:
-            raise DiedAtStartError(
-                self._words_of(node, f"exited during startup (code {state['ExitCode']})")
-            )
-
-    def _words_of(self, node: NodeId, what: str) -> str:
-        container = self._parts.containers[node]
-        try:
-            said = container.logs(tail=8).decode(errors="replace").strip()
-        except APIError as error:
-            said = str(error)
-        return f"node {node} {what}\n  run {self._labels.run_id}; the end of its log:\n{said}"
 
 
 class PoweredDockerCluster(DockerCluster):
