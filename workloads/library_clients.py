@@ -6,16 +6,26 @@ from workloads.connection import Entry
 from workloads.log_driver import LogClients
 from workloads.raw_producer import Patience
 
-RAW = "raw"
-LIBRDKAFKA = "librdkafka"
-KAFKA_PYTHON = "kafka-python"
+LIBRARIES = ("raw", "librdkafka", "kafka-python")
 
 
 def library_clients(
     name: str, entries: Mapping[int, Entry], patience: Patience
 ) -> LogClients | None:
-    """None for our own, which a workload brings along. Raises ValueError for an unknown name."""
+    """None for our own, which a workload brings along. Raises ValueError for an unknown name.
+
+    A library is imported when it is asked for: it takes a tenth of a second, and no other run
+    needs it.
+    """
     match name:
         case "raw":
             return None
-    raise ValueError(f"no client library {name!r}; there are {RAW}, {LIBRDKAFKA}, {KAFKA_PYTHON}")
+        case "librdkafka":
+            from workloads.librdkafka import LibrdkafkaClients
+
+            return LibrdkafkaClients(entries, patience)
+        case "kafka-python":
+            from workloads.kafka_python import KafkaPythonClients
+
+            return KafkaPythonClients(entries, patience)
+    raise ValueError(f"no client library {name!r}; there are {', '.join(LIBRARIES)}")

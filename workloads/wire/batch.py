@@ -119,14 +119,15 @@ def _read_batch(data: bytes, at: int, size: int) -> Iterator[Values]:
     header = _HEADER.unpack_from(data, at)
     base, _, epoch, _, crc, attributes, last_delta = header[:7]
     records = header[-1]
-    if attributes & _CONTROL_BIT:
-        return
     view = memoryview(data)[at : at + size]
-    if attributes & _CODEC_BITS or crc32c(view[_UNCHECKED.size :]) != crc:
-        for delta in range(last_delta + 1):
+    block = view[_HEADER.size :]
+    intact = crc32c(view[_UNCHECKED.size :]) == crc
+    if intact and attributes & _CONTROL_BIT:
+        return
+    if not intact or attributes & _CODEC_BITS:
+        for delta in range(max(1, min(last_delta + 1, size))):  # the count may be damaged too
             yield Values(base + delta, NOBODYS, 1, epoch)
         return
-    block = view[_HEADER.size :]
     value, value_size = _first_value(block)
     dense = value != NOBODYS and records == last_delta + 1
     if dense and record_block(value, records, value_size) == block:
