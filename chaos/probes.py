@@ -84,14 +84,16 @@ class PartitionWatch:
         )
         self._brokers = len(brokers)
         self._topics = frozenset(topics)
+        self._asking = asyncio.Lock()
         self._workload = workload
         self._recorder = recorder
         self._clock = clock
 
     async def look(self) -> Sight:
         """How things stand, as told since this was called."""
-        asked_ns = self._clock.now_ns()
-        answers = await self._survey.ask()
+        async with self._asking:  # a connection takes one question at a time
+            asked_ns = self._clock.now_ns()
+            answers = await self._survey.ask()
         answered_ns = self._clock.now_ns()
         claims = {node: self._known(answer) for node, answer in answers.items()}
         for node, told in claims.items():

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.log.checks import DURABILITY
+from checkers.log.durability import CHECK as DURABILITY
 
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.run import RunArguments, perform, scenario_of

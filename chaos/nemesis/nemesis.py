@@ -102,6 +102,7 @@ class Nemesis:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)
                 nodes, links = await self._aim(fault, alone=True)
+                links = self._held.free(fault, links)  # what is cut already is another's to heal
                 opened[name] = number, await self._begin(number, fault, nodes, links)
             case End(name=name):
                 await self._end(*opened.pop(name))
