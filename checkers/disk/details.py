@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from checkers.disk.fields import DamagedError, Fields
 
-Value: TypeAlias = "int | str | bool | None | list[Value] | dict[str, Value]"
+Value: TypeAlias = "int | str | bool | list[Value] | dict[str, Value] | None"
 Kind: TypeAlias = Callable[[Fields, int], Value]  # reads one field of a record of this version
 
 
@@ -33,9 +33,7 @@ class Layout:
     newest: int = 0
 
     def read(self, fields: Fields, version: int) -> dict[str, Value]:
-        found = {
-            one.name: one.kind(fields, version) for one in self.fields if one.since <= version
-        }
+        found = {one.name: one.kind(fields, version) for one in self.fields if one.since <= version}
         for _ in range(fields.uvarint()):
             tag, size = fields.uvarint(), fields.uvarint()
             body = Fields(fields.take(size))

@@ -73,7 +73,9 @@ def _read_disk(copy: Path) -> _Disk:
         disk.state = _election_state(path)
     except DamagedError as error:
         disk.problems.append(str(error))
-    disk.log = read_metadata_log(path, disk.node, disk.meta.directory_id if disk.meta else NO_DIRECTORY)
+    disk.log = read_metadata_log(
+        path, disk.node, disk.meta.directory_id if disk.meta else NO_DIRECTORY
+    )
     disk.problems += disk.log.problems
     return disk
 

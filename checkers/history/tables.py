@@ -217,7 +217,10 @@ DISKS = pa.schema(
         ("voted", pa.int32()),
         ("voted_directory", pa.string()),
         ("log_end", pa.int64()),
-        ("clean_shutdown", pa.int64()),  # the broker epoch of a clean shutdown; null: there was none
+        (
+            "clean_shutdown",
+            pa.int64(),
+        ),  # the broker epoch of a clean shutdown; null: there was none
         ("problem", pa.string()),  # what could not be read, and where; null when all was well
     ]
 )
