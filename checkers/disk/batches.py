@@ -51,21 +51,26 @@ class Scan:
     crc_ok: NDArray[np.bool_]
     problem: str | None
 
+    def column(self, name: str) -> NDArray[np.int64]:
+        """A field of all headers."""
+        found: NDArray[np.int64] = self.headers[name].astype(np.int64)
+        return found
+
     @property
     def sizes(self) -> NDArray[np.int64]:
-        return self.headers["length"].astype(np.int64) + _SIZE_FIELDS
+        return self.column("length") + _SIZE_FIELDS
 
     @property
     def last_offsets(self) -> NDArray[np.int64]:
-        return self.headers["base_offset"].astype(np.int64) + self.headers["last_delta"]
+        return self.column("base_offset") + self.column("last_delta")
 
     @property
-    def codecs(self) -> NDArray[np.int16]:
-        return self.headers["attributes"] & _CODEC_BITS
+    def codecs(self) -> NDArray[np.int64]:
+        return self.column("attributes") & _CODEC_BITS
 
     @property
     def control(self) -> NDArray[np.bool_]:
-        return (self.headers["attributes"] & _CONTROL_BIT) != 0
+        return (self.column("attributes") & _CONTROL_BIT).astype(np.bool_)
 
 
 def scan(segment: bytes) -> Scan:
@@ -157,13 +162,13 @@ def read_batches(segment: bytes) -> Iterator[Batch]:
 
 def batches_of(segment: bytes, found: Scan) -> Iterator[Batch]:
     columns = (
-        found.headers["base_offset"],
+        found.column("base_offset"),
         found.last_offsets,
-        found.headers["epoch"],
+        found.column("epoch"),
         found.crc_ok,
         found.control,
         found.codecs,
-        found.headers["records"],
+        found.column("records"),
         found.sizes,
         found.positions,
     )

@@ -18,8 +18,7 @@ def table(schema: pa.Schema, rows: int, columns: Mapping[str, Column]) -> pa.Tab
     for field in schema:
         column = columns[field.name]
         if isinstance(column, np.ndarray):
-            native = column.astype(column.dtype.newbyteorder("="), copy=False)
-            arrays.append(pa.array(native).cast(field.type))
+            arrays.append(pa.array(column).cast(field.type))
         else:
             arrays.append(pa.repeat(pa.scalar(column, field.type), rows))
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -32,16 +31,16 @@ def joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
 def batch_columns(found: Scan) -> dict[str, Column]:
     """What tables of batches tell of the batches of one segment."""
     return {
-        "base_offset": found.headers["base_offset"],
+        "base_offset": found.column("base_offset"),
         "last_offset": found.last_offsets,
-        "epoch": found.headers["epoch"],
-        "crc": found.headers["crc"],
+        "epoch": found.column("epoch"),
+        "crc": found.column("crc"),
         "crc_ok": found.crc_ok,
         "control": found.control,
-        "records": found.headers["records"],
+        "records": found.column("records"),
         "size": found.sizes,
         "position": found.positions,
-        "producer_id": found.headers["producer_id"],
-        "producer_epoch": found.headers["producer_epoch"],
-        "base_sequence": found.headers["base_sequence"],
+        "producer_id": found.column("producer_id"),
+        "producer_epoch": found.column("producer_epoch"),
+        "base_sequence": found.column("base_sequence"),
     }

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from checkers.disk.fields import DamagedError, Fields
 
-Value: TypeAlias = "int | str | bool | None | list[Value] | dict[str, Value]"
+Value: TypeAlias = "int | str | bool | list[Value] | dict[str, Value] | None"
 Kind: TypeAlias = Callable[[Fields, int], Value]  # reads one field of a record of this version
 
 

@@ -104,11 +104,16 @@ def read_clean_shutdown(path: Path) -> int | None:
 
 
 def _entries(path: Path) -> list[list[str]]:
-    """The lines of a checkpoint behind its version, 0, and their number. Raises DamagedError."""
-    lines = _text(path).split("\n")
+    """The lines of a checkpoint behind its version, 0, and their number. Raises DamagedError.
+
+    A node leaves the file empty until it has something to write down.
+    """
+    lines = (_text(path) or "0\n0\n").split("\n")
     entries = [line.split() for line in lines[2:] if line]
     if lines[:2] != ["0", str(len(entries))]:
-        told = ", ".join(f"{what} {line}" for what, line in zip(("version", "entries"), lines))
+        told = ", ".join(
+            f"{what} {line}" for what, line in zip(("version", "entries"), lines, strict=False)
+        )
         raise DamagedError(f"{path.name}: {told}; {len(entries)} follow")
     return entries
 

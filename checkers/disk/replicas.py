@@ -10,7 +10,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from checkers.disk.batches import Scan
-from checkers.disk.columns import batch_columns, joined, table
+from checkers.disk.columns import Column, batch_columns, joined, table
 from checkers.disk.fields import DamagedError
 from checkers.disk.files import NO_DIRECTORY, read_meta_properties, read_offsets, read_topic_id
 from checkers.disk.metadata_log import METADATA_LOG
@@ -123,7 +123,7 @@ def _spans(
     spans = read_spans(data, scanned)
     if spans.problem is not None:
         problems.append(f"{segment}: {spans.problem}")
-    columns = {
+    columns: dict[str, Column] = {
         "node": node,
         "key": key,
         "offset": spans.offset,

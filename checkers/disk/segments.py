@@ -45,7 +45,7 @@ class LogFiles:
 
     def _follow(self, path: Path, found: Scan) -> None:
         self.end = max(self.end, int(path.stem))
-        bases, lasts = found.headers["base_offset"].astype(np.int64), found.last_offsets
+        bases, lasts = found.column("base_offset"), found.last_offsets
         for number in np.flatnonzero(~found.crc_ok).tolist():
             self.problems.append(f"{self._where(path, found, number)}: wrong CRC")
         whole = np.flatnonzero(found.crc_ok)
@@ -54,14 +54,14 @@ class LogFiles:
             where = self._where(path, found, int(whole[at]))
             self.problems.append(f"{where}: the log ended at {ends[at]} before it")
         self.end = int(ends[-1])
-        epochs, firsts = np.unique(found.headers["epoch"][whole], return_index=True)
+        epochs, firsts = np.unique(found.column("epoch")[whole], return_index=True)
         for epoch, first in zip(epochs.tolist(), bases[whole][firsts].tolist(), strict=True):
             self.epochs.setdefault(epoch, first)
         if found.problem is not None:
             self.problems.append(f"{path.name}: {found.problem}")
 
     def _where(self, path: Path, found: Scan, number: int) -> str:
-        base = found.headers["base_offset"][number]
+        base = found.column("base_offset")[number]
         return f"{path.name} position {found.positions[number]} (offset {base})"
 
     def _compare_epochs(self) -> None:
@@ -73,7 +73,8 @@ class LogFiles:
             self.checkpoint = read_leader_epochs(path)
         except DamagedError as error:
             self.problems.append(str(error))
-        for epoch, start in self.checkpoint:
+        # The head of a log is cut within its first segment, too: its first epoch begins later then.
+        for epoch, start in self.checkpoint[self.start > 0 :]:
             first = self.epochs.get(epoch, start)
             if first != start and self.start <= start < self.end:
                 self.problems.append(

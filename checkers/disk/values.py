@@ -35,8 +35,7 @@ class Spans:
 def read_spans(segment: bytes, found: Scan) -> Spans:
     """The spans of all intact data batches of a segment, in the order in which they stand."""
     chosen = np.flatnonzero(found.crc_ok & ~found.control)
-    headers = found.headers[chosen]
-    counts = headers["records"].astype(np.int64)
+    counts, starting = found.column("records")[chosen], found.column("base_offset")[chosen]
     data, starts, ends, problem = _blocks(segment, found, chosen)
     first = np.concatenate([[0], np.cumsum(counts)])
     offsets, values = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
@@ -45,10 +44,9 @@ def read_spans(segment: bytes, found: Scan) -> Spans:
         _walk(data, starts, ends, counts, first, offsets, values, read)
     torn = np.flatnonzero(read < counts)
     if problem is None and len(torn):
-        problem = f"the records of the batch at offset {headers['base_offset'][torn[0]]} are torn"
+        problem = f"the records of the batch at offset {starting[torn[0]]} are torn"
     kept = np.arange(first[-1]) - np.repeat(first[:-1], counts) < np.repeat(read, counts)
-    bases = np.repeat(headers["base_offset"].astype(np.int64), counts)
-    epochs = np.repeat(headers["epoch"].astype(np.int64), counts)
+    bases, epochs = np.repeat(starting, counts), np.repeat(found.column("epoch")[chosen], counts)
     return _spans((bases + offsets)[kept], values[kept], epochs[kept], problem)
 
 
@@ -88,13 +86,13 @@ def _spans(offset: Ints, value: Ints, epoch: Ints, problem: str | None) -> Spans
 @inlined
 def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """A zig-zag number and what is behind it; behind the end where there is none."""
-    value, shift = 0, 0
+    value, shift = np.int64(0), 0
     while at < end and shift < 64:
         byte = np.int64(data[at])
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
+            return int((value >> 1) ^ -(value & 1)), at
         shift += 7
     return 0, end + 1
 
