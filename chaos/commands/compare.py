@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.log.durability import CHECK as DURABILITY
-
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.run import RunArguments, perform, scenario_of
 from chaos.judging import PAGE
@@ -18,6 +16,7 @@ from chaos.scenario import Scenario
 from chaos.scenarios import STORIES
 from checkers.history.run import read_run_info
 from checkers.interval import in_words, wilson
+from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import Side, SideRun, render_comparison
 
 

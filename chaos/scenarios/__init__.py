@@ -17,6 +17,7 @@ from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.scenarios.leader_relay import LEADER_RELAY
+from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
 from chaos.scenarios.partition_brokers import PARTITION_BROKERS
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
@@ -52,6 +53,7 @@ BROKER_STORIES: dict[str, Scenario] = {
         ALL_UNCLEAN,
         REFORMAT_FORGETS,
         FORMAT_POWER_OFF,
+        OBSERVER_POWER_OFF,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,
         BLACKOUT_BROKERS,

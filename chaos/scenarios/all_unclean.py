@@ -5,7 +5,7 @@ from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import Kill, OneNode, PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from checkers.verdict import Verdict
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
@@ -40,7 +40,7 @@ ALL_UNCLEAN = Scenario(
     script=_SCRIPT,
     default_duration_s=30.0,
     append=PROMISED,
-    settings={"min_isr": "2", "elr": "on"},
+    settings={**TWO_IN_SYNC, "elr": "on"},
     sides=(
         Side(
             name="elr=on",

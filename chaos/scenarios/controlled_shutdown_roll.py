@@ -5,7 +5,7 @@ from chaos.nemesis.conditions import Acknowledged, Whole
 from chaos.nemesis.faults import OneNode, Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import MIXED
+from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _BROKERS = 3
 
@@ -39,5 +39,5 @@ CONTROLLED_SHUTDOWN_ROLL = Scenario(
     script=_SCRIPT,
     default_duration_s=40.0,
     append=MIXED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
 )

@@ -5,7 +5,7 @@ from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import OneNode, Partition, Peers
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 
 _FENCED = OneNode(NodeId(3))
 
@@ -32,5 +32,5 @@ FENCED_REJOIN = Scenario(
     script=_SCRIPT,
     default_duration_s=30.0,
     append=PROMISED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
 )

@@ -4,7 +4,7 @@ from chaos.nemesis.conditions import Acknowledged, Whole
 from chaos.nemesis.faults import AllBrokers, PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from checkers.verdict import Verdict
 
 _SCRIPT = Script(
@@ -30,7 +30,7 @@ FORMAT_POWER_OFF = Scenario(
     script=_SCRIPT,
     default_duration_s=15.0,
     append=PROMISED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
     sides=(
         Side(
             name="synced_format=off",

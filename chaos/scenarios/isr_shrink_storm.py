@@ -12,7 +12,7 @@ from chaos.nemesis.faults import (
 )
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import MIXED
+from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _SLOT_S = 8.0
 _FAULTS: tuple[Fault, ...] = (
@@ -43,5 +43,5 @@ ISR_SHRINK_STORM = Scenario(
     draw=_draw,
     default_duration_s=40.0,
     append=MIXED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
 )

@@ -5,7 +5,7 @@ from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
 from chaos.nemesis.faults import OneNode, Partition, PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from checkers.verdict import Verdict
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
@@ -41,7 +41,7 @@ LAST_REPLICA_STANDING = Scenario(
     script=_SCRIPT,
     default_duration_s=30.0,
     append=PROMISED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
     sides=(
         Side(
             name="elr=off",

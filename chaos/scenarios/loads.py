@@ -1,4 +1,4 @@
-"""What clients do to the brokers of the stories."""
+"""What clients do to the brokers of the stories, and what kind of brokers those are."""
 
 from workloads.append import AppendOptions
 
@@ -16,3 +16,7 @@ PROMISED = AppendOptions(
 
 # Something of everything: promises of every kind, idempotent producers, topics that come and go.
 MIXED = AppendOptions(topics=2, partitions=3, producers=20, consumers=3, rate=300.0, admin_rate=0.5)
+
+# Where the voters are in the log alone, a broker that loses power before its copy of that log is on
+# its disk does not start again (see observer-power-off): stories of other things name the voters.
+TWO_IN_SYNC = {"min_isr": "2", "quorum": "static"}

@@ -5,7 +5,7 @@ import random
 from chaos.nemesis.faults import Fault, Partition, PartitionLeader, Peers, ShutOut
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import MIXED
+from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _SLOT_S = 12.0
 _FAULTS: tuple[Fault, ...] = (
@@ -35,5 +35,5 @@ PARTITION_BROKERS = Scenario(
     draw=_draw,
     default_duration_s=40.0,
     append=MIXED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
 )

@@ -5,7 +5,7 @@ import random
 from chaos.nemesis.faults import AllBrokers, Fault, PartitionLeader, PowerOff, RandomBroker
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import MIXED
+from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 from checkers.verdict import Verdict
 
 _SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
@@ -33,7 +33,7 @@ POWER_OFF_BROKERS = Scenario(
     draw=_draw,
     default_duration_s=45.0,
     append=MIXED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
 )
 
 
@@ -54,7 +54,7 @@ BLACKOUT_BROKERS = Scenario(
     draw=_draw_all,
     default_duration_s=20.0,
     append=MIXED,
-    settings={"min_isr": "2"},
+    settings=TWO_IN_SYNC,
     sides=(
         Side(
             name="allowed",
