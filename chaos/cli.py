@@ -88,6 +88,20 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _run(arguments)
         case "selftest":
             return _selftest(arguments)
+        case "compare":
+            from chaos.commands.compare import CompareArguments, compare
+
+            return compare(
+                CompareArguments(
+                    scenario=arguments.scenario,
+                    target=arguments.target,
+                    settings=dict(arguments.settings),
+                    times=arguments.times,
+                    seed=arguments.seed,
+                    out=arguments.out,
+                    as_json=arguments.json,
+                )
+            )
         case "campaign":
             return _campaign(arguments)
         case "replay":

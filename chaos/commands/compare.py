@@ -26,6 +26,7 @@ class CompareArguments:
 
     scenario: str
     target: str
+    settings: Mapping[str, str]  # of every side
     times: int
     seed: int
     out: Path
@@ -74,7 +75,7 @@ def _run_arguments(
         as_json=False,
         target=arguments.target,
         runtime="",
-        settings=settings,
+        settings={**arguments.settings, **settings},
     )
 
 

@@ -14,8 +14,9 @@ STORY = (
 )
 
 EXAMPLES = """\
-    kraft-chaos compare last-replica-standing --target kafka
-    kraft-chaos compare last-replica-standing --target kafka --times 20 --json"""
+    kraft-chaos compare last-replica-standing
+    kraft-chaos compare observer-power-off --target kafka:4.1.0
+    kraft-chaos compare last-replica-standing --times 20 --json"""
 
 
 def add_arguments(

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from chaos.cluster.targets.kafka_settings import MOST
-from chaos.commands import campaign_arguments, check_arguments, selftest_arguments
+from chaos.cluster.targets.named import KAFKA
+from chaos.commands import (
+    campaign_arguments,
+    check_arguments,
+    compare_arguments,
+    selftest_arguments,
+)
 from chaos.commands.arguments import (
     Formatter,
     Parser,
@@ -80,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     _add_machine(commands)
     _add_run(commands)
     _add_selftest(commands)
+    _add_compare(commands)
     _add_campaign(commands)
     _add_play(commands)
     _add_reading(commands)
@@ -202,6 +209,20 @@ def _add_selftest(commands: _Commands) -> None:
     )
     selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
     _add_world(command)
+
+
+def _add_compare(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "compare",
+        compare_arguments.HELP,
+        story=compare_arguments.STORY,
+        examples=compare_arguments.EXAMPLES,
+    )
+    compare_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
+    _add_target(command)
+    command.set_defaults(target=KAFKA)
+    _add_settings(command)
 
 
 def _add_campaign(commands: _Commands) -> None:
