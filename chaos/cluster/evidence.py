@@ -225,6 +225,23 @@ def of_kill(running_before: bool, running_after: bool, exit_code: int) -> Eviden
     return Evidence(bit=bit, what=what, facts=facts)
 
 
+def of_wipe(before: str, after: str, *, emptied: bool) -> Evidence:
+    """A wipe bit when the old log directory was gone, and the new one has another directory id."""
+    bit = emptied and bool(after) and after != before
+    if bit:
+        what = f"the disk is a new one, with directory id {after}"
+    elif not emptied:
+        what = "the old log directory is still on the disk"
+    else:
+        what = f"the disk has the directory id {after}, as before" if after else "no format"
+    facts: dict[str, int | str | bool] = {
+        "directory_id_before": before,
+        "directory_id_after": after,
+        "emptied": emptied,
+    }
+    return Evidence(bit=bit, what=what, facts=facts)
+
+
 def of_pause(states: str) -> Evidence:
     """A pause bit when the node has threads and every one of them stands still.
 

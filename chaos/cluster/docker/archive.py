@@ -43,6 +43,16 @@ def copy_out(container: Container, path: str, into: Path) -> None:
     unpack(io.BufferedReader(_Pieces(pieces)), into)
 
 
+def read_file(container: Container, path: str) -> bytes:
+    """What a file of a container holds; docker.errors.NotFound where it is not there."""
+    pieces, _ = container.get_archive(path)
+    with tarfile.open(fileobj=io.BufferedReader(_Pieces(pieces)), mode="r|") as tar:
+        for member in tar:
+            content = tar.extractfile(member)
+            return content.read() if content is not None else b""
+    return b""
+
+
 def unpack(archive: IO[bytes], into: Path) -> None:
     """Write an archive's files, without the name of the directory that it was made of.
 

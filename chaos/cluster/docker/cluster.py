@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import docker
-from docker.models.containers import Container
 
 from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
@@ -14,11 +14,13 @@ from chaos.cluster.docker.disks import why_no_loop_disks
 from chaos.cluster.docker.entrances import Entrances
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
+from chaos.cluster.docker.life import Life
 from chaos.cluster.docker.links import Links
-from chaos.cluster.docker.power import Power, kill
+from chaos.cluster.docker.power import Power
 from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
+from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Address,
@@ -32,16 +34,19 @@ from chaos.cluster.interface import (
     Roles,
 )
 from chaos.cluster.targets.node import OwnNode
-from chaos.cluster.targets.target import Target
+from chaos.cluster.targets.target import Reformatting, Target
 from chaos.cluster.topology import Topology
 from chaos.setup import docker_engine
+
+T = TypeVar("T")
 
 
 class DockerCluster:
     """Nodes that can be killed, paused and cut off.
 
     Where the machine has loop devices, `new` and `attach` give a `PoweredDockerCluster`, whose
-    power can be cut as well; `no_power` holds the reason where they do not.
+    power can be cut as well; `no_power` holds the reason where they do not. A target that can be
+    formatted anew makes that a `WipeableDockerCluster`.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class DockerCluster:
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
         self._entrances_or_none: Entrances | None = None
+        self._life_or_none: Life | None = None
         self._readiness_or_none: Readiness | None = None
         self._name_is_anothers = False
         self.no_power = no_power
@@ -91,8 +97,7 @@ class DockerCluster:
             directory=str(directory.resolve()) if directory else "",
         )
         no_power = why_no_loop_disks(client, images_of(client, target).agent)
-        kind = DockerCluster if no_power else PoweredDockerCluster
-        return kind(client, labels, nodes, target, no_power)
+        return _kind(target, no_power)(client, labels, nodes, target, no_power)
 
     @classmethod
     def attach(cls, run_id: str, target: Target | None = None) -> "DockerCluster":
@@ -111,8 +116,8 @@ class DockerCluster:
         if parts is None:
             return DockerCluster(client, labels, 0, target, "")
         no_power = "" if parts.devices else "it was made without loop devices"
-        kind = PoweredDockerCluster if parts.devices else DockerCluster
-        cluster = kind(client, labels, len(parts.containers), target, no_power)
+        nodes = len(parts.containers)
+        cluster = _kind(target, no_power)(client, labels, nodes, target, no_power)
         cluster._adopt(parts)
         return cluster
 
@@ -149,14 +154,14 @@ class DockerCluster:
         await asyncio.gather(*(self._readiness.knows(node, brokers) for node in brokers))
 
     async def status(self, node: NodeId) -> NodeStatus:
-        return await self._gate.run(self._status, node)
+        return await self._gate.run(self._life.status, node)
 
     async def start(self, node: NodeId) -> None:
         await self._gate.run(self._start, node)
         await self._readiness.answers(node)
 
     async def stop(self, node: NodeId) -> None:
-        await self._gate.run(self._stop, node)
+        await self._gate.run(self._life.stop, node)
 
     async def collect(self, into: Path) -> None:
         await self._gate.run(self._collect, into)
@@ -174,13 +179,13 @@ class DockerCluster:
         self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:
-        return await self._gate.run(self._kill, node)
+        return await self._gate.run(self._life.kill, node)
 
     async def pause(self, node: NodeId) -> Evidence:
-        return await self._gate.run(self._pause, node)
+        return await self._gate.run(self._life.pause, node)
 
     async def resume(self, node: NodeId) -> None:
-        await self._gate.run(self._resume, node)
+        await self._gate.run(self._life.resume, node)
 
     async def cut(self, links: Sequence[Link]) -> None:
         await self._gate.run(self._links.cut, links)
@@ -202,36 +207,42 @@ class DockerCluster:
 
     @property
     def _parts(self) -> Parts:
-        if self._parts_or_none is None:
+        return self._there(self._parts_or_none)
+
+    @staticmethod
+    def _there(part: T | None) -> T:
+        if part is None:
             raise ClusterError("the cluster has not been created")
-        return self._parts_or_none
+        return part
 
     @property
     def _links(self) -> Links:
-        if self._links_or_none is None:
-            raise ClusterError("the cluster has not been created")
-        return self._links_or_none
+        return self._there(self._links_or_none)
+
+    @property
+    def _life(self) -> Life:
+        return self._there(self._life_or_none)
 
     @property
     def _entrances(self) -> Entrances:
-        if self._entrances_or_none is None:
-            raise ClusterError("the cluster has not been created")
-        return self._entrances_or_none
+        return self._there(self._entrances_or_none)
 
     @property
     def _readiness(self) -> Readiness:
-        if self._readiness_or_none is None:
-            raise ClusterError("the cluster has not been created")
-        return self._readiness_or_none
+        return self._there(self._readiness_or_none)
 
     def _adopt(self, parts: Parts) -> None:
-        within_s = self._target.bounds.answers_within_s
+        bounds = self._target.bounds
         self._readiness_or_none = Readiness(
-            self._gate, parts, run_id=self._labels.run_id, within_s=within_s
+            self._gate, parts, run_id=self._labels.run_id, within_s=bounds.answers_within_s
         )
+        self._life_or_none = Life(parts, stops_within_s=bounds.stops_within_s)
         self._parts_or_none = parts
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
+
+    def _start(self, node: NodeId) -> None:
+        self._life.start(node)
 
     def _create(self) -> Parts:
         self._name_is_anothers = True  # until it is known to be free
@@ -253,94 +264,17 @@ class DockerCluster:
             self._lock.acquire()  # that of a kept cluster is held by nobody
         self.let_go()
 
-    def _container(self, node: NodeId) -> Container:
-        """With what the engine knows of it now."""
-        container = self._parts.containers[node]
-        container.reload()
-        return container
-
-    def _status(self, node: NodeId) -> NodeStatus:
-        state = self._container(node).attrs["State"]
-        if not state["Running"]:
-            return NodeStatus.OFF
-        agent = self._parts.agent
-        paused = bool(state["Paused"])
-        if agent is not None:
-            threads = str(agent.call("states", pid=state["Pid"]))
-            paused = paused or evidence.of_pause(threads).bit
-        return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
-
-    def _start(self, node: NodeId) -> None:
-        container = self._container(node)
-        self._reachable(node, on=True)
-        container.start()
-
-    def _stop(self, node: NodeId) -> None:
-        container = self._container(node)
-        if container.attrs["State"]["Running"]:
-            self._resume(node)
-            container.stop(timeout=self._target.bounds.stops_within_s)
-        self._reachable(node, on=False)
-
-    def _kill(self, node: NodeId) -> Evidence:
-        container = self._container(node)
-        ran = bool(container.attrs["State"]["Running"])
-        if ran:
-            kill(container)
-        container.reload()
-        state = container.attrs["State"]
-        runs = bool(state["Running"])
-        self._reachable(node, on=runs)
-        return evidence.of_kill(ran, runs, int(state["ExitCode"]))
-
-    def _pause(self, node: NodeId) -> Evidence:
-        """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
-        container = self._container(node)
-        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
-        if agent is None:
-            container.pause()
-            container.reload()
-            paused = bool(container.attrs["State"]["Paused"])
-            what = "the engine froze it" if paused else "the engine did not freeze it"
-            return Evidence(bit=paused, what=what, facts={"frozen": paused})
-        if pid == 0:
-            return evidence.of_pause("")
-        agent.call("quiesce", pids=[pid])
-        return evidence.of_pause(str(agent.call("states", pid=pid)))
-
-    def _resume(self, node: NodeId) -> None:
-        container = self._container(node)
-        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
-        if container.attrs["State"]["Paused"]:
-            container.unpause()
-        elif agent is not None and pid != 0:
-            agent.call("resume", pid=pid)
-
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         """Probes leave from the nodes' own networks; from the proxy's where a node is off."""
-        proxy_pid = self._proxy_pid()
-        pids = {}
-        for node in self._nodes:
-            pids[node] = int(self._container(node).attrs["State"]["Pid"]) or proxy_pid
+        proxy_pid = self._life.proxy_pid()
+        pids = {node: pid or proxy_pid for node, pid in self._life.pids().items()}
         return self._links.heal(links, pids)
 
     def _quicken_links(self) -> Evidence:
-        pids = {node: int(self._container(node).attrs["State"]["Pid"]) for node in self._nodes}
-        return self._links.quicken({node: pid for node, pid in pids.items() if pid})
-
-    def _proxy_pid(self) -> int:
-        self._parts.proxy.reload()
-        return int(self._parts.proxy.attrs["State"]["Pid"])
-
-    def _reachable(self, node: NodeId, *, on: bool) -> None:
-        """A node that is off is unreachable at once: the proxy would block on dialling it."""
-        if self._parts.agent is not None:
-            address = self._parts.topology.networks[node].address
-            where = {"pid": self._proxy_pid(), "address": address}
-            self._parts.agent.call("unreachable", **where, on=not on)
+        return self._links.quicken({node: pid for node, pid in self._life.pids().items() if pid})
 
     def _collect(self, into: Path) -> None:
-        nodes = [self._container(node) for node in self._nodes]
+        nodes = [self._life.container(node) for node in self._nodes]
         save_nodes(nodes, self._parts.agent, into)
 
 
@@ -377,23 +311,21 @@ class PoweredDockerCluster(DockerCluster):
 
     @property
     def _power(self) -> Power:
-        if self._power_or_none is None:
-            raise ClusterError("the cluster has not been created")
-        return self._power_or_none
+        return self._there(self._power_or_none)
 
     def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
-        self._power.trouble({node: self._container(node) for node in nodes}, trouble)
+        self._power.trouble({node: self._life.container(node) for node in nodes}, trouble)
 
     def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
-        victims = {node: self._container(node) for node in nodes}
+        victims = {node: self._life.container(node) for node in nodes}
         off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
         if off:
             raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
-        cuts = self._power.off(victims, self._proxy_pid(), mode)
+        cuts = self._power.off(victims, self._life.proxy_pid(), mode)
         return {node: evidence.of_power_cut(cut) for node, cut in cuts.items()}
 
     def _start(self, node: NodeId) -> None:
-        container = self._container(node)
+        container = self._life.container(node)
         self._power.connect(node, container)
         super()._start(node)
         self._power.look_at_canary(node, container)
@@ -403,3 +335,24 @@ class PoweredDockerCluster(DockerCluster):
         if cut is None:
             return Evidence(bit=False, what=f"the power of node {node} was never cut")
         return evidence.of_power_cut(cut)
+
+
+class WipeableDockerCluster(PoweredDockerCluster):
+    """A cluster whose nodes may come back with an empty disk."""
+
+    async def wipe(self, node: NodeId) -> Evidence:
+        return await self._gate.run(self._wipe, node)
+
+    def _wipe(self, node: NodeId) -> Evidence:
+        container = self._life.container(node)
+        if container.attrs["State"]["Running"]:
+            raise ClusterError(f"node {node} runs: its disk cannot be wiped")
+        self._power.look_at_canary_of(node, container)
+        wiper = Wiper(self._client, self._agent, self._labels, self._target)
+        return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
+
+
+def _kind(target: Target, no_power: str) -> type[DockerCluster]:
+    if no_power:
+        return DockerCluster
+    return WipeableDockerCluster if isinstance(target, Reformatting) else PoweredDockerCluster

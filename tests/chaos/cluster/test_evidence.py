@@ -13,6 +13,7 @@ from chaos.cluster.evidence import (
     of_kill,
     of_pause,
     of_power_cut,
+    of_wipe,
 )
 from chaos.cluster.interface import Link, NodeId, PowerCutMode
 
@@ -85,6 +86,14 @@ def test_other_connections_that_close_beside_the_probes_are_no_evidence() -> Non
     assert not of_cut(replace(ONE_WAY, opposite_probes=(replace(PASSED, passage=busy),))).bit
 
 
+def test_every_port_of_a_link_has_to_be_cut_and_no_port_of_its_opposite() -> None:
+    both = replace(ONE_WAY, probes=(SWALLOWED, SWALLOWED), opposite_probes=(PASSED, PASSED))
+    assert of_cut(both).bit
+    for probes in ((SWALLOWED, PASSED), (PASSED, SWALLOWED)):
+        assert not of_cut(replace(both, probes=probes)).bit
+        assert not of_cut(replace(both, opposite_probes=probes)).bit
+
+
 def test_without_probes_traffic_must_tell() -> None:
     """A node that is off cannot be probed, nor any where no agent is."""
     assert of_cut(replace(ONE_WAY, probes=(), opposite_probes=())).bit
@@ -139,6 +148,24 @@ def test_a_kill_bit_when_a_running_process_is_gone_by_it(
 ) -> None:
     evidence = of_kill(ran, runs, code)
     assert evidence.bit is bit
+    assert what in evidence.what
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "emptied", "what"),
+    [
+        ("one", "two", True, ""),
+        ("", "two", True, ""),  # what was on it could not be read: that is what a wipe is for
+        ("one", "one", True, "as before"),
+        ("one", "two", False, "still on the disk"),
+        ("one", "", True, "no format"),
+    ],
+)
+def test_a_wipe_bit_when_the_directory_id_is_another(
+    before: str, after: str, emptied: bool, what: str
+) -> None:
+    evidence = of_wipe(before, after, emptied=emptied)
+    assert evidence.bit is (not what)
     assert what in evidence.what
 
 
