@@ -121,15 +121,17 @@ class KafkaPythonProducer:
         except KafkaTimeoutError as trouble:  # no metadata or no room: it took nothing
             report(Sent(outcome=EventType.FAIL, error=f"not taken: {trouble}"))
             return
-        future.add_callback(lambda told: report(_acknowledged(told.offset)))
-        future.add_errback(lambda error: report(_refused(error, self._sending)))
+        future.add_callback(lambda told: report(acknowledged(told.offset, self._sending)))
+        future.add_errback(lambda error: report(refused(error, self._sending)))
 
 
-def _acknowledged(offset: int) -> Sent:
-    return Sent(outcome=EventType.OK, offset=offset if offset >= 0 else None)
+def acknowledged(offset: int, sending: Sending) -> Sent:
+    """Without acks nobody told an offset, and kafka-python counts up from -1."""
+    known = sending.acks != 0 and offset >= 0
+    return Sent(outcome=EventType.OK, offset=offset if known else None)
 
 
-def _refused(error: Exception, sending: Sending) -> Sent:
+def refused(error: Exception, sending: Sending) -> Sent:
     once = not sending.idempotent
     refused = once and isinstance(error, BrokerResponseError) and error.errno in REFUSALS
     outcome = EventType.FAIL if refused else EventType.INFO

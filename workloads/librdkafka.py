@@ -108,10 +108,10 @@ class _SharedProducer:
         self._thread.start()
 
     def send(
-        self, partition: TopicPartition, data: bytes, report: Report, *, attempts_once: bool
+        self, partition: TopicPartition, data: bytes, report: Report, sending: Sending
     ) -> None:
         def delivered(error: KafkaError | None, message: Message) -> None:
-            report(_sent(error, message, attempts_once=attempts_once))
+            report(sent_as_told(error, message, sending))
 
         try:
             self._producer.produce(
@@ -132,14 +132,15 @@ class _SharedProducer:
             self._producer.poll(_POLL_S)
 
 
-def _sent(error: KafkaError | None, message: Message, *, attempts_once: bool) -> Sent:
+def sent_as_told(error: KafkaError | None, message: Message, sending: Sending) -> Sent:
+    """A delivery report. No offset is told without acks, nor for a batch that the log had."""
     if error is None:
         offset = message.offset()
-        known = offset is not None and offset >= 0  # without acks nobody tells it
+        known = sending.acks != 0 and offset is not None and offset >= 0
         return Sent(outcome=EventType.OK, offset=offset if known else None)
-    # Still in the queue, never handed to a connection.
-    refused = error.code() == KafkaError._PURGE_QUEUE
-    refused |= attempts_once and error.code() in REFUSALS
+    # Purged from the queue: never handed to a connection, unless it was queued to be sent again.
+    proof = REFUSALS | {KafkaError._PURGE_QUEUE}
+    refused = not sending.idempotent and error.code() in proof
     return Sent(outcome=EventType.FAIL if refused else EventType.INFO, error=error.name())
 
 
@@ -157,10 +158,9 @@ class LibrdkafkaProducer:
     async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
         assert records == 1, "batches are librdkafka's to make"
         data = payload(value, self._sending.record_bytes)
-        once = not self._sending.idempotent
 
         async def submit(report: Report) -> None:
-            self._shared.send(partition, data, report, attempts_once=once)
+            self._shared.send(partition, data, report, self._sending)
 
         return await reported(submit, self._timeout_s)
 
@@ -192,7 +192,7 @@ class LibrdkafkaConsumer:
             )
         except KafkaException as trouble:
             return Polled(error=str(trouble))
-        return _polled(messages)
+        return polled_as_given(messages)
 
     async def bounds(self, partition: TopicPartition) -> LogBounds | None:
         place = Place(partition.topic, partition.partition)
@@ -208,7 +208,7 @@ class LibrdkafkaConsumer:
         await in_thread(self._pool, self._consumer.close)
 
 
-def _polled(messages: Sequence[Message]) -> Polled:
+def polled_as_given(messages: Sequence[Message]) -> Polled:
     """Records, and errors that librdkafka gives in the guise of records."""
     records: list[Delivered] = []
     ends: dict[TopicPartition, int] = {}

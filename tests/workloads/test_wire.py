@@ -23,7 +23,7 @@ from kio.schema.produce.v12 import request as produce_request
 from kio.schema.produce.v12 import response as produce_response
 from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
+from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
 
 from workloads.wire import fetch, metadata, produce, topics
 from workloads.wire.fields import MalformedAnswerError, Reader, varint
@@ -168,7 +168,7 @@ def test_a_fetch_is_answered_by_batches_and_a_high_watermark(records: bytes | No
             fetch_response.AbortedTransaction(producer_id=ProducerId(1), first_offset=i64(5)),
         ),
         preferred_read_replica=BrokerId(-1),
-        records=records,
+        records=Records(records) if records is not None else None,
     )
     answer = fetch_response.FetchResponse(
         throttle_time=NOW,

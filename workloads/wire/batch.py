@@ -7,7 +7,7 @@ timestamp (-1): then no clock is needed, and a broker goes by the age of its fil
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -98,7 +98,9 @@ def read_batches(data: bytes, start: int) -> Iterator[Values]:
         if at + size > len(data):
             return
         for values in _read_batch(data, at, size):
-            if values.offset + values.records > start:
+            if values.offset >= start:
+                yield values
+            elif values.offset + values.records > start:
                 yield _from(values, start)
         at += size
 
@@ -115,28 +117,26 @@ def next_offset(data: bytes, start: int) -> int:
     return start
 
 
-def _read_batch(data: bytes, at: int, size: int) -> Iterator[Values]:
+def _read_batch(data: bytes, at: int, size: int) -> Iterable[Values]:
     header = _HEADER.unpack_from(data, at)
     base, _, epoch, _, crc, attributes, last_delta = header[:7]
     records = header[-1]
-    view = memoryview(data)[at : at + size]
-    block = view[_HEADER.size :]
-    intact = crc32c(view[_UNCHECKED.size :]) == crc
+    checked = data[at + _UNCHECKED.size : at + size]
+    intact = crc32c(checked) == crc
     if intact and attributes & _CONTROL_BIT:
-        return
+        return ()
     if not intact or attributes & _CODEC_BITS:
-        for delta in range(max(1, min(last_delta + 1, size))):  # the count may be damaged too
-            yield Values(base + delta, NOBODYS, 1, epoch)
-        return
+        count = max(1, min(last_delta + 1, size))  # it may be damaged too
+        return [Values(base + delta, NOBODYS, 1, epoch) for delta in range(count)]
+    block = checked[_CHECKED.size :]
     value, value_size = _first_value(block)
     dense = value != NOBODYS and records == last_delta + 1
     if dense and record_block(value, records, value_size) == block:
-        yield Values(base, value, records, epoch)
-        return
-    yield from _runs(bytes(block), base, records, epoch)
+        return (Values(base, value, records, epoch),)
+    return _runs(block, base, records, epoch)
 
 
-def _first_value(block: memoryview) -> tuple[int, int]:
+def _first_value(block: bytes) -> tuple[int, int]:
     """Value and size of the first record, were it one of ours; `NOBODYS` if it cannot be."""
     try:
         _, start = _signed(block, 0)
@@ -188,8 +188,6 @@ def _records(block: bytes, records: int) -> Iterator[tuple[int, int]]:
 def _from(values: Values, start: int) -> Values:
     """Without the records before `start`."""
     skipped = start - values.offset
-    if skipped <= 0:
-        return values
     value = values.value + skipped if values.value != NOBODYS else NOBODYS
     return Values(start, value, values.records - skipped, values.epoch)
 
@@ -223,7 +221,7 @@ def _record_frame(delta: int, size: int) -> tuple[bytes, bytes]:
     return varint(2 * (len(body) + size + len(_NO_HEADERS))) + body, _NO_HEADERS
 
 
-def _signed(data: bytes | memoryview, at: int) -> tuple[int, int]:
+def _signed(data: bytes, at: int) -> tuple[int, int]:
     """A zig-zag varint and where it ends. Raises IndexError."""
     value = shift = 0
     while True:
