@@ -1,4 +1,4 @@
-"""P1, P2 and P3 against metadata logs by hand: each rejects its own, and accepts what is next to it."""
+"""P1, P2 and P3 by hand: each rejects its own, and accepts what is next to it."""
 
 from collections.abc import Callable
 
