@@ -13,6 +13,7 @@ from workloads.producing import Seen
 _REASSIGN_SHARE = 1 / 128  # of polls
 _SEEK_SHARE = 1 / 64
 _UNPOLLED_SHARE = 1 / 3  # of assignments: to partitions with acknowledged records nobody polled
+_GROWS_WITHIN_S = 4.0
 _REWIND = 200  # the most records that are polled again after a seek
 
 
@@ -48,18 +49,28 @@ class Consuming:
             await self._consumer.close()
 
     async def read_from_start(self, partition: TopicPartition, deadline: float) -> str | None:
-        """Read a whole log, to what anybody has seen of it and to its end; else what was short."""
+        """Read a whole log, to what anybody has seen of it and to its end; else what was short.
+
+        All replicas are in sync by now and nobody sends any more: a log that ends too early is
+        given but a moment to grow.
+        """
         loop = asyncio.get_running_loop()
         target, trouble = self._seen.end(partition), "nothing was asked"
+        ended: tuple[int, float] | None = None  # where the log ended, and since when
         try:
             await self.assign({partition: 0}, [partition])
             while loop.time() < deadline:
                 polled = await self.poll()
                 position = self._positions[partition]
                 trouble = polled.error or "its log ends there"
-                at_end = polled.error is None and not polled.spans
-                if at_end and position >= max(target, polled.high_watermark or 0):
+                if polled.error or polled.spans or position < (polled.high_watermark or 0):
+                    ended = None
+                elif position >= target:
                     return None
+                elif ended is None or ended[0] != position:
+                    ended = position, loop.time()
+                elif loop.time() - ended[1] > _GROWS_WITHIN_S:
+                    break
         finally:
             await self._consumer.close()
         return (
