@@ -223,12 +223,17 @@ def _isr_not_empty(batch: Batch, change: Change) -> str:
 
 
 def _last_known(batch: Batch, change: Change) -> bool:
-    """Whether the sole last known leader was elected when nobody eligible was left."""
+    """Whether the sole last known leader was elected when nobody eligible was left.
+
+    The registration that makes the last of them ineligible stands in the same batch as what it
+    leads to, and behind it.
+    """
     before, after = change.before, change.after
     assert before is not None
     assert after is not None
     alone = before.last_known_elr == (after.leader,)
-    return batch.elr_on and alone and not before.isr and not before.elr
+    gone = {one.node for one in batch.registrations} | batch.unregistered
+    return batch.elr_on and alone and not {*before.isr, *before.elr} - gone
 
 
 def _violation(change: Change) -> Violation:

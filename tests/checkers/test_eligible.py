@@ -192,6 +192,13 @@ def test_the_last_known_leader_is_elected_when_nobody_is_eligible() -> None:
     assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
 
 
+def test_the_last_known_leader_is_elected_as_the_last_eligible_one_registers_unclean() -> None:
+    left = one_by_one().commit(moved([], [2]), register(1, 40)).commit(unfence(1, 40))
+    elected = moved([1], [], leader=1, leaderRecoveryState=1, lastKnownElr=[])
+    result = judged(nobody_else_is_elected, left.commit(elected, register(2, 50)))
+    assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
+
+
 def test_the_last_known_leader_is_elected_while_somebody_is_eligible() -> None:
     left = one_by_one().commit(moved([], [2]), register(1, 40))
     elected = moved([1], [], leader=1, leaderRecoveryState=1, lastKnownElr=[])
