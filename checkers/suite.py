@@ -4,6 +4,7 @@ A check is a pure function of the sealed tables. One that raises is an error of 
 run's verdict `error`, never `valid`; the others still run, so that a proved violation is shown.
 """
 
+import functools
 import inspect
 import re
 import time
@@ -32,6 +33,9 @@ from checkers.leadership import (
     cut_off_leader_resigns,
 )
 from checkers.linearizability.registers import linearizable
+from checkers.log.checks import log_offsets, log_polls, log_sends
+from checkers.log.durability import log_durability, log_final_reads
+from checkers.log.tables import has_registers
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
 from checkers.observation import (
@@ -52,10 +56,25 @@ __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 Check = Callable[[Run], CheckResult | None]
 Stopwatch = Callable[[], float]
 
+
+def of_registers(check: Check) -> Check:
+    """The same, with no row for a run whose clients did nothing with registers."""
+
+    @functools.wraps(check)
+    def where_there_are(run: Run) -> CheckResult | None:
+        return check(run) if has_registers(run) else None
+
+    return where_there_are
+
+
 CHECKS: tuple[Check, ...] = (
-    linearizable,
-    acknowledged_writes_survive,
-    records_were_asked_for,
+    of_registers(linearizable),
+    of_registers(acknowledged_writes_survive),
+    log_durability,
+    log_offsets,
+    log_polls,
+    log_sends,
+    of_registers(records_were_asked_for),
     logs_have_no_holes,
     monotonic_epochs,
     one_leader_per_epoch,
@@ -73,14 +92,18 @@ CHECKS: tuple[Check, ...] = (
     cut_off_leader_resigns,
     returning_node_disturbs_nobody,
     recovers_when_healed,
-    reads_are_committed,
+    of_registers(reads_are_committed),
     active_after_replay,
     epochs_rise_in_logs,
-    final_reads,
+    of_registers(final_reads),
+    log_final_reads,
     workload_succeeded,
     faults_bit,
     record_complete,
 )
+
+
+_SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
 def judge(
@@ -139,9 +162,10 @@ def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[st
 
 def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     messages = {result.check: result.message for result in results}
-    held = sum(result.check not in ("linearizable", "faults-bit") for result in results)
+    said = [messages[check] for check in _SAID_FIRST if check in messages]
+    held = sum(result.check not in (*_SAID_FIRST, "faults-bit") for result in results)
     faults = f"{numbers['faults_bit']} faults bit" if numbers["faults"] else "no faults"
     gap = numbers["longest_without_success_s"]
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
-    first = f"{messages['linearizable']}, " if "linearizable" in messages else ""
+    first = "".join(f"{message}, " for message in said)
     return f"{first}{held} more checks hold, {faults}{quiet}"
