@@ -26,6 +26,7 @@ from chaos.scenario import SIM
 from chaos.story import RunFailedError, Story, StuckError
 from checkers.history.run import RunInfo, write_run_info
 from checkers.verdict import Judgement
+from workloads.append import AppendOptions
 
 _STOP_STORY_S = 15.0
 _COLLECT_S = 60.0
@@ -118,6 +119,7 @@ class Runner:
             expects_faults=bool(plan.scenario.faults),
             command=plan.command,
             mutation=plan.mutation,
+            workload="append" if isinstance(plan.load, AppendOptions) else "register",
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,

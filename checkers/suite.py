@@ -51,6 +51,8 @@ from checkers.leadership import (
     cut_off_leader_resigns,
 )
 from checkers.linearizability.registers import linearizable
+from checkers.log.checks import log_offsets, log_polls, log_sends
+from checkers.log.durability import log_durability, log_final_reads
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
 from checkers.observation import (
@@ -82,9 +84,14 @@ __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
 Stopwatch = Callable[[], float]
 
+
 CHECKS: tuple[Check, ...] = (
-    linearizable,
+    of_registers(linearizable),
     of_registers(acknowledged_writes_survive),
+    log_durability,
+    log_offsets,
+    log_polls,
+    log_sends,
     of_registers(records_were_asked_for),
     logs_have_no_holes,
     of_traces(monotonic_epochs),
@@ -130,11 +137,15 @@ CHECKS: tuple[Check, ...] = (
     broker_epochs_rise,
     producer_ids_are_unique,
     acknowledged_topics_are_committed,
-    final_reads,
+    of_registers(final_reads),
+    log_final_reads,
     workload_succeeded,
     faults_bit,
     record_complete,
 )
+
+
+_SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
 def judge(
@@ -193,9 +204,10 @@ def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[st
 
 def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     messages = {result.check: result.message for result in results}
-    held = sum(result.check not in ("linearizable", "faults-bit") for result in results)
+    said = [messages[check] for check in _SAID_FIRST if check in messages]
+    held = sum(result.check not in (*_SAID_FIRST, "faults-bit") for result in results)
     faults = f"{numbers['faults_bit']} faults bit" if numbers["faults"] else "no faults"
     gap = numbers["longest_without_success_s"]
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
-    first = f"{messages['linearizable']}, " if "linearizable" in messages else ""
+    first = "".join(f"{message}, " for message in said)
     return f"{first}{held} more checks hold, {faults}{quiet}"

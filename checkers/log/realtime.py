@@ -130,7 +130,8 @@ def _of_certain_epoch(log: LogArrays) -> Ints:
     newest = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
     known = np.flatnonzero(ok & (code >= 0) & (code < len(log.sent)))
     np.maximum.at(newest, track[known], ops.invoke[log.sent.op[code[known]]])
-    return last[ok & (ops.complete[op] < newest[track])]
+    certain: Ints = last[ok & (ops.complete[op] < newest[track])]
+    return certain
 
 
 def _tracks(key: Codes, epoch: Codes) -> Ints:
@@ -151,6 +152,6 @@ def _highest_before(track: Ints, complete: Ints, level: Ints, invoke: Ints) -> I
     highest = np.maximum.accumulate(height)
     holder = np.maximum.accumulate(np.where(height == highest, np.arange(len(sort)), 0))
     place = np.searchsorted(moment[sort], track * span + invoke) - 1
-    found: Ints = sort[holder[place]]
-    found[(place < 0) | (track[found] != track)] = -1
-    return found
+    found = sort[holder[place]]
+    is_before = (place >= 0) & (track[found] == track)
+    return np.where(is_before, found, np.int64(-1))

@@ -1,4 +1,4 @@
-"""Logs: a million recorded sends and polls, judged from their sealed tables by all checks of logs."""
+"""Logs: a million recorded sends and polls, judged from their tables by all checks of logs."""
 
 import gc
 import resource
@@ -55,7 +55,7 @@ def _judged(run: Run) -> float:
 
 
 def history(sends: int) -> Run:
-    """Producers take turns on the keys; consumers follow close behind, and read again at the end."""
+    """Producers take turns on the keys; consumers are close behind, and read again at the end."""
     polls = sends // A_POLL
     batch, key = np.arange(polls) // KEYS, np.arange(polls) % KEYS
     newest = ((batch + 1) * A_POLL - 1) * KEYS + key

@@ -50,11 +50,13 @@ class LogStory:
         process: int | None = None,
         key: str = KEY,
         outcome: str = "ok",
-        **how: object,
+        records: int = 1,
+        acks: int = -1,
+        idempotent: bool = True,
     ) -> Row:
-        """A whole send. `how`: records, acks, idempotent."""
+        """A whole send."""
         row = self.begin("send", value >> 32 if process is None else process, key=key)
-        self.sent(row, value, offset, **how)
+        self.sent(row, value, offset, records=records, acks=acks, idempotent=idempotent)
         self.end(row, outcome)
         return row
 
