@@ -72,6 +72,8 @@ def _row(scenario: Scenario) -> dict[str, object]:
         "description": scenario.description,
         "default_duration_s": scenario.default_duration_s,
         "needs": sorted(scenario.needs),
+        "of_brokers": scenario.append is not None,
+        "sides": [side.name for side in scenario.sides],
     }
 
 
@@ -84,7 +86,10 @@ def _short(scenario: Scenario) -> str:
 def _takes(scenario: Scenario) -> str:
     needs = sorted(scenario.needs)
     what = f"; needs to {' and '.join(needs)}" if needs else "; needs no special power"
-    return f"{scenario.default_duration_s:g} s by default{what}"
+    brokers = "; of brokers (--target kafka)" if scenario.append is not None else ""
+    names = ", ".join(side.name for side in scenario.sides)
+    sides = f"; compare {names}" if len(scenario.sides) > 1 else ""
+    return f"{scenario.default_duration_s:g} s by default{what}{brokers}{sides}"
 
 
 def _wrapped(text: str, indent: str) -> str:

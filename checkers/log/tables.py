@@ -33,11 +33,6 @@ def has_logs(run: Run) -> bool:
     return run.info.workload == "append" or _does(run, _SENDS_AND_POLLS)
 
 
-def has_registers(run: Run) -> bool:
-    """Whether its clients wrote registers, or there is nothing else that they did."""
-    return not has_logs(run) or _does(run, ("read", "write"))
-
-
 def _does(run: Run, operations: tuple[str, ...]) -> bool:
     return bool(pc.any(pc.is_in(run.tables["ops"]["f"], pa.array(operations))).as_py())
 

@@ -13,7 +13,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.runtimes import RUNTIMES
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from checkers.history.run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
 
@@ -204,13 +204,13 @@ def test_list_knows_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     short = capsys.readouterr().out
     names = [line.split()[0] for line in short.splitlines() if line and line[0] != " "]
-    assert names[: len(CATALOGUE)] == list(CATALOGUE)
+    assert names[: len(STORIES)] == list(STORIES)
     assert "30 s by default; needs to cut links between nodes" in short
     main(["list", "-v"])
     assert "lose power at one moment" not in short
     assert "canary on the disk" in " ".join(capsys.readouterr().out.split())
     main(["list", "--json"])
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(STORIES)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
