@@ -147,9 +147,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._turns += 1
         if self._turns > _MOST_TURNS:
             raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")
-        if not self._ready and not self._stopping:
-            self._jump()
         ready = self._ready
+        if not ready and not self._stopping:
+            self._jump()
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle.cancelled():
