@@ -177,6 +177,7 @@ def _campaign(arguments: argparse.Namespace) -> int:
         seeds=arguments.seeds,
         scenario=arguments.scenario,
         minutes=arguments.minutes,
+        nodes=arguments.nodes,
         duration_s=arguments.duration,
         jobs=arguments.jobs,
         mutation=arguments.mutation,

@@ -28,8 +28,8 @@ class Scenario:
     live_keys: int = 5  # of the load; with many, each is written rarely
     rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
-    # Of the seed and, where somebody asks for that, the seconds of hurting.
-    trial: Callable[[int, float | None], Trial] | None = None
+    # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
+    trial: Callable[[int, float | None, int | None], Trial] | None = None
 
     @property
     def needs(self) -> frozenset[Need]:

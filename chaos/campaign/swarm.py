@@ -57,9 +57,10 @@ class Menace:
     least_nodes: int = 1
 
 
-def trial(seed: int, duration_s: float | None = None) -> Trial:
-    """The same for the same seed, in every process. The seed says how long, if nobody else does."""
-    nodes = _stream(seed, "nodes").choice(_SIZES)
+def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) -> Trial:
+    """The same for the same seed, in every process. The seed says how long, and on how many nodes,
+    if nobody else does."""
+    nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
     return Trial(
         nodes=nodes,
         schedule=_schedule(seed, nodes, duration_s),

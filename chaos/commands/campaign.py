@@ -40,6 +40,7 @@ class CampaignArguments:
     mutation: str
     out: Path
     as_json: bool
+    nodes: int | None = None  # of each cluster; the usual three, or the seed's own
     duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
 
 
@@ -156,7 +157,7 @@ def _run_arguments(arguments: CampaignArguments) -> RunArguments:
     return RunArguments(
         scenario=arguments.scenario,
         seed=None,  # each run's own
-        nodes=None,
+        nodes=arguments.nodes,
         duration_s=arguments.duration_s,
         concurrency=None if drawn else _CONCURRENCY,
         rate=0.0 if drawn else _RATE,

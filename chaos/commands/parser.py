@@ -147,7 +147,13 @@ def _add_run(commands: _Commands) -> None:
         metavar="N",
         help="of the schedule and of the mix of operations (default: drawn, and printed)",
     )
-    _add_nodes(command, None)
+    command.add_argument(
+        "--nodes",
+        type=whole(1, campaign_arguments.MOST_NODES),
+        metavar="N",
+        help=f"controllers: 3 or 5; simulated, 1 to {campaign_arguments.MOST_NODES} (default 3, "
+        "or the seed's)",
+    )
     command.add_argument(
         "--duration",
         type=number(1, 86_400, "a number of seconds"),
@@ -311,9 +317,9 @@ def _add_reading(commands: _Commands) -> None:
     )
 
 
-def _add_nodes(command: argparse.ArgumentParser, default: int | None = 3) -> None:
+def _add_nodes(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--nodes", type=int, choices=(3, 5), default=default, help="controllers (default 3)"
+        "--nodes", type=int, choices=(3, 5), default=3, help="controllers (default 3)"
     )
 
 

@@ -20,6 +20,7 @@ from chaos.trial import Trial
 from workloads.register import RegisterOptions
 
 _NODES = 3
+CONTAINERS = (3, 5)  # nodes of a cluster that is not simulated
 _CONCURRENCY = 20
 # Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
 # and each of its operations costs ours.
@@ -63,6 +64,11 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
 def plan_of(arguments: RunArguments) -> RunPlan:
     """What the command line asks for, the runtime decided; a swarm's seed decides the rest."""
     scenario = scenario_of(arguments.scenario)
+    if arguments.runtime == DOCKER and arguments.nodes not in (None, *CONTAINERS):
+        raise UsageError(
+            f"{arguments.nodes} nodes: in containers there are {' or '.join(map(str, CONTAINERS))}"
+            f"\n  try: --nodes {CONTAINERS[0]}, or --runtime {SIM}"
+        )
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     plan = RunPlan(
         scenario=scenario,
@@ -80,7 +86,8 @@ def plan_of(arguments: RunArguments) -> RunPlan:
         mutation=arguments.mutation,
     )
     if scenario.trial is not None:
-        plan = _of_trial(plan, scenario.trial(seed, arguments.duration_s), arguments)
+        trial = scenario.trial(seed, arguments.duration_s, arguments.nodes)
+        plan = _of_trial(plan, trial, arguments)
     return replace(plan, command=_again(plan, arguments))
 
 
@@ -93,7 +100,7 @@ def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
     )
     return replace(
         plan,
-        nodes=arguments.nodes or trial.nodes,
+        nodes=trial.nodes,
         duration_s=trial.schedule.duration_s,
         schedule=trial.schedule,
         load=load,
