@@ -161,6 +161,7 @@ def _selftest(arguments: argparse.Namespace) -> int:
     return selftest(
         SelftestArguments(
             mutations=tuple(arguments.mutation or ()),
+            scenario=arguments.scenario,
             tries=arguments.tries,
             seed=arguments.seed,
             out=arguments.out,

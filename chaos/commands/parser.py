@@ -191,7 +191,8 @@ def _add_selftest(commands: _Commands) -> None:
         story=selftest_arguments.STORY,
         examples=selftest_arguments.EXAMPLES,
     )
-    selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
+    tries = 10_000
+    selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - tries), whole(1, tries))
     _add_world(command)
 
 

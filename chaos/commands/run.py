@@ -130,6 +130,12 @@ def scenario_of(name: str) -> Scenario:
     return CATALOGUE[name]
 
 
+def sparing_load(scenario: str) -> tuple[int | None, float]:
+    """Clients and their rate in simulated runs of which there are many, where each operation costs
+    our time: enough to judge. (None, 0.0) where the seed draws the load. Raises UsageError."""
+    return (5, 50.0) if scenario_of(scenario).trial is None else (None, 0.0)
+
+
 def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
     """A file system without links takes nothing away from the run."""
     try:
