@@ -176,6 +176,7 @@ def _selftest(arguments: argparse.Namespace) -> int:
     return selftest(
         SelftestArguments(
             mutations=tuple(arguments.mutation or ()),
+            scenario=arguments.scenario,
             tries=arguments.tries,
             seed=arguments.seed,
             out=arguments.out,
@@ -192,6 +193,7 @@ def _campaign(arguments: argparse.Namespace) -> int:
         seeds=arguments.seeds,
         scenario=arguments.scenario,
         minutes=arguments.minutes,
+        nodes=arguments.nodes,
         duration_s=arguments.duration,
         jobs=arguments.jobs,
         mutation=arguments.mutation,

@@ -98,7 +98,7 @@ def is_decided(kind: Kind, named: Sequence[str], trial: Trial) -> bool:
 
 def as_text(rows: Sequence[Row]) -> str:
     """The table, one line a suspect, and what is wrong with it."""
-    head = ("", "suspect", "scenario", "accused by", "inside", "named", "tries", "seconds")
+    head = ("", "suspect", "scenario", "accused by", "inside", "named", "tries", "seed", "seconds")
     lines = [head, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     table = [
@@ -148,6 +148,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         ", ".join(row.inside_by_name or row.last.inside) or "-",
         named,
         str(len(row.trials)),
+        str(row.last.seed),
         f"{row.seconds:.1f}",
     )
 

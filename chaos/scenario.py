@@ -4,13 +4,12 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from workloads.append import AppendOptions
-
 from chaos.nemesis.faults import Fault, Need, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
 from checkers.verdict import Verdict
+from workloads.append import AppendOptions
 
 SIM = "sim"  # the runtime of virtual time
 
@@ -50,8 +49,8 @@ class Scenario:
     live_keys: int = 5  # of the load; with many, each is written rarely
     rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
-    # Of the seed and, where somebody asks for that, the seconds of hurting.
-    trial: Callable[[int, float | None], Trial] | None = None
+    # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
+    trial: Callable[[int, float | None, int | None], Trial] | None = None
     append: AppendOptions | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, unless told others
     sides: tuple[Side, ...] = ()

@@ -46,6 +46,12 @@ class ReplicaKey:
     id: NodeId
     directory: UUID = ZERO_UUID
 
+    def __eq__(self, other: object) -> bool:
+        """By numbers: two UUIDs take several times as long to compare."""
+        if not isinstance(other, ReplicaKey):
+            return NotImplemented
+        return self.id == other.id and self.directory.int == other.directory.int
+
     def __hash__(self) -> int:
         """The id alone tells nearly all keys apart, and hashing a UUID is slow."""
         return hash(self.id)

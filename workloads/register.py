@@ -54,6 +54,11 @@ class RegisterOptions:
     timeout_s: float = 1.0
     most_operations: int = 0  # before the final reads; 0: until told to stop
 
+    @property
+    def interval_s(self) -> float:
+        """From one operation of a process to its next, at least."""
+        return self.concurrency / self.rate if self.rate else 0.0
+
 
 @dataclass(slots=True)
 class _Key:
@@ -160,12 +165,11 @@ class RegisterWorkload:
         rng = random.Random(f"{self._seed}:process:{number}")
         client = _Client(self._driver, self._history, self._finder, self._options.timeout_s)
         loop = asyncio.get_running_loop()
-        rate = self._options.rate / self._options.concurrency
         due = loop.time()
         while self._may_go_on():
             await self._one(client, rng)
-            if rate:
-                due = max(due + 1 / rate, loop.time() - 1)
+            if self._options.interval_s:
+                due = max(due + self._options.interval_s, loop.time() - 1)
                 await asyncio.sleep(max(0.0, due - loop.time()))
         client.close()
 
@@ -182,7 +186,7 @@ class RegisterWorkload:
         client = _Client(self._driver, self._history, self._finder, self._options.timeout_s)
         while self._may_go_on():
             await client.read(self._keys.pick(rng).name, rng.choice(self._driver.nodes), MAIN)
-            await asyncio.sleep(_WANDER_S)
+            await asyncio.sleep(max(_WANDER_S, self._options.interval_s))
         client.close()
 
     async def _final_reads(self, left: list[str], unread: list[str], deadline: float) -> None:

@@ -11,7 +11,7 @@ a story of their own.
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.cluster.interface import DiskSickness, PowerCutMode
 from chaos.conditions import Conditions
@@ -45,6 +45,9 @@ _SIZES = (1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7)  # most clusters have three nodes 
 _SHORTEST_S, _LONGEST_S = 40, 90
 _MOST_WINDOWS = 40
 _TAIL_S = 1.0  # of quiet, before all is healed
+# After another fault: a new leader takes a fetch time-out and an election, an old one gives up later.
+_ECHO_S = (0.1, 4.0)
+_ECHO_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +60,10 @@ class Menace:
     least_nodes: int = 1
 
 
-def trial(seed: int, duration_s: float | None = None) -> Trial:
-    """The same for the same seed, in every process. The seed says how long, if nobody else does."""
-    nodes = _stream(seed, "nodes").choice(_SIZES)
+def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) -> Trial:
+    """The same for the same seed, in every process. The seed says how long, and on how many nodes,
+    if nobody else does."""
+    nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
     return Trial(
         nodes=nodes,
         schedule=_schedule(seed, nodes, duration_s),
@@ -195,13 +199,16 @@ def _schedule(seed: int, nodes: int, asked_s: float | None) -> Schedule:
     rng = _stream(seed, "schedule")
     drawn_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
     duration_s = drawn_s if asked_s is None else asked_s
+    chosen = _chosen(_stream(seed, "kinds"), nodes)
     drawn = [
         window
-        for name, a_s in _chosen(_stream(seed, "kinds"), nodes)
+        for name, a_s in chosen
         for window in _windows(
             _stream(seed, f"windows:{name}"), MENACES[name], a_s, nodes, duration_s
         )
     ]
+    menaces = [MENACES[name] for name, _ in chosen]
+    drawn += _echoes(_stream(seed, "echoes"), menaces, drawn, nodes, duration_s - _TAIL_S)
     kept = rng.sample(drawn, min(len(drawn), _MOST_WINDOWS))
     windows = sorted(kept, key=lambda window: (window.at_s, window.fault.kind))
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
@@ -214,6 +221,23 @@ def _chosen(rng: random.Random, nodes: int) -> list[tuple[str, float]]:
     return [(name, rng.choice((5.0, 10.0, 20.0, 40.0))) for name in rng.sample(possible, count)]
 
 
+def _echoes(
+    rng: random.Random, menaces: list[Menace], drawn: list[Window], nodes: int, last_s: float
+) -> Iterator[Window]:
+    """In half of all seeds: faults soon after others, while those still have their effect.
+
+    Most of the time somebody leads, and a majority follows. Who wants to hit an election, or a
+    leader that is cut off and does not know it yet, must not wait for chance. Whoever it is: while
+    nobody leads, a leader cannot be hit.
+    """
+    if rng.random() < 0.5:
+        return
+    for window in drawn:
+        at_s = window.at_s + rng.uniform(*_ECHO_S)
+        if rng.random() < _ECHO_SHARE and at_s < last_s:
+            yield _one_window(rng, rng.choice(menaces), at_s, nodes, last_s, whoever=True)
+
+
 def _windows(
     rng: random.Random, menace: Menace, mean_s: float, nodes: int, duration_s: float
 ) -> Iterator[Window]:
@@ -221,10 +245,26 @@ def _windows(
     last_s = duration_s - _TAIL_S
     at_s = rng.uniform(0.5, min(mean_s, last_s / 2))
     while at_s < last_s:
-        span = menace.longest_s - menace.shortest_s
-        hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
-        yield Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=menace.make(rng, nodes))
+        yield _one_window(rng, menace, at_s, nodes, last_s)
         at_s += rng.expovariate(1 / mean_s) + 0.05
+
+
+def _one_window(
+    rng: random.Random,
+    menace: Menace,
+    at_s: float,
+    nodes: int,
+    last_s: float,
+    *,
+    whoever: bool = False,
+) -> Window:
+    """`whoever`: of one node, any will do."""
+    span = menace.longest_s - menace.shortest_s
+    hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
+    fault = menace.make(rng, nodes)
+    if whoever and isinstance(fault.target, ControllerLeader | Follower):
+        fault = replace(fault, target=RandomNode())
+    return Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=fault)
 
 
 def _load(rng: random.Random) -> RegisterOptions:
@@ -232,7 +272,7 @@ def _load(rng: random.Random) -> RegisterOptions:
     return RegisterOptions(
         concurrency=concurrency,
         rate=concurrency * rng.choice((6.0, 10.0, 10.0)),
-        live_keys=rng.choice((1, 2, 5, 10)),
+        live_keys=rng.choice((1, 2, 5, 10, 300)),  # of many, each is written rarely
         operations_per_key=rng.choice((50, 400)),
         read_share=rng.choice((0.2, 0.5, 0.8)),
         timeout_s=rng.choice((0.5, 1.0, 2.0)),

@@ -16,13 +16,12 @@ from chaos.campaign.row import Row, crashed, row_from
 from chaos.campaign.summary import Summary
 from chaos.campaign.workers import Died, each_of
 from chaos.commands.errors import OperatorError
-from chaos.commands.run import RunArguments, scenario_of
+from chaos.commands.run import RunArguments, scenario_of, sparing_load
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from checkers.verdict import Verdict
 
 ROWS = "rows.jsonl"
-_CONCURRENCY, _RATE = 5, 50.0  # where the seed does not draw the load: enough to judge
 _EVERY_S = 30.0  # a line for those who read a pipe
 
 # Maps seeds to rows (as JSON), somewhere else; see `spark_reports.campaign`.
@@ -40,6 +39,7 @@ class CampaignArguments:
     mutation: str
     out: Path
     as_json: bool
+    nodes: int | None = None  # of each cluster; the usual three, or the seed's own
     duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
 
 
@@ -152,14 +152,14 @@ def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[Row]]) -> int
 
 
 def _run_arguments(arguments: CampaignArguments) -> RunArguments:
-    drawn = scenario_of(arguments.scenario).trial is not None
+    concurrency, rate = sparing_load(arguments.scenario)
     return RunArguments(
         scenario=arguments.scenario,
         seed=None,  # each run's own
-        nodes=None,
+        nodes=arguments.nodes,
         duration_s=arguments.duration_s,
-        concurrency=None if drawn else _CONCURRENCY,
-        rate=0.0 if drawn else _RATE,
+        concurrency=concurrency,
+        rate=rate,
         out=arguments.out.absolute(),
         keep=False,
         as_json=False,

@@ -24,9 +24,11 @@ EXAMPLES = """\
     kraft-chaos campaign --seeds 0..99
     kraft-chaos campaign --seeds 0..1000000 --minutes 30     as many as there is time for
     kraft-chaos campaign --seeds 0..20 --scenario partition-leader --mutation Q-ZOMBIE
+    kraft-chaos campaign --seeds 0..99 --scenario returning-minority --nodes 5
     kraft-chaos campaign --seeds 0..1999 --master local[4]   the same as a Spark job
     kraft-chaos shrink runs/campaign/20260204-110312-swarm-17   what is left of a failing run"""
 
+MOST_NODES = 7  # of a simulated cluster
 _MOST_SEEDS = 10_000_000
 
 
@@ -45,6 +47,12 @@ def add_arguments(
     )
     command.add_argument(
         "--scenario", default="swarm", metavar="NAME", help="see kraft-chaos list (default swarm)"
+    )
+    command.add_argument(
+        "--nodes",
+        type=whole(1, MOST_NODES),
+        metavar="N",
+        help="controllers of every cluster (default 3; in a swarm, each seed's own)",
     )
     command.add_argument(
         "--duration",

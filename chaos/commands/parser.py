@@ -168,7 +168,13 @@ def _add_run(commands: _Commands) -> None:
         metavar="N",
         help="of the schedule and of the mix of operations (default: drawn, and printed)",
     )
-    _add_nodes(command, None)
+    command.add_argument(
+        "--nodes",
+        type=whole(1, campaign_arguments.MOST_NODES),
+        metavar="N",
+        help=f"controllers: 3 or 5; simulated, 1 to {campaign_arguments.MOST_NODES}; brokers of "
+        f"Apache Kafka: 1 to {MOST} (default 3, or the seed's)",
+    )
     command.add_argument(
         "--duration",
         type=number(1, 86_400, "a number of seconds"),
@@ -207,7 +213,8 @@ def _add_selftest(commands: _Commands) -> None:
         story=selftest_arguments.STORY,
         examples=selftest_arguments.EXAMPLES,
     )
-    selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
+    tries = 10_000
+    selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - tries), whole(1, tries))
     _add_world(command)
 
 
@@ -349,11 +356,11 @@ def _add_reading(commands: _Commands) -> None:
     )
 
 
-def _add_nodes(command: argparse.ArgumentParser, default: int | None = 3) -> None:
+def _add_nodes(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--nodes",
         type=whole(1, MOST),
-        default=default,
+        default=3,
         metavar="N",
         help="controllers, 3 or 5, or brokers of Apache Kafka, 1 to 5 (default 3)",
     )

@@ -88,8 +88,10 @@ def plan_of(arguments: RunArguments) -> RunPlan:
         mutation=arguments.mutation,
     )
     if scenario.trial is not None:
-        plan = _of_trial(plan, scenario.trial(seed, arguments.duration_s), arguments)
-    require_layout(plan.target, plan.nodes, plan.settings, mutation=plan.mutation)
+        trial = scenario.trial(seed, arguments.duration_s, arguments.nodes)
+        plan = _of_trial(plan, trial, arguments)
+    if plan.runtime != SIM:
+        require_layout(plan.target, plan.nodes, plan.settings, mutation=plan.mutation)
     return replace(plan, command=_again(plan, arguments))
 
 
@@ -130,7 +132,7 @@ def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
     )
     return replace(
         plan,
-        nodes=arguments.nodes or trial.nodes,
+        nodes=trial.nodes,
         duration_s=trial.schedule.duration_s,
         schedule=trial.schedule,
         load=load,
@@ -168,6 +170,12 @@ def scenario_of(name: str) -> Scenario:
             f"no scenario {name!r}; there are {', '.join(STORIES)}\n  try: kraft-chaos list"
         )
     return STORIES[name]
+
+
+def sparing_load(scenario: str) -> tuple[int | None, float]:
+    """Clients and their rate in simulated runs of which there are many, where each operation costs
+    our time: enough to judge. (None, 0.0) where the seed draws the load. Raises UsageError."""
+    return (5, 50.0) if scenario_of(scenario).trial is None else (None, 0.0)
 
 
 def _point_latest(directory: Path, progress: ConsoleProgress) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_its_record
 from chaos.commands.errors import OperatorError, UsageError
-from chaos.commands.run import RunArguments, perform, runtime_of
+from chaos.commands.run import RunArguments, perform, runtime_of, sparing_load
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.progress import ConsoleProgress
@@ -24,14 +24,13 @@ from checkers.suite import judge
 
 KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
 _CONCURRENCY = 20
-_SIM_CONCURRENCY, _SIM_RATE = 5, 50.0  # each operation costs our time: enough to judge
 _CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelftestArguments:
     """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
-    canaries."""
+    canaries. A scenario takes the place of the stories that show each of them best."""
 
     mutations: tuple[str, ...]
     tries: int | None
@@ -39,17 +38,23 @@ class SelftestArguments:
     out: Path
     as_json: bool
     runtime: str
+    scenario: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Nobody asked for less, or for something else."""
+        return not self.mutations and not self.scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """What is run, again and again, until it is decided."""
+    """What is run, again and again, until it is decided. None: as the scenario, or a seed, has it."""
 
     kind: Kind
     id: str
     scenario: str
-    duration_s: float
-    nodes: int
+    duration_s: float | None
+    nodes: int | None
     named: tuple[str, ...]
     tries: int
 
@@ -76,10 +81,10 @@ def selftest(arguments: SelftestArguments) -> int:
     progress = ConsoleProgress()
     arguments = replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell))
     rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
-    if not arguments.mutations:
+    if arguments.is_whole:
         rows += _damaged_records(rows)
     kept = json.dumps(as_json(rows), indent=2)
-    if not arguments.mutations:
+    if arguments.is_whole:
         (arguments.out / KEPT).write_text(kept + "\n", encoding="utf-8")
     sys.stdout.write((kept if arguments.as_json else as_text(rows)) + "\n")
     return 0 if all(row.holds for row in rows) else 1
@@ -89,8 +94,8 @@ def suspects(arguments: SelftestArguments) -> list[Suspect]:
     """The mutations, the canary that runs, then the correct node in each of their scenarios."""
     shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
     chosen = [_shown(name, shown) for name in arguments.mutations or shown]
-    planted = [_planted(mutation, arguments.tries) for mutation in chosen]
-    canaries = [] if arguments.mutations else [_LYING_FSYNC]
+    planted = [_planted(mutation, arguments) for mutation in chosen]
+    canaries = [_LYING_FSYNC] if arguments.is_whole else []
     return [*planted, *canaries, *_correct(planted)]
 
 
@@ -125,15 +130,16 @@ def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
     return Row(kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,))
 
 
-def _planted(mutation: Mutation, tries: int | None) -> Suspect:
+def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
+    elsewhere = bool(arguments.scenario)
     return Suspect(
         kind=Kind.MUTATION,
         id=mutation.id,
-        scenario=mutation.scenario,
-        duration_s=mutation.duration_s,
-        nodes=mutation.nodes,
+        scenario=arguments.scenario or mutation.scenario,
+        duration_s=None if elsewhere else mutation.duration_s,
+        nodes=None if elsewhere else mutation.nodes,
         named=mutation.checks,
-        tries=tries or mutation.tries,
+        tries=arguments.tries or mutation.tries,
     )
 
 
@@ -143,13 +149,13 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
         lengths = [
             suspect.duration_s
             for suspect in planted
-            if (suspect.scenario, suspect.nodes) == (scenario, nodes)
+            if (suspect.scenario, suspect.nodes) == (scenario, nodes) and suspect.duration_s
         ]
         yield Suspect(
             kind=Kind.CORRECT,
             id="correct node",
             scenario=scenario,
-            duration_s=max(lengths),
+            duration_s=max(lengths, default=None),
             nodes=nodes,
             named=(),
             tries=_CORRECT_TRIES,
@@ -177,15 +183,17 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
 
 def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
     began = time.monotonic()
-    simulated = arguments.runtime == SIM
+    concurrency, rate = (
+        sparing_load(suspect.scenario) if arguments.runtime == SIM else (_CONCURRENCY, 0.0)
+    )
     ran = perform(
         RunArguments(
             scenario=suspect.scenario,
             seed=seed,
             nodes=suspect.nodes,
             duration_s=suspect.duration_s,
-            concurrency=_SIM_CONCURRENCY if simulated else _CONCURRENCY,
-            rate=_SIM_RATE if simulated else 0.0,
+            concurrency=concurrency,
+            rate=rate,
             out=arguments.out,
             keep=False,
             as_json=False,

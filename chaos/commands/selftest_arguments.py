@@ -22,6 +22,7 @@ STORY = (
 EXAMPLES = """\
     kraft-chaos selftest
     kraft-chaos selftest --runtime sim
+    kraft-chaos selftest --runtime sim --scenario swarm --seed 0 --tries 500
     kraft-chaos selftest --mutation Q-ZOMBIE R-STALE-READ
     kraft-chaos selftest --json | jq '.rows[] | select(.holds | not)'"""
 
@@ -45,6 +46,12 @@ def add_arguments(
     )
     command.add_argument(
         "--tries", type=tries, metavar="N", help="runs each (default: the catalogue's)"
+    )
+    command.add_argument(
+        "--scenario",
+        default="",
+        metavar="NAME",
+        help="look for them there, and not in the stories that show each of them best; no canaries",
     )
     command.add_argument("--json", action="store_true", help="the table as JSON on stdout")
     command.add_argument(

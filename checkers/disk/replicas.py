@@ -15,7 +15,6 @@ from checkers.disk.fields import DamagedError
 from checkers.disk.files import NO_DIRECTORY, read_meta_properties, read_offsets, read_topic_id
 from checkers.disk.metadata_log import METADATA_LOG
 from checkers.disk.segments import LogFiles
-from checkers.disk.values import read_spans
 from checkers.history.tables import REPLICA_BATCHES, REPLICA_SPANS, REPLICAS
 
 # Deleted, future and stray ones have more behind the number.
@@ -120,6 +119,8 @@ def _read_replica(path: Path, home: _LogDirectory, found: Replicas) -> None:
 def _spans(
     data: bytes, scanned: Scan, node: int, segment: str, key: str, problems: list[str]
 ) -> pa.Table:
+    from checkers.disk.values import read_spans  # brings a compiler along
+
     spans = read_spans(data, scanned)
     if spans.problem is not None:
         problems.append(f"{segment}: {spans.problem}")

@@ -189,9 +189,10 @@ class LeaderFetch:
         self._parked.pop(connection, None)
 
     def deadline_ns(self) -> int:
-        return min(
-            (parked.deadline_ns for parked in self._parked.values()), default=timers.NEVER_NS
-        )
+        earliest = timers.NEVER_NS
+        for parked in self._parked.values():
+            earliest = min(earliest, parked.deadline_ns)
+        return earliest
 
     def _is_worth_answering(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark

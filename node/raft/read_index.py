@@ -35,9 +35,8 @@ class ReadIndex:
 
     def awaits(self, voter: ReplicaKey) -> bool:
         """Would an answer to this voter now help a read that waits?"""
-        if voter not in self._acknowledged or self._acknowledged[voter] >= self._issued:
-            return False
-        return self.confirmed() < self._issued
+        acknowledged = self._acknowledged.get(voter, self._issued)
+        return acknowledged < self._issued and self.confirmed() < self._issued
 
     def on_answer(self, connection: ConnectionId, voter: ReplicaKey) -> None:
         if voter in self._acknowledged:

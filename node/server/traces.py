@@ -11,6 +11,8 @@ from node.trace import TRACE_FIELDS
 
 Sink = Callable[[bytes], None]
 
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class TraceWriter:
     """Numbers the lines of one life of the process and holds them until `flush`.
@@ -38,7 +40,7 @@ class TraceWriter:
             **trace.fields,
         }
         self._sequence += 1
-        self._lines.append(json.dumps(line, separators=(",", ":")))
+        self._lines.append(_ENCODE(line))
 
     def flush(self) -> None:
         """Every line is with the reader when this returns."""

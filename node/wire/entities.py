@@ -22,7 +22,9 @@ _OUR_ERRORS = {kio_code: code for code, kio_code in _KIO_ERRORS.items()}
 def build(message_class: Any, **values: Any) -> Any:
     """An instance of the class; fields that its version does not have yet are left out."""
     known = _names(message_class)
-    return message_class(**{name: value for name, value in values.items() if name in known})
+    if not values.keys() <= known:
+        values = {name: value for name, value in values.items() if name in known}
+    return message_class(**values)
 
 
 @cache

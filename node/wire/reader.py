@@ -208,6 +208,7 @@ def _uuid(raw: bytes) -> UUID | None:
     return None if value == ZERO_UUID else value
 
 
+@lru_cache(maxsize=256)
 def _milliseconds(value: int) -> timedelta:
     return timedelta(milliseconds=value)
 

@@ -46,8 +46,10 @@ def struct_writer(message_class: Any) -> Writer:
     def write(out: bytearray, message: Any) -> None:
         for step in steps:
             step(out, message)
-        if flexible:
+        if tagged:
             _write_tags(out, message, tagged)
+        elif flexible:
+            out.append(0)  # how many tagged fields there are
 
     return write
 
@@ -147,7 +149,10 @@ def _length_writer(layout: struct.Struct, flexible: bool) -> Callable[[bytearray
         out += layout.pack(length)
 
     def write_compact(out: bytearray, length: int) -> None:
-        write_varint(out, length + 1)
+        if length < 0x7F:
+            out.append(length + 1)
+        else:
+            write_varint(out, length + 1)
 
     return write_compact if flexible else write_old
 

@@ -52,13 +52,14 @@ class NodeClock:
 
     def true(self) -> Now:
         """The machine's monotonic clock, beside what this node takes for the time of day."""
-        return Now(self._clock.mono_ns(), self.now().wall_ns)
+        return Now(self._clock.mono_ns(), self._wall_ns(self._loop.elapsed_ns()))
 
     def now(self) -> Now:
-        elapsed = self._elapsed_ns(self._loop.elapsed_ns())
-        return Now(
-            self._mono_then_ns + elapsed, self._wall_then_ns + elapsed + self._wall_offset_ns
-        )
+        now = self._loop.elapsed_ns()
+        return Now(self._mono_then_ns + self._elapsed_ns(now), self._wall_ns(now))
+
+    def mono_ns(self) -> int:
+        return self._mono_then_ns + self._elapsed_ns(self._loop.elapsed_ns())
 
     @property
     def offset_ns(self) -> int:
@@ -86,6 +87,9 @@ class NodeClock:
         while self._mono_then_ns + self._elapsed_ns(at_ns) < mono_ns:
             at_ns += 1
         return self._loop.when_ns(max(at_ns, self._loop.elapsed_ns()))
+
+    def _wall_ns(self, now_ns: int) -> int:
+        return self._wall_then_ns + self._elapsed_ns(now_ns) + self._wall_offset_ns
 
     def _elapsed_ns(self, now_ns: int) -> int:
         """By this node's clocks, since the last change of the rate."""

@@ -1,8 +1,8 @@
 """What a machine's disk is sure to hold of its node, whatever the node believes.
 
-It is asked after every step of the node, so nothing is read that has not changed: quorum-state is
-replaced as a whole, by another inode each time, and a log is as durable as it is long once no page
-of it is dirty.
+It is asked after every step of the node, so nothing is looked at that has not changed: quorum-state
+is replaced as a whole, by another inode each time, and a log is as durable as it is long once no
+page of it is dirty, which takes a step of the file system.
 """
 
 from chaos.cluster.sim.filesystem import FileSystem
@@ -22,17 +22,19 @@ class DurableState:
         self._directory = directory
         self._log = log
         self._log_end = Offset(0)
+        self._looked_at = -1  # which step of the file system
         self._stored = ROOT  # no file is
         self._election = ElectionState()
 
     @property
     def log_end(self) -> Offset:
         """Every batch below is durable."""
-        paths = [f"{self._directory}/{segment.path}" for segment in self._log.segments]
-        if all(self._files.is_durable(path) for path in paths):
-            self._log_end = self._log.next_offset
-        else:
-            self._log_end = min(self._log_end, self._log.next_offset)
+        if self._looked_at != self._files.steps:
+            self._looked_at = self._files.steps
+            paths = [f"{self._directory}/{segment.path}" for segment in self._log.segments]
+            is_durable = all(self._files.is_durable(path) for path in paths)
+            durable_end = self._log.next_offset if is_durable else self._log_end
+            self._log_end = min(durable_end, self._log.next_offset)
         return self._log_end
 
     @property

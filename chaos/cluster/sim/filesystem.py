@@ -79,6 +79,7 @@ class FileSystem:
     before: Callable[[Step], None] = _nothing
     trouble: Trouble = field(default_factory=Trouble)
     troubled_syncs: int = 0  # that were slow or not done
+    steps: int = 0  # that were begun: while none is, nothing becomes durable or ceases to be
     journal: Journal = field(default_factory=Journal)
     cached: dict[Inode, CachedFile] = field(default_factory=dict)
     _open: dict[Descriptor, Inode] = field(default_factory=dict)
@@ -295,6 +296,7 @@ class FileSystem:
 
     def _step(self, step: Step) -> None:
         self.before(step)
+        self.steps += 1
         self.trouble.check(step)
 
     def _make(self, directory: Inode, name: str, step: Step) -> Inode:

@@ -54,6 +54,22 @@ class _Task(asyncio.Task[T]):
         return self._number
 
 
+class _Due:
+    """A callback that nobody calls off; where it raises, the run ends."""
+
+    __slots__ = ("_args", "_callback")
+
+    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+        self._callback = callback
+        self._args = args
+
+    def cancelled(self) -> bool:
+        return False
+
+    def _run(self) -> None:
+        self._callback(*self._args)
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """`internet` serves its connections; without one there are none to be had."""
 
@@ -62,12 +78,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.internet = internet
         self._now = START_S
         self._elapsed_ns = 0
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers: list[tuple[float, int, asyncio.TimerHandle | _Due]] = []
         self._order = itertools.count()
         self._signals: deque[int] = deque()
         self._handlers: dict[int, asyncio.Handle] = {}
         self._turns = 0  # since time went on
-        self._ready: deque[asyncio.Handle]
+        self._ready: deque[asyncio.Handle | _Due]
         self._stopping: bool
         _Task._numbers = itertools.count()
         self.set_task_factory(lambda loop, made, **options: _Task(made, loop=loop, **options))
@@ -82,6 +98,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def when_ns(self, elapsed_ns: int) -> float:
         """`time()` when so much will have elapsed: what `call_at` wants."""
         return START_S + elapsed_ns / 1e9
+
+    def at(self, when: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        """`call_at` for good: the simulator's own parts ask so often that a handle costs too much."""
+        heapq.heappush(self._timers, (when, next(self._order), _Due(callback, args)))
+
+    def soon(self, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        """`call_soon` for good."""
+        self._ready.append(_Due(callback, args))
 
     def call_at(
         self,
@@ -123,9 +147,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._turns += 1
         if self._turns > _MOST_TURNS:
             raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")
-        if not self._ready and not self._stopping:
-            self._jump()
         ready = self._ready
+        if not ready and not self._stopping:
+            self._jump()
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle.cancelled():

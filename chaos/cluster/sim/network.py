@@ -36,6 +36,25 @@ class Path(StrEnum):
     ANSWERS = "answers"
 
 
+@dataclass(slots=True)
+class Lane:
+    """One of the two paths along a link, and what it took in and passed on since the beginning."""
+
+    link: Link
+    is_between_nodes: bool
+    is_stopped: bool = False
+    flakiness: float = 0.0  # the share of writes that break their connection
+    received: int = 0
+    sent: int = 0
+
+    def swallow(self, size: int) -> None:
+        self.received += size
+
+    def pass_on(self, size: int) -> None:
+        self.received += size
+        self.sent += size
+
+
 @dataclass(frozen=True, slots=True)
 class _Listener:
     accept: Accept
@@ -48,14 +67,13 @@ class End(asyncio.Transport):
     def __init__(
         self,
         network: "Network",
-        place: NodeId,
-        path: Path,
+        lane: Lane,
         protocol: asyncio.BaseProtocol,
         hear: Hear,
     ) -> None:
         super().__init__()
-        self.place = place
-        self.path = path  # what it sends goes there
+        self.place = lane.link.source
+        self.lane = lane  # what it sends goes there
         self.protocol = protocol
         self.other: End  # set once both are there
         self.is_open = True
@@ -153,10 +171,8 @@ class Network:
         self._rng = random.Random(f"{seed}:network")
         self._listeners: dict[tuple[NodeId, int], _Listener] = {}
         self._ends: dict[NodeId, dict[End, None]] = {place: {} for place in (CLIENT, *nodes)}
-        self._stopped: set[tuple[Link, Path]] = set()
-        self._passages: dict[tuple[Link, Path], Passage] = {}
+        self._lanes: dict[tuple[Link, Path], Lane] = {}
         self._latency_ms = 0
-        self._flaky: dict[Link, float] = {}
         self.resets: dict[Link, int] = {}  # how many streams a flaky link broke
         self._ways = dict(_ways(nodes))
 
@@ -196,19 +212,21 @@ class Network:
         `protocol` hears of its connection first.
         """
         source, target, port = self._ways[address]
+        there = self._lane(Link(source, target), Path.REQUESTS)
+        back = self._lane(Link(target, source), Path.ANSWERS)
         attempt = Attempt()
 
         def arrive() -> None:
-            back = self._loop.time() + self._latency_s(target, source)
+            answer_at = self._loop.time() + self._latency_s(back)
             listener = self._listeners.get((target, port))
             mine: End | None = None
             if listener is not None:
-                mine = End(self, source, Path.REQUESTS, protocol, hear)
-                other = End(self, target, Path.ANSWERS, listener.accept(), listener.hear)
-                other.arrived = back
+                mine = End(self, there, protocol, hear)
+                other = End(self, back, listener.accept(), listener.hear)
+                other.arrived = answer_at
                 self._join(mine, other)
                 other.begin()
-            self._loop.call_at(back, made, mine)
+            self._loop.at(answer_at, made, mine)
 
         def made(mine: End | None) -> None:
             attempt.is_over = True
@@ -219,7 +237,7 @@ class Network:
             elif mine is not None:
                 mine.abort()
 
-        self._loop.call_at(self._loop.time() + self._latency_s(source, target), arrive)
+        self._loop.at(self._loop.time() + self._latency_s(there), arrive)
         return attempt
 
     def leave(self, node: NodeId) -> None:
@@ -233,13 +251,13 @@ class Network:
 
     def stop(self, link: Link, path: Path) -> None:
         """Let no byte pass along a link, on one of its two paths."""
-        self._stopped.add((link, path))
+        self._lane(link, path).is_stopped = True
 
     def let_pass(self, link: Link, path: Path) -> None:
-        self._stopped.discard((link, path))
+        self._lane(link, path).is_stopped = False
 
     def is_stopped(self, link: Link, path: Path) -> bool:
-        return (link, path) in self._stopped
+        return self._lane(link, path).is_stopped
 
     def slow(self, latency_ms: int) -> None:
         """Let every byte between nodes take so much longer, each way; 0 undoes it."""
@@ -247,58 +265,57 @@ class Network:
 
     def make_flaky(self, link: Link, share: float) -> None:
         """Let this share of the writes along a link break their connection; 0 undoes it."""
-        self._flaky[link] = share
+        for path in Path:
+            self._lane(link, path).flakiness = share
 
     def passage(self, link: Link, path: Path) -> Passage:
         """What was taken in and passed on since the beginning; bytes under way are not in it."""
-        return self._passages.get((link, path), Passage())
+        lane = self._lane(link, path)
+        return Passage(lane.received, lane.sent)
 
     # --- for its ends ---
 
     def carry(self, end: End, data: bytes) -> None:
         """Take in what was written, and bring it to the other end in its time."""
-        link = Link(end.place, end.other.place)
-        if self._is_broken(link):
-            self.resets[link] = self.resets.get(link, 0) + 1
+        lane = end.lane
+        if lane.flakiness > 0.0 and self._rng.random() < lane.flakiness:
+            self.resets[lane.link] = self.resets.get(lane.link, 0) + 1
             for each in (end, end.other):
                 self._end(each, _reset())
-            return
-        if self._swallows(end, link):
-            self._count(end, link, len(data), 0)
-            return
-        self._loop.call_at(self._arrival(end), self._arrive, end, link, data)
+        elif self._swallows(end):
+            lane.swallow(len(data))
+        else:
+            self._loop.at(self._arrival(end), self._arrive, end, data)
 
     def farewell(self, end: End, error: Exception | None) -> None:
         """Tell the other end, behind all that was written; a cut swallows that too."""
         self._ends[end.place].pop(end, None)
-        self._loop.call_at(self._arrival(end), self._part, end, error)
+        self._loop.at(self._arrival(end), self._part, end, error)
 
-    def _arrive(self, end: End, link: Link, data: bytes) -> None:
-        if self._swallows(end, link):
-            self._count(end, link, len(data), 0)
+    def _arrive(self, end: End, data: bytes) -> None:
+        if self._swallows(end):
+            end.lane.swallow(len(data))
         elif end.other.is_open:
-            self._count(end, link, len(data), len(data))
+            end.lane.pass_on(len(data))
             end.other.deliver(data)
 
     def _part(self, end: End, error: Exception | None) -> None:
-        if not self._swallows(end, Link(end.place, end.other.place)):
+        if not self._swallows(end):
             self._end(end.other, error)
 
     def _end(self, end: End, error: Exception | None) -> None:
         self._ends[end.place].pop(end, None)
         end.end(error)
 
-    def _swallows(self, end: End, link: Link) -> bool:
-        end.is_dead = end.is_dead or (link, end.path) in self._stopped
+    def _swallows(self, end: End) -> bool:
+        end.is_dead = end.is_dead or end.lane.is_stopped
         return end.is_dead
 
-    def _is_broken(self, link: Link) -> bool:
-        share = self._flaky.get(link, 0.0)
-        return share > 0.0 and self._rng.random() < share
-
-    def _count(self, end: End, link: Link, received: int, sent: int) -> None:
-        before = self._passages.get((link, end.path), Passage())
-        self._passages[link, end.path] = Passage(before.received + received, before.sent + sent)
+    def _lane(self, link: Link, path: Path) -> Lane:
+        if (link, path) not in self._lanes:
+            between_nodes = CLIENT not in (link.source, link.target)
+            self._lanes[link, path] = Lane(link, between_nodes)
+        return self._lanes[link, path]
 
     def _join(self, mine: End, other: End) -> None:
         mine.other, other.other = other, mine
@@ -307,17 +324,17 @@ class Network:
 
     def _arrival(self, end: End) -> float:
         """When what is sent now arrives: never before what was sent earlier."""
-        at = self._loop.time() + self._latency_s(end.place, end.other.place)
+        at = self._loop.time() + self._latency_s(end.lane)
         end.arrived = max(end.arrived, at)
         return end.arrived
 
-    def _latency_s(self, source: NodeId, target: NodeId) -> float:
+    def _latency_s(self, lane: Lane) -> float:
         """As the conditions say: short as a rule, and now and then many times as long."""
         like, rng = self._conditions, self._rng
         ns = rng.randrange(like.latency_least_us * 1000, like.latency_most_us * 1000)
         if rng.random() < like.spikes:
             ns *= like.spike_factor
-        if CLIENT not in (source, target):
+        if lane.is_between_nodes:
             ns += self._latency_ms * _MS
         return ns / 1e9
 

@@ -159,7 +159,7 @@ class Process:
     def _wake(self) -> None:
         if not self._is_scheduled and not self.is_paused:
             self._is_scheduled = True
-            self._around.loop.call_soon(self._turn)
+            self._around.loop.soon(self._turn)
 
     def _turn(self) -> None:
         """Work until there is nothing to do, or the disk has to be waited for."""
@@ -183,7 +183,8 @@ class Process:
             self._arm_timer()
         else:
             self._is_scheduled = True
-            self._around.loop.call_later(wait_ns / 1e9, self._turn)
+            loop = self._around.loop
+            loop.at(loop.time() + wait_ns / 1e9, self._turn)
 
     def _begin(self) -> Iterator[int]:
         now = self._around.clock.now()
@@ -212,7 +213,7 @@ class Process:
 
     def _is_due(self) -> bool:
         self._deadline_ns = self.node.next_deadline_ns()
-        return self._around.clock.now().mono_ns >= self._deadline_ns
+        return self._around.clock.mono_ns() >= self._deadline_ns
 
     def _look(self) -> None:
         """Take what came in, as a look at the sockets does."""
@@ -287,7 +288,7 @@ class Process:
             return
         self._timer_at = when
         self._timer_number += 1
-        self._around.loop.call_at(when, self._time_out, self._timer_number)
+        self._around.loop.at(when, self._time_out, self._timer_number)
 
     def _time_out(self, number: int) -> None:
         if number == self._timer_number and self.exit_code is None:

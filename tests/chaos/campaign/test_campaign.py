@@ -105,6 +105,15 @@ def test_a_scenario_that_is_none_is_wrong_usage(
     assert "no scenario 'tickle'" in capsys.readouterr().err
 
 
+def test_a_cluster_is_as_large_as_somebody_asks_and_its_line_says_so(tmp_path: Path) -> None:
+    plan = job(tmp_path, nodes=7).plan(4)
+    assert plan.nodes == 7
+    assert "--nodes 7" in plan.command
+    swarm = Job(arguments=arguments(tmp_path, "swarm", nodes=2), scratch=tmp_path).plan(4)
+    assert swarm.nodes == 2
+    assert "--nodes 2" in swarm.command
+
+
 def asked(out: Path, scenario: str = "baseline") -> CampaignArguments:
     return CampaignArguments(
         seeds=range(3, 5),

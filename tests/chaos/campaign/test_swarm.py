@@ -27,6 +27,13 @@ def test_a_trial_is_as_long_as_somebody_asks() -> None:
         assert (asked.nodes, asked.conditions) == (TRIALS[seed].nodes, TRIALS[seed].conditions)
 
 
+def test_a_trial_has_as_many_nodes_as_somebody_asks() -> None:
+    assert {trial(seed, None, 5).nodes for seed in range(50)} == {5}
+    drawn = [seed for seed in range(200) if TRIALS[seed].nodes == 5]
+    assert drawn
+    assert all(trial(seed, None, 5) == TRIALS[seed] for seed in drawn)
+
+
 def test_every_size_and_every_kind_of_fault_comes_up_often() -> None:
     sizes = Counter(each.nodes for each in TRIALS)
     assert set(sizes) == set(range(1, 8))
