@@ -106,7 +106,6 @@ def _sent(rows: _Rows) -> Sent:
         value=np.arange(count),
         offset=offset.copy(),
         acks=np.full(count, Acks.ALL, np.int8),
-        idempotent=np.ones(count, np.bool_),
     )
 
 

@@ -52,7 +52,6 @@ class Sent:
     value: Ints  # as it was recorded; of a file, whose values are texts, the code
     offset: Ints  # NO_OFFSET where unknown
     acks: Small
-    idempotent: Flags
 
     def __len__(self) -> int:
         return len(self.op)

@@ -30,8 +30,9 @@ SENDS = (Anomaly.NONMONOTONIC_SEND, Anomaly.REALTIME_SEND, Anomaly.INT_NONMONOTO
 def log_offsets(run: Run) -> CheckResult | None:
     """Each offset of a partition holds one record for ever, and each record has one offset.
 
-    inconsistent-offsets, duplicate. Needs: ops, spans. A producer that is not idempotent may leave
-    duplicates: these are counted. After an allowed loss offsets are given again: counted apart.
+    inconsistent-offsets, duplicate. Needs: ops, spans. After an allowed loss offsets are given
+    again, which is counted apart. A duplicate is never allowed: our clients send nothing twice,
+    unless it is for an idempotent producer's broker to notice.
     """
     if not has_logs(run):
         return None

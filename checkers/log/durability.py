@@ -76,10 +76,10 @@ def _accusation(findings: Findings, lost: Ints) -> str:
     offset = fates.offset[first]
     place = f"offset {offset} of " if offset != NO_OFFSET else ""
     promised = "acknowledged" if len(written) else "polled"
+    more = f", and so are {len(lost) - 1:,} more" if len(lost) > 1 else ""
     return (
         f"{name}: {log.name(int(first))}, {promised} at {place}{log.keys[log.sent.key[first]]}, is "
-        f"gone, and so are {len(lost) - 1:,} more of {int(fates.promised.sum()):,} "
-        f"({findings.budget.said()})"
+        f"gone{more} ({findings.budget.said()})"
     )
 
 

@@ -41,31 +41,18 @@ class Findings:
     ended_ns: Ints  # FOREVER where it has not returned
 
     def accusing(self, found: Found) -> Flags:
-        """Which cases break a promise: not allowed by the kind of workload, nor by the budget.
-
-        An idempotent producer leaves no duplicates; another may send what got no answer again.
-        """
+        """Which cases break a promise: not allowed by the kind of workload, nor by the budget."""
         if found.anomaly in allowed(subscribes=self.log.subscribes):
             return np.zeros(len(found), np.bool_)
         if found.anomaly in _WITHOUT_EXCUSE:
             return np.ones(len(found), np.bool_)
-        excused = self._after_loss(found.key, found.one, found.other)
-        if found.anomaly is Anomaly.DUPLICATE:
-            excused |= self._sent_again(found.other_value)
-        return ~excused
+        return ~self._after_loss(found.key, found.one, found.other)
 
     def _after_loss(self, key: Codes, one: Codes, other: Codes) -> Flags:
         one = np.where(one == NONE, other, one)
         begin = np.minimum(self.began_ns[one], self.began_ns[other])
         end = np.maximum(self.ended_ns[one], self.ended_ns[other])
         return self.budget.allows(self.log.keys, key, begin, end)
-
-    def _sent_again(self, value: Codes) -> Flags:
-        sent = self.log.sent
-        mine = value < len(sent)
-        again = np.zeros(len(value), np.bool_)
-        again[mine] = ~sent.idempotent[value[mine]]
-        return again
 
     def lost_within_budget(self) -> Flags:
         """By row of `Sent`: what was promised and is gone, though the budget was kept."""

@@ -1,5 +1,7 @@
 """From the sealed tables of a run to arrays."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,13 +55,14 @@ def arrays_of(run: Run) -> LogArrays:
         value = int(sent.value[code] if code < len(sent) else strangers[code - len(sent)])
         return f"{value >> _PROCESS_BITS}/{value & _NUMBER}"
 
+    keys = encoded.dictionary.to_pylist()
     return LogArrays(
         ops=_operations(ops),
         sent=sent,
         polled=polled,
         answers=answers,
-        resets=_resets(ops),
-        keys=encoded.dictionary.to_pylist(),
+        resets=_resets(ops, keys),
+        keys=keys,
         values=len(sent) + len(strangers),
         name=name,
         subscribes=_any(ops, "subscribe"),
@@ -140,13 +143,7 @@ def _sent(spans: pa.Table, op: Codes, key: Codes, chosen: Flags) -> Sent:
         value=_column(spans, "value", CORRUPT)[row] + place,
         offset=np.where(first == NO_OFFSET, NO_OFFSET, first + place),
         acks=_column(spans, "acks", Acks.ALL)[row].astype(np.int8, copy=False),
-        idempotent=_flags(spans, "idempotent")[row],
     )
-
-
-def _flags(spans: pa.Table, name: str) -> Flags:
-    flags: Flags = spans[name].fill_null(False).to_numpy(zero_copy_only=False)
-    return flags.astype(np.bool_, copy=False)
 
 
 def _grouped(rows: Ints, op: Codes, key: Codes) -> Ints:
@@ -224,8 +221,11 @@ def _refuse_repeated(values: Ints) -> None:
         raise ValueError(f"not a history of logs: the value {values[0]} was sent twice")
 
 
-def _resets(ops: pa.Table) -> Resets:
-    """A consumer that takes up partitions anew begins wherever it likes, on all that it has."""
+def _resets(ops: pa.Table, keys: Sequence[str]) -> Resets:
+    """Consumers that take up a partition anew, or whatever a group gives them."""
     anew = pc.is_in(ops["f"], pa.array(["assign", "subscribe", "seek"]))
-    rows = np.flatnonzero((anew.to_numpy(zero_copy_only=False)) & ~_equal(ops["outcome"], "fail"))
-    return Resets(op=rows.astype(np.int32), key=np.full(len(rows), EVERY_KEY, np.int32))
+    rows = np.flatnonzero(anew.to_numpy(zero_copy_only=False) & ~_equal(ops["outcome"], "fail"))
+    codes = {key: code for code, key in enumerate(keys)}
+    named = ops["key"].take(rows).to_pylist()
+    key = np.array([codes.get(name, EVERY_KEY) for name in named], np.int32)
+    return Resets(op=rows.astype(np.int32), key=key)

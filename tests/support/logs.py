@@ -52,11 +52,10 @@ class LogStory:
         outcome: str = "ok",
         records: int = 1,
         acks: int = -1,
-        idempotent: bool = True,
     ) -> Row:
         """A whole send."""
         row = self.begin("send", value >> 32 if process is None else process, key=key)
-        self.sent(row, value, offset, records=records, acks=acks, idempotent=idempotent)
+        self.sent(row, value, offset, records=records, acks=acks)
         self.end(row, outcome)
         return row
 
@@ -68,10 +67,9 @@ class LogStory:
         *,
         records: int = 1,
         acks: int = -1,
-        idempotent: bool = True,
     ) -> None:
         """What an operation sends."""
-        how = {"acks": acks, "idempotent": idempotent, "sent": True}
+        how = {"acks": acks, "idempotent": False, "sent": True}
         self.spans.append(
             {"op_id": row["op_id"], "key": row["key"], "offset": offset, "value": value}
             | {"records": records, **how}

@@ -117,9 +117,7 @@ class SimulatedLog:
         process, key = 1000 + self.rng.randrange(CONSUMERS), self.rng.choice(KEYS)
         if self.rng.random() < 0.1:
             self.story.assign(process, key=key)
-            for other in KEYS:
-                end = self.partitions[other].committed
-                self.positions[process, other] = self.rng.randint(0, end)
+            self.positions[process, key] = self.rng.randint(0, self.partitions[key].committed)
         self._fetch(process, key, "main", self.rng.choice(("ok", "ok", "ok", "fail")))
 
     def _fetch(self, process: int, key: str, phase: str, outcome: str) -> bool:

@@ -136,6 +136,22 @@ def poll_after_an_assign(s: LogStory) -> None:
     s.poll((2, 3))
 
 
+def poll_after_another_assign(s: LogStory) -> None:
+    """Of another partition only: this one goes on."""
+    three(s)
+    s.send(2 << 32, 0, key="t-1")
+    s.poll((0, 1))
+    s.assign(key="t-1")
+    s.poll((2, 3))
+
+
+def poll_after_an_assign_of_the_topic(s: LogStory) -> None:
+    three(s)
+    s.poll((0, 1))
+    s.assign(key="t")
+    s.poll((2, 3))
+
+
 def poll_under_subscribe(s: LogStory) -> None:
     three(s)
     s.assign(f="subscribe")
@@ -201,7 +217,8 @@ POLLS: list[tuple[str, Told, Told]] = [
     ),
     ("nonmonotonic-high-watermark", high_watermark_back, high_watermarks_side_by_side),
     ("poll-skip", poll_skip, poll_over_a_gap),
-    ("poll-skip", poll_skip, poll_after_an_assign),
+    ("poll-skip", poll_after_another_assign, poll_after_an_assign),
+    ("poll-skip", poll_skip, poll_after_an_assign_of_the_topic),
     ("poll-skip", poll_skip, poll_under_subscribe),
     ("nonmonotonic-poll", nonmonotonic_poll, poll_again_after_a_failure),
     ("nonmonotonic-poll", nonmonotonic_poll, poll_of_another_process),
@@ -238,17 +255,11 @@ def duplicate(s: LogStory) -> None:
     s.poll((0, 1), (1, 1))
 
 
-def duplicate_of_a_retry(s: LogStory) -> None:
-    s.send(1, 1, idempotent=False)
-    s.poll((0, 1), (1, 1))
-
-
 OFFSETS: list[tuple[str, Told, Told]] = [
     ("inconsistent-offsets", inconsistent_sends, unproved_send),
     ("inconsistent-offsets", inconsistent_sends, acks_of_the_leader),
     ("inconsistent-offsets", inconsistent_poll, read_of_what_was_sent),
     ("duplicate", duplicate, read_of_what_was_sent),
-    ("duplicate", duplicate, duplicate_of_a_retry),
 ]
 
 
@@ -323,12 +334,6 @@ def test_what_is_wrong_and_what_is_right_beside_it(
 def read_of_what_was_sent_elsewhere(s: LogStory) -> None:
     s.send(7 << 32, 0, key="t-7")
     s.poll((0, 7 << 32), process=70, key="t-7")
-
-
-def test_an_allowed_duplicate_is_counted() -> None:
-    result = log_offsets(ended(LogStory(), duplicate_of_a_retry))
-    assert result is not None
-    assert (result.facts["duplicate"], result.facts["allowed_duplicate"]) == (0, 1)
 
 
 def test_the_most_basic_anomaly_comes_first() -> None:
