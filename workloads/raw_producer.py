@@ -14,8 +14,7 @@ from workloads.brokers import Brokers
 from workloads.connection import Driver, LostError, NotSentError
 from workloads.log_driver import NOBODY, Sending, Sent
 from workloads.partitions import PartitionLeaders, TopicPartition
-from workloads.wire import batch
-from workloads.wire.batch import Identity, encode_batch
+from workloads.wire.batch import ANONYMOUS, Identity, encode_batch
 from workloads.wire.errors import error_name, is_retriable_send, send_outcome
 from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api
@@ -86,12 +85,12 @@ class RawProducer:
     async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
         if self._sending.idempotent and self._sequences is None:
             return self._end(Sent(outcome=EventType.FAIL, error="no producer id"))
-        identity = self._sequences.identity(partition) if self._sequences else batch.NOBODY
-        records_batch = encode_batch(value, records, self._sending.record_bytes, identity)
+        identity = self._sequences.identity(partition) if self._sequences else ANONYMOUS
+        batch = encode_batch(value, records, self._sending.record_bytes, identity)
         body = produce(
             partition.topic,
             partition.partition,
-            records_batch,
+            batch,
             acks=self._sending.acks,
             timeout_ms=int(self._patience.request_s * 1000),
         )

@@ -1,6 +1,8 @@
 """What other people's clients report, as it is recorded."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -153,3 +155,11 @@ def test_an_unknown_library_is_named_with_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"sarama.*raw, librdkafka, kafka-python"):
         library_clients("sarama", entries, patience)
     assert library_clients("raw", entries, patience) is None
+
+
+def test_nobody_loads_a_library_that_was_not_asked_for() -> None:
+    code = (
+        "import sys, workloads.append, workloads.library_clients\n"
+        "sys.exit(int(bool({'confluent_kafka', 'kafka'} & sys.modules.keys())))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

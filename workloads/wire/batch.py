@@ -37,7 +37,7 @@ class Identity:
     sequence: int
 
 
-NOBODY = Identity(producer_id=-1, epoch=-1, sequence=-1)
+ANONYMOUS = Identity(producer_id=-1, epoch=-1, sequence=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Values:
     epoch: int
 
 
-def encode_batch(value: int, records: int, size: int, identity: Identity = NOBODY) -> bytes:
+def encode_batch(value: int, records: int, size: int, identity: Identity = ANONYMOUS) -> bytes:
     """A batch of `records` records of `size` bytes, whose values count up from `value`."""
     block = record_block(value, records, size)
     checked = _CHECKED.pack(
