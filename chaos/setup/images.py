@@ -24,6 +24,7 @@ AGENT_REPOSITORY = "kraft-chaos/agent"
 NODE_REPOSITORY = "kraft-chaos/node"
 NODE_LATEST = f"{NODE_REPOSITORY}:latest"  # for the compose file; runs name their image exactly
 MEND = "kraft-chaos setup"
+TRUSTED = Path("/usr/local/share/ca-certificates")  # by this machine's administrator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,12 @@ def kafka_recipe(base: str, release: str) -> Recipe:
 
 def kafka_jars_recipe(base: str, release: str) -> Recipe:
     """The image in which Debian's Maven fetches them; they are in its /libs."""
-    files = {"Dockerfile": _compose("kafka-jars", "Dockerfile"), **_jars(release)}
+    files = {
+        "Dockerfile": _compose("kafka-jars", "Dockerfile"),
+        "certificates/none": b"",  # a directory of nothing cannot be copied
+        **{f"certificates/{path.name}": path.read_bytes() for path in TRUSTED.glob("*.crt")},
+        **_jars(release),
+    }
     return Recipe(repository="kraft-chaos/kafka-jars", base=base, files=files)
 
 

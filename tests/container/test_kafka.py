@@ -16,6 +16,7 @@ from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Role
 from chaos.cluster.probe import brokers_known, until_it_knows
 from chaos.cluster.targets.named import NEWEST, layout
 from chaos.setup.install import prepare
+from chaos.setup.needs import SetupError
 from tests.container.clusters import (
     ONE,
     THREE,
@@ -156,3 +157,9 @@ def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path:
         assert log.stat().st_size > 1000
         assert "Kafka Server started" in (tmp_path / f"logs/node-{node}.log").read_text()
     assert "Fencing broker 3" in (tmp_path / "logs/node-4.log").read_text()
+
+
+def test_an_image_that_was_never_made_is_asked_for_by_its_release() -> None:
+    target, nodes = layout("kafka:4.0.999", 3, {})
+    with pytest.raises(SetupError, match=r"try: kraft-chaos setup --target kafka:4\.0\.999"):
+        DockerCluster.new(run_id=run_id("unmade"), nodes=nodes, target=target)

@@ -12,6 +12,8 @@ from chaos.cluster.errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.probe import until_it_answers, until_it_knows
 
+LAST_LINES = 8  # of a log, that an error shows
+
 
 class Readiness:
     """Of the nodes of one cluster; ClusterError with a node's last words where it does not come."""
@@ -58,7 +60,13 @@ class Readiness:
 
     def _words(self, node: NodeId, what: str) -> str:
         try:
-            said = self._parts.containers[node].logs(tail=8).decode(errors="replace").strip()
+            said = _last_words(self._parts.containers[node].logs(tail=100).decode(errors="replace"))
         except APIError as error:
             said = str(error)
         return f"node {node} {what}\n  run {self._run_id}; the end of its log:\n{said}"
+
+
+def _last_words(log: str) -> str:
+    """The end of a log, without the frames of a JVM's stack: what went wrong stands above them."""
+    lines = [line for line in log.strip().splitlines() if not line.startswith("\tat ")]
+    return "\n".join(lines[-LAST_LINES:])
