@@ -181,7 +181,7 @@ class Cluster:
         rows["disks"] = rows["disks"] or [disk(node, log_end=self.end) for node in NODES]
         told = {"target": "kafka 4.3.1", "workload": "append", "settings": {"min_isr": "2"}}
         roles = {str(node): "broker,controller" for node in NODES}
-        run = make_run(**{**told, "roles": roles, **self.info, **info})  # type: ignore[arg-type]
+        run = make_run(**{**told, "roles": roles, **self.info, **info})
         tables = {
             name: pa.Table.from_pylist(rows[name], schema=schema) for name, schema in TABLES.items()
         }
