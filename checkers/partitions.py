@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import NO_LEADER, Batch, Change, Partition, Timeline, timeline
+from checkers.image import NO_LEADER, Batch, Change, Partition, Timeline
+from checkers.metadata_replay import timeline
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the metadata log on a majority of the controllers' disks"

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import TOPIC, Timeline, timeline
+from checkers.image import TOPIC, Timeline
+from checkers.metadata_replay import timeline
 from checkers.restarts import beyond_budget
 from checkers.stored_logs import acknowledged, columns, polled, split
 from checkers.verdict import CheckResult, EventValue

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import NO_LEADER, Timeline, timeline
+from checkers.image import NO_LEADER, Timeline
+from checkers.metadata_replay import timeline
 from checkers.replicas import NEED, Row, may_be_lost, replicas_by_key, sorted_out
 from checkers.stored_logs import Stretches, acknowledged, columns, polled, split, stored_logs
 from checkers.verdict import CheckResult, EventValue

@@ -32,10 +32,8 @@ from checkers.eligible import (
     elr_joined_from_isr,
     elr_only_below_min_isr,
     isr_and_elr_are_disjoint,
-    lost_bytes_are_not_clean,
     nobody_else_is_elected,
     unclean_leader_recovers,
-    unclean_registration_drops,
 )
 from checkers.fsync import durable_before_counted
 from checkers.handed_out import broker_epochs_rise, producer_ids_are_unique
@@ -66,6 +64,7 @@ from checkers.partitions import (
     only_active_brokers_lead,
 )
 from checkers.provenance import records_were_asked_for
+from checkers.registrations import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.replicas import eligible_hold_all, replicas_agree
 from checkers.served import (
     acknowledged_with_min_isr,
