@@ -91,7 +91,7 @@ def replicas_agree(run: Run) -> CheckResult | None:
     looked_at = 0
     breaches: list[tuple[str, Violation]] = []
     for key, rows in sorted(replicas_by_key(run).items()):
-        if _compacted(key, found):
+        if compacted(key, found):
             continue
         known = [row for row in rows if row["high_watermark"] is not None]
         for one, two in combinations(known, 2):
@@ -115,7 +115,8 @@ def replicas_agree(run: Run) -> CheckResult | None:
     )
 
 
-def _compacted(key: str, found: Timeline | None) -> bool:
+def compacted(key: str, found: Timeline | None) -> bool:
+    """Whether the topic of a partition is; then each replica drops records for itself."""
     if found is None:
         return False
     topic = key.rpartition("-")[0]

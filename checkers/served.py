@@ -64,7 +64,7 @@ def _against_leaders(
             continue  # deleted, and perhaps made anew: who knows which one an offset belongs to
         leader = _last_leader(found, key)
         row = next((one for one in replicas.get(key, ()) if one["node"] == leader), None)
-        if row is None or row["problem"]:
+        if row is None or not row["whole"]:
             why = row["problem"] if row else "its disk does not have it"
             gaps.append(f"{key} cannot be read at its last leader, node {leader}: {why}")
             continue

@@ -18,7 +18,7 @@ from checkers.after_the_fact import (
 )
 from checkers.applicable import Check, of_registers, of_traces
 from checkers.committed import metadata_logs_agree
-from checkers.contiguity import logs_have_no_holes
+from checkers.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.disturbance import returning_node_disturbs_nobody
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
@@ -86,6 +86,7 @@ CHECKS: tuple[Check, ...] = (
     of_registers(acknowledged_writes_survive),
     of_registers(records_were_asked_for),
     logs_have_no_holes,
+    partitions_have_no_holes,
     of_traces(monotonic_epochs),
     one_leader_per_epoch,
     one_vote_per_epoch,

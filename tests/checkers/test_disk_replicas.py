@@ -62,6 +62,7 @@ def test_a_whole_replica(tmp_path: Path) -> None:
         "log_end": 4,
         "high_watermark": 3,
         "epochs": "[[0, 0], [1, 3]]",
+        "whole": True,
         "problem": None,
     }
     assert spans(tmp_path) == [(0, 70, 3, 0), (3, 99, 1, 1)]
@@ -111,7 +112,9 @@ def test_control_records_and_gaps_are_no_values(tmp_path: Path) -> None:
 )
 def test_a_damaged_tail(tmp_path: Path, tail: bytes, said: str) -> None:
     partition(tmp_path, valued(0, 70), tail)
-    assert said in replica(tmp_path)["problem"]
+    row = replica(tmp_path)
+    assert said in row["problem"]
+    assert row["whole"] == said.startswith("the log ended")
     assert spans(tmp_path)[0] == (0, 70, 1, 0)
 
 
