@@ -10,6 +10,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
 from checkers.metadata_replay import timeline
 from checkers.replicas import compacted
+from checkers.stored_logs import codes
 from checkers.verdict import CheckResult, EventValue
 
 Row = dict[str, EventValue]
@@ -96,11 +97,7 @@ def _neighbours(batches: pa.Table) -> NDArray[np.bool_]:
     base, last = (batches[name].to_numpy() for name in ("base_offset", "last_offset"))
     crc_ok = batches["crc_ok"].to_numpy()
     found: NDArray[np.bool_] = crc_ok[:-1] & crc_ok[1:] & (base[1:] != last[:-1] + 1)
-    for name in ("node", "directory", "key", "segment"):
-        column = batches[name].combine_chunks()
-        text = pa.types.is_string(column.type)
-        codes = (column.dictionary_encode().indices if text else column).to_numpy()
-        found &= codes[1:] == codes[:-1]
+    found &= np.diff(codes(batches, "node", "directory", "key", "segment")) == 0
     return found
 
 

@@ -24,6 +24,8 @@ from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"
 CLEANUP = "cleanup.policy"
+_PLACE = ("base_offset", "last_offset", "epoch", "crc")  # by which batches are compared
+_BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
 
 Row = dict[str, Any]  # of REPLICAS
 
@@ -87,7 +89,7 @@ def replicas_agree(run: Run) -> CheckResult | None:
     LogMatching)
     """
     found = timeline(run)
-    tables = split(run.tables["replica_batches"], "node", "directory", "key")
+    tables = split(run.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
     looked_at = 0
     breaches: list[tuple[str, Violation]] = []
     for key, rows in sorted(replicas_by_key(run).items()):
@@ -132,7 +134,7 @@ def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np
     if table is None:
         return np.empty((0, 4), np.int64)
     whole = table.filter(table["crc_ok"])
-    found = np.stack(columns(whole, "base_offset", "last_offset", "epoch", "crc"), axis=1)
+    found = np.stack(columns(whole, *_PLACE), axis=1)
     return found[(found[:, 0] >= start) & (found[:, 1] < end)]
 
 
