@@ -6,7 +6,8 @@ import pyarrow.compute as pc
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import Timeline, epoch_of, node_of, timeline
+from checkers.image import Timeline, epoch_of, node_of
+from checkers.metadata_replay import timeline
 from checkers.partitions import NEED
 from checkers.verdict import CheckResult, EventValue
 

@@ -8,7 +8,9 @@ import pyarrow as pa
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import NO_LEADER, Batch, Change, Partition, Timeline, timeline
+from checkers.image import NO_LEADER, Batch, Change, Partition, Timeline
+from checkers.metadata_replay import timeline
+from checkers.stored_logs import codes
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the metadata log on a majority of the controllers' disks"
@@ -137,13 +139,7 @@ def _epoch_runs(run: Run) -> list[dict[str, Any]]:
     """The first batch of each run of batches of one epoch, in every replica's log."""
     batches = run.tables["replica_batches"]
     whole = batches.filter(batches["crc_ok"]).select(_RUN)
-    changed = np.zeros(whole.num_rows, np.bool_)
-    changed[:1] = True
-    for name in _RUN[:-1]:
-        column = whole[name].combine_chunks()
-        text = isinstance(column, pa.StringArray)
-        codes = (column.dictionary_encode().indices if text else column).to_numpy()
-        changed[1:] |= codes[1:] != codes[:-1]
+    changed = np.diff(codes(whole, *_RUN[:-1]), prepend=-1) != 0
     found: list[dict[str, Any]] = whole.filter(pa.array(changed)).to_pylist()
     return found
 

@@ -16,13 +16,16 @@ import pyarrow.compute as pc
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import TOPIC, Timeline, timeline
+from checkers.image import TOPIC, Timeline
+from checkers.metadata_replay import timeline
 from checkers.restarts import beyond_budget
 from checkers.stored_logs import acknowledged, columns, polled, split
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"
 CLEANUP = "cleanup.policy"
+_PLACE = ("base_offset", "last_offset", "epoch", "crc")  # by which batches are compared
+_BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
 
 Row = dict[str, Any]  # of REPLICAS
 
@@ -86,11 +89,11 @@ def replicas_agree(run: Run) -> CheckResult | None:
     LogMatching)
     """
     found = timeline(run)
-    tables = split(run.tables["replica_batches"], "node", "directory", "key")
+    tables = split(run.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
     looked_at = 0
     breaches: list[tuple[str, Violation]] = []
     for key, rows in sorted(replicas_by_key(run).items()):
-        if _compacted(key, found):
+        if compacted(key, found):
             continue
         known = [row for row in rows if row["high_watermark"] is not None]
         for one, two in combinations(known, 2):
@@ -114,7 +117,8 @@ def replicas_agree(run: Run) -> CheckResult | None:
     )
 
 
-def _compacted(key: str, found: Timeline | None) -> bool:
+def compacted(key: str, found: Timeline | None) -> bool:
+    """Whether the topic of a partition is; then each replica drops records for itself."""
     if found is None:
         return False
     topic = key.rpartition("-")[0]
@@ -130,7 +134,7 @@ def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np
     if table is None:
         return np.empty((0, 4), np.int64)
     whole = table.filter(table["crc_ok"])
-    found = np.stack(columns(whole, "base_offset", "last_offset", "epoch", "crc"), axis=1)
+    found = np.stack(columns(whole, *_PLACE), axis=1)
     return found[(found[:, 0] >= start) & (found[:, 1] < end)]
 
 

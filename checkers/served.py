@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import NO_LEADER, Timeline, timeline
+from checkers.image import NO_LEADER, Timeline
+from checkers.metadata_replay import timeline
 from checkers.replicas import NEED, Row, may_be_lost, replicas_by_key, sorted_out
 from checkers.stored_logs import Stretches, acknowledged, columns, polled, split, stored_logs
 from checkers.verdict import CheckResult, EventValue
@@ -63,7 +64,7 @@ def _against_leaders(
             continue  # deleted, and perhaps made anew: who knows which one an offset belongs to
         leader = _last_leader(found, key)
         row = next((one for one in replicas.get(key, ()) if one["node"] == leader), None)
-        if row is None or row["problem"]:
+        if row is None or not row["whole"]:
             why = row["problem"] if row else "its disk does not have it"
             gaps.append(f"{key} cannot be read at its last leader, node {leader}: {why}")
             continue

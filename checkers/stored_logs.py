@@ -62,12 +62,27 @@ def columns(table: pa.Table, *names: str) -> tuple[Ints, ...]:
 
 def split(table: pa.Table, *names: str) -> dict[tuple[int | str, ...], pa.Table]:
     """The rows of each combination of values, in their order."""
-    found = {}
-    for row in table.group_by(list(names)).aggregate([]).to_pylist():
-        chosen = table
-        for name in names:
-            chosen = chosen.filter(pc.equal(chosen[name], row[name]))
-        found[tuple(row[name] for name in names)] = chosen
+    if not table.num_rows:
+        return {}
+    code = codes(table, *names)
+    if np.any(np.diff(code) < 0):
+        order = np.argsort(code, kind="stable")
+        table, code = table.take(pa.array(order)), code[order]
+    starts = np.flatnonzero(np.diff(code, prepend=code[0] - 1))
+    keys = zip(*(table[name].take(pa.array(starts)).to_pylist() for name in names), strict=True)
+    sizes = np.diff(np.append(starts, len(code))).tolist()
+    return {
+        key: table.slice(start, size)
+        for key, start, size in zip(keys, starts.tolist(), sizes, strict=True)
+    }
+
+
+def codes(table: pa.Table, *names: str) -> Ints:
+    """One number for each row, equal where the values of these columns are."""
+    found = np.zeros(table.num_rows, np.int64)
+    for name in names:
+        encoded = table[name].combine_chunks().dictionary_encode()
+        found = found * len(encoded.dictionary) + encoded.indices.to_numpy()
     return found
 
 

@@ -18,7 +18,7 @@ from checkers.after_the_fact import (
 )
 from checkers.applicable import Check, of_registers, of_traces
 from checkers.committed import metadata_logs_agree
-from checkers.contiguity import logs_have_no_holes
+from checkers.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.disturbance import returning_node_disturbs_nobody
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
@@ -32,10 +32,8 @@ from checkers.eligible import (
     elr_joined_from_isr,
     elr_only_below_min_isr,
     isr_and_elr_are_disjoint,
-    lost_bytes_are_not_clean,
     nobody_else_is_elected,
     unclean_leader_recovers,
-    unclean_registration_drops,
 )
 from checkers.fsync import durable_before_counted
 from checkers.handed_out import broker_epochs_rise, producer_ids_are_unique
@@ -68,6 +66,7 @@ from checkers.partitions import (
     only_active_brokers_lead,
 )
 from checkers.provenance import records_were_asked_for
+from checkers.registrations import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.replicas import eligible_hold_all, replicas_agree
 from checkers.served import (
     acknowledged_with_min_isr,
@@ -94,6 +93,7 @@ CHECKS: tuple[Check, ...] = (
     log_sends,
     of_registers(records_were_asked_for),
     logs_have_no_holes,
+    partitions_have_no_holes,
     of_traces(monotonic_epochs),
     one_leader_per_epoch,
     one_vote_per_epoch,

@@ -100,7 +100,7 @@ def _read_replica(path: Path, home: _LogDirectory, found: Replicas) -> None:
             found.spans.append(_spans(data, scanned, home.node, name, key, torn))
     flushed = home.recovery_points.get(key, 0)
     if files.end < flushed:
-        torn.append(f"the log ends at {files.end}, and was flushed up to {flushed}")
+        files.problems.append(f"the log ends at {files.end}, and was flushed up to {flushed}")
     found.rows.append(
         {
             "node": home.node,
@@ -111,6 +111,7 @@ def _read_replica(path: Path, home: _LogDirectory, found: Replicas) -> None:
             "log_end": files.end,
             "high_watermark": home.high_watermarks.get(key),
             "epochs": json.dumps(files.checkpoint),
+            "whole": files.whole and not torn,
             "problem": "; ".join(files.problems + torn) or None,
         }
     )

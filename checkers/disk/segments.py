@@ -18,12 +18,14 @@ _SEGMENT = re.compile(r"\d{20}\.log")
 class LogFiles:
     """What is known of a log while its segments are read.
 
-    `start` is the base offset of its first segment, `end` is behind its last intact batch.
+    `start` is the base offset of its first segment, `end` is behind its last intact batch; `whole`
+    is false where some bytes could not be read, and may have been records.
     """
 
     directory: Path
     start: int = 0
     end: int = 0
+    whole: bool = True
     epochs: dict[int, int] = field(default_factory=dict)  # epoch -> its first offset
     checkpoint: list[tuple[int, int]] = field(default_factory=list)  # the same, as the node has it
     problems: list[str] = field(default_factory=list)
@@ -37,6 +39,7 @@ class LogFiles:
                 data = path.read_bytes()
             except OSError as error:
                 self.problems.append(f"{path.name}: {error}")
+                self.whole = False
                 continue
             found = scan(data)
             self._follow(path, found)
@@ -45,6 +48,7 @@ class LogFiles:
 
     def _follow(self, path: Path, found: Scan) -> None:
         self.end = max(self.end, int(path.stem))
+        self.whole &= found.problem is None and bool(found.crc_ok.all())
         bases, lasts = found.column("base_offset"), found.last_offsets
         for number in np.flatnonzero(~found.crc_ok).tolist():
             self.problems.append(f"{self._where(path, found, number)}: wrong CRC")

@@ -183,7 +183,8 @@ REPLICAS = pa.schema(
         ("log_end", pa.int64()),
         ("high_watermark", pa.int64()),  # of the checkpoint; null where it names none
         ("epochs", pa.string()),  # JSON: [[epoch, start offset], ...] of the checkpoint
-        ("problem", pa.string()),
+        ("whole", pa.bool_()),  # all of it was read: what is not there is not there
+        ("problem", pa.string()),  # what could not be read, or contradicts itself
     ]
 )
 

@@ -13,7 +13,7 @@ from checkers.after_the_fact import (
 from checkers.committed import committed_log, metadata_logs_agree, voters_of
 from checkers.elections import one_leader_per_epoch
 from checkers.history.run import Run
-from checkers.image import timeline
+from checkers.metadata_replay import timeline
 from checkers.suite import judge
 from checkers.verdict import CheckResult, Verdict
 from checkers.votes import one_vote_per_epoch

@@ -10,12 +10,11 @@ from checkers.eligible import (
     elr_joined_from_isr,
     elr_only_below_min_isr,
     isr_and_elr_are_disjoint,
-    lost_bytes_are_not_clean,
     nobody_else_is_elected,
     unclean_leader_recovers,
-    unclean_registration_drops,
 )
 from checkers.history.run import Run
+from checkers.registrations import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import make_run
 from tests.support.kafka_runs import (

@@ -180,7 +180,7 @@ def test_acks_of_less_than_all_promise_nothing() -> None:
 
 
 def test_a_leader_that_cannot_be_read_proves_nothing() -> None:
-    damaged = started().replica(1, "t-0", TEN, problem="torn").sent("t-0", 4, 200)
+    damaged = started().replica(1, "t-0", TEN, problem="torn", whole=False).sent("t-0", 4, 200)
     assert judged(leaders_hold_acknowledged, damaged).verdict is UNKNOWN
     absent = started().replica(2, "t-0", TEN).sent("t-0", 4, 200)
     assert judged(leaders_hold_acknowledged, absent).verdict is UNKNOWN

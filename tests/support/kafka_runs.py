@@ -140,6 +140,7 @@ class Cluster:
         head |= {"directory": f"dir-{node}", "topic_id": topic_id(key.rpartition("-")[0])}
         mark = end if high_watermark is None else high_watermark
         head |= {"log_start": 0, "log_end": end, "high_watermark": mark, "epochs": "[]"}
+        head |= {"whole": True}
         return self.add("replicas", {**head, **rest})
 
     def sent(
