@@ -104,6 +104,7 @@ def kafka_recipe(base: str, release: str) -> Recipe:
         "Dockerfile": _compose("kafka", "Dockerfile"),
         "entry": _compose("node", "entry"),
         "log4j2.properties": _compose("kafka", "log4j2.properties"),
+        "archive": _compose("kafka", "archive"),
         **_jars(release),
     }
     return Recipe(repository=f"kraft-chaos/kafka-{release}", base=base, files=files)

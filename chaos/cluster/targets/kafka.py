@@ -19,6 +19,7 @@ JVM = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+ExitOnOu
 JAVA = (
     "java",
     *JVM,
+    "-XX:SharedArchiveFile=/opt/kafka/classes.jsa",
     "-Dlog4j2.configurationFile=/opt/kafka/log4j2.properties",
     "-cp",
     "/opt/kafka/libs/*",
