@@ -24,10 +24,13 @@ class NoLeaderError(Exception):
 
 def driver_for(cluster: Cluster, nodes: Sequence[NodeId] = ()) -> TcpDriver:
     """Clients' way into a cluster, or to some of its nodes."""
-    entries = {node: cluster.bootstrap[node] for node in nodes or cluster.nodes}
-    return TcpDriver(
-        {node: Entry(host=entry.host, port=entry.port) for node, entry in entries.items()}
-    )
+    return TcpDriver(entries_of(cluster, nodes or cluster.nodes))
+
+
+def entries_of(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, Entry]:
+    """Where clients reach these nodes."""
+    addresses = {int(node): cluster.bootstrap[node] for node in nodes}
+    return {node: Entry(host=each.host, port=each.port) for node, each in addresses.items()}
 
 
 class QuorumProbe:

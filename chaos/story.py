@@ -4,18 +4,20 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 """
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
-from chaos.cluster.roles import brokers_of
+from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.nemesis import Nemesis
 from chaos.phases import Phases
 from chaos.plan import RunPlan
-from chaos.probes import PartitionWatch, QuorumProbe, driver_for
+from chaos.probes import PartitionWatch, QuorumProbe, driver_for, entries_of
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Driver
+from workloads.connection import Entry, TcpDriver
+from workloads.library_clients import library_clients
 from workloads.register import RegisterWorkload
 from workloads.workload import Workload
 
@@ -44,13 +46,14 @@ class Story:
         phases: Phases,
         directory: Path,
     ) -> None:
-        driver, clients = driver_for(cluster), driver_for(cluster, brokers_of(cluster))
+        of_logs = isinstance(plan.load, AppendOptions)
+        asked = brokers_of(cluster) if of_logs else controllers_of(cluster)
         self._plan = plan
         self._schedule = plan.drawn()
         self._recorder = recorder
         self._phases = phases
-        self._probe = QuorumProbe(driver)
-        self._workload = _workload(plan, clients, recorder)
+        self._probe = QuorumProbe(driver_for(cluster))
+        self._workload = _workload(plan, entries_of(cluster, asked), recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._nemesis = Nemesis(
             cluster=cluster,
@@ -135,10 +138,12 @@ class Story:
             before = done
 
 
-def _workload(plan: RunPlan, driver: Driver, recorder: Recorder) -> Workload:
-    if isinstance(plan.load, AppendOptions):
-        return AppendWorkload(driver, recorder, seed=plan.seed, options=plan.load)
-    return RegisterWorkload(driver, recorder, seed=plan.seed, options=plan.load)
+def _workload(plan: RunPlan, entries: Mapping[int, Entry], recorder: Recorder) -> Workload:
+    driver, load = TcpDriver(entries), plan.load
+    if isinstance(load, AppendOptions):
+        clients = library_clients(plan.client, entries, load.patience)
+        return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
+    return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
 
 
 def _watch(

@@ -28,6 +28,7 @@ from chaos.commands.arguments import (
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
+from workloads.library_clients import LIBRARIES, RAW
 
 _EXAMPLES = """\
 examples:
@@ -193,6 +194,13 @@ def _add_run(commands: _Commands) -> None:
         default=0.0,
         metavar="N",
         help="operations/s of all processes together (default 0: no limit; simulated: 100)",
+    )
+    command.add_argument(
+        "--client",
+        choices=LIBRARIES,
+        default=RAW,
+        help="which library sends to logs and polls them, in stories of brokers (default raw, "
+        "our own)",
     )
     _add_out(command, "where run directories are made")
     selftest_arguments.add_mutation(command)
