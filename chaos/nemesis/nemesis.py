@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chaos.cluster.errors import DiedAtStartError
 from chaos.cluster.interface import Cluster, Link, NodeId
+from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.book import FaultBook, Plan
 from chaos.nemesis.conditions import Lookout
@@ -23,7 +24,6 @@ from chaos.nemesis.held import Held
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until, in_words
-from chaos.nemesis.targets import NobodyToHitError, resolve
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage

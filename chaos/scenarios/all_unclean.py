@@ -2,8 +2,9 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
-from chaos.nemesis.faults import Kill, OneNode, PowerOff
+from chaos.nemesis.faults import Kill, PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from checkers.verdict import Verdict

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import OneNode, Partition, Wipe
+from chaos.nemesis.faults import Partition, Wipe
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.verdict import Verdict

@@ -2,8 +2,9 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Led, Whole
-from chaos.nemesis.faults import OneNode, Partition, Stop
+from chaos.nemesis.faults import Partition, Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.verdict import Verdict

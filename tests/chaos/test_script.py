@@ -9,9 +9,10 @@ import pytest
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
-from chaos.nemesis.faults import Kill, OneNode, Partition, Pause
+from chaos.nemesis.faults import Kill, Partition, Pause
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.scenarios import BROKER_STORIES

@@ -13,8 +13,9 @@ from chaos.cli import main
 from chaos.commands.run import plan_of
 from chaos.conditions import Conditions
 from chaos.launch import launch
-from chaos.nemesis.faults import ControllerLeader, Kill, Partition
+from chaos.nemesis.faults import Kill, Partition
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import ControllerLeader
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenarios.swarm import SWARM
