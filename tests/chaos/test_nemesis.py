@@ -192,7 +192,7 @@ def test_a_fault_that_did_nothing_says_so(tmp_path: Path, name: str) -> None:
 def test_where_nobody_leads_there_is_nobody_to_hit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaos.nemesis.targets.LEADER_WITHIN_S", 0.1)
+    monkeypatch.setattr("chaos.nemesis.aim.LEADER_WITHIN_S", 0.1)
     cluster = FakeCluster()
     cluster.registers.leader = 99  # nobody has that id
     (row,) = hurt(tmp_path, cluster, Kill(target=ControllerLeader()))
