@@ -10,6 +10,7 @@ evidence, never passed over; a window that found nobody to hit was no fault, and
 import asyncio
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.errors import DiedAtStartError
@@ -41,6 +42,16 @@ class NeverBackError(ClusterBrokenError):
 
 class NeverSoError(Exception):
     """What a script waited for did not come about; the message says what, and how things stood."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Opened:
+    """A fault of a script that has begun. It `wants` more links cut than it has where another one
+    had cut them before."""
+
+    number: int
+    hit: Hit
+    wants: frozenset[Link]
 
 
 class Nemesis:
@@ -90,26 +101,39 @@ class Nemesis:
         """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
         plan: Plan = {"script": [in_words(step) for step in script.steps]}
         self._book.save(plan)
-        opened: dict[str, tuple[int, Hit]] = {}
+        opened: dict[str, _Opened] = {}
         for step in script.steps:
             try:
                 await self._step(step, opened)
             finally:
                 self._book.save(plan)
 
-    async def _step(self, step: Step, opened: dict[str, tuple[int, Hit]]) -> None:
+    async def _step(self, step: Step, opened: dict[str, _Opened]) -> None:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)
                 nodes, links = await self._aim(fault, alone=True)
-                links = self._held.free(fault, links)  # what is cut already is another's to heal
-                opened[name] = number, await self._begin(number, fault, nodes, links)
+                free = self._held.free(fault, links)
+                hit = await self._begin(number, fault, nodes, free)
+                opened[name] = _Opened(number=number, hit=hit, wants=frozenset(links))
             case End(name=name):
-                await self._end(*opened.pop(name))
+                ends = opened.pop(name)
+                for other in opened.values():
+                    self._hand_over(ends, other)
+                await self._end(ends.number, ends.hit)
             case Until():
                 await self._until(step)
             case Rest(seconds=seconds):
                 await asyncio.sleep(seconds)
+
+    def _hand_over(self, ends: _Opened, other: _Opened) -> None:
+        """A link that another fault wants cut as well stays cut, and is that one's to heal."""
+        shared = tuple(link for link in ends.hit.links if link in other.wants)
+        kept = tuple(link for link in ends.hit.links if link not in other.wants)
+        for one, links in ((other, other.hit.links + shared), (ends, kept)):
+            hit = replace(one.hit, links=links)
+            self._held.replace(one.hit, hit)
+            one.hit = hit
 
     async def _until(self, step: Until) -> None:
         assert self._lookout is not None, step

@@ -20,9 +20,9 @@ _SCRIPT = Script(
         Rest(seconds=6.0),  # topics are created, and committed by the two that are left
         Begin(name="wiped", fault=Wipe(target=_WIPED)),
         Begin(name="first", fault=Partition(target=_FIRST)),
-        End(name="behind"),
         End(name="wiped"),
-        Rest(seconds=8.0),  # an election, if the one that forgot may vote for the one behind
+        End(name="behind"),
+        Rest(seconds=10.0),  # an election, if the one that forgot may vote for the one behind
         End(name="first"),
         Until(condition=Whole(3), within_s=60.0),
     )
