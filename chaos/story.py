@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chaos.cluster.interface import Cluster
 from chaos.cluster.roles import brokers_of, controllers_of
-from chaos.nemesis.nemesis import Nemesis
+from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.probes import PartitionWatch, QuorumProbe, driver_for, entries_of
@@ -49,6 +49,7 @@ class Story:
         of_logs = isinstance(plan.load, AppendOptions)
         asked = brokers_of(cluster) if of_logs else controllers_of(cluster)
         self._plan = plan
+        self._cluster = cluster
         self._schedule = plan.drawn()
         self._recorder = recorder
         self._phases = phases
@@ -102,8 +103,9 @@ class Story:
             await self._become_whole()
 
     async def _become_whole(self) -> None:
-        """Raises StuckError."""
+        """Raises NeverBackError, StuckError."""
         if not await self._probe.wait_until_whole(_WHOLE_WITHIN_S):
+            await refuse_dead(self._cluster)
             raise StuckError(f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure")
         if self._watch is not None and not await self._watch.wait_until_whole(_WHOLE_WITHIN_S):
             raise StuckError(

@@ -9,12 +9,12 @@ evidence, never passed over; a window that found nobody to hit was no fault, and
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.errors import DiedAtStartError
-from chaos.cluster.interface import Cluster, Link, NodeId
+from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.book import FaultBook, Plan
@@ -112,7 +112,8 @@ class Nemesis:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)
-                nodes, links = await self._aim(fault, alone=True)
+                hurt = [node for other in opened.values() for node in other.hit.nodes]
+                nodes, links = await self._aim(fault, alone=True, hurt=hurt)
                 free = self._held.free(fault, links)
                 hit = await self._begin(number, fault, nodes, free)
                 opened[name] = _Opened(number=number, hit=hit, wants=frozenset(links))
@@ -140,6 +141,8 @@ class Nemesis:
         loop = asyncio.get_running_loop()
         began = loop.time()
         if not await self._lookout.wait_for(step.condition, step.within_s):
+            hurt = [node for hit in self._held.hits for node in hit.nodes]
+            await refuse_dead(self._cluster, hurt)
             raise NeverSoError(
                 f"within {step.within_s:g} s it did not come true that {step.condition}; "
                 f"the last look: {await self._lookout.look()}"
@@ -182,12 +185,17 @@ class Nemesis:
         self._held.remove(hit)
 
     async def _aim(
-        self, fault: Fault, *, alone: bool
+        self, fault: Fault, *, alone: bool, hurt: Collection[NodeId] = ()
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
-        """Whom to hit, of those that are free. Raises NobodyToHitError."""
+        """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError."""
         if alone:
             nodes = await resolve(
-                fault.target, self._cluster, self._probe, self._rng, lookout=self._lookout
+                fault.target,
+                self._cluster,
+                self._probe,
+                self._rng,
+                held=hurt,
+                lookout=self._lookout,
             )
             return nodes, links_of(fault, nodes, self._cluster)
         found = await resolve(
@@ -231,6 +239,13 @@ class Nemesis:
         self._book.evidence(number, evidence)
         healed = "healed" if len(self._held.hits) == 1 else f"healed {_what(hit)}"
         self._tell(f"{healed}; {'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}")
+
+
+async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
+    """Raises NeverBackError if a node is off that nothing keeps off: no slow machine excuses it."""
+    for node in cluster.nodes:
+        if node not in hurt and await cluster.status(node) is NodeStatus.OFF:
+            raise NeverBackError(f"node {node} ended by itself; its log says why")
 
 
 def _what(hit: Hit) -> str:

@@ -33,8 +33,8 @@ UNCLEAN_LEADER = Scenario(
     story="the only in-sync replica is away, and somebody else may lead",
     description=(
         "With unclean.leader.election.enable and min ISR 1, broker 1 acknowledges records that "
-        "nobody else has, and is cut off. Another is elected that never had them. The loss was asked "
-        "for: it is counted, not accused."
+        "nobody else has, and is cut off. Another is elected that never had them. The loss was "
+        "asked for: it is counted, not accused."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,
