@@ -9,10 +9,11 @@ from pathlib import Path
 
 from chaos.cluster.interface import Cluster
 from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.targets.named import NODE
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
-from chaos.probes import PartitionWatch, QuorumProbe, driver_for, entries_of
+from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, driver_for, entries_of
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from workloads.append import AppendOptions, AppendWorkload
@@ -56,6 +57,7 @@ class Story:
         self._probe = QuorumProbe(driver_for(cluster))
         self._workload = _workload(plan, entries_of(cluster, asked), recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
+        self._quorum_watch = _quorum_watch(plan, cluster, recorder, phases)
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -71,8 +73,8 @@ class Story:
         try:
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(self._tick())]
-                if self._watch is not None:
-                    beside.append(group.create_task(self._watch.sample()))
+                watches = (self._watch, self._quorum_watch)
+                beside += [group.create_task(each.sample()) for each in watches if each is not None]
                 load = group.create_task(self._workload.run())
                 await self._hurt()
                 self._workload.stop()
@@ -85,6 +87,8 @@ class Story:
             await self._probe.close()
             if self._watch is not None:
                 self._watch.close()
+            if self._quorum_watch is not None:
+                await self._quorum_watch.close()
 
     async def _hurt(self) -> None:
         workload, script = self._workload, self._plan.scenario.script
@@ -146,6 +150,15 @@ def _workload(plan: RunPlan, entries: Mapping[int, Entry], recorder: Recorder) -
         clients = library_clients(plan.client, entries, load.patience)
         return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
     return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
+
+
+def _quorum_watch(
+    plan: RunPlan, cluster: Cluster, recorder: Recorder, phases: Phases
+) -> QuorumWatch | None:
+    """None where nodes tell in their traces what they do."""
+    if plan.target == NODE:
+        return None
+    return QuorumWatch(driver_for(cluster, controllers_of(cluster)), recorder, phases.clock)
 
 
 def _watch(
