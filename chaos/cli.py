@@ -171,7 +171,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _selftest(arguments: argparse.Namespace) -> int:
-    from chaos.commands.selftest import SelftestArguments, selftest
+    from chaos.commands.selftest import selftest
+    from chaos.commands.suspects import SelftestArguments
 
     return selftest(
         SelftestArguments(
@@ -182,6 +183,7 @@ def _selftest(arguments: argparse.Namespace) -> int:
             out=arguments.out,
             as_json=arguments.json,
             runtime=arguments.runtime,
+            target=arguments.target,
         )
     )
 

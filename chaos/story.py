@@ -137,7 +137,14 @@ class Story:
 
 def _workload(plan: RunPlan, driver: Driver, recorder: Recorder) -> Workload:
     if isinstance(plan.load, AppendOptions):
-        return AppendWorkload(driver, recorder, seed=plan.seed, options=plan.load)
+        planted = plan.scenario.clients
+        return AppendWorkload(
+            driver,
+            recorder,
+            seed=plan.seed,
+            options=plan.load,
+            clients=planted(driver, plan.load) if planted is not None else None,
+        )
     return RegisterWorkload(driver, recorder, seed=plan.seed, options=plan.load)
 
 
