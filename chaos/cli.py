@@ -166,6 +166,7 @@ def _run(arguments: argparse.Namespace) -> int:
             settings=dict(arguments.settings),
             runtime=arguments.runtime,
             mutation=arguments.mutation,
+            client=arguments.client,
         )
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.faults import lacking, needs_of
+from chaos.nemesis.needs import lacking, needs_of
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.rundir import new_run_directory, run_name

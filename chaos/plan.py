@@ -23,6 +23,7 @@ class RunPlan:
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, as asked for
+    client: str = "raw"  # the library that sends and polls (`workloads.library_clients`)
     runtime: str = "docker"
     keep: bool = False
     mutation: str = ""  # planted in every node

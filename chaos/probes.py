@@ -8,6 +8,7 @@ from chaos.cluster.interface import Cluster, NodeId
 from chaos.nemesis.conditions import Condition, Sight, Whole
 from chaos.recorder import Event, Recorder
 from workloads.connection import Driver, Entry, TcpDriver
+from workloads.frames import LeaderClaim
 from workloads.leader import Leader, LeaderFinder, newest_leader
 from workloads.survey import Survey
 from workloads.wire.header import Api
@@ -24,10 +25,13 @@ class NoLeaderError(Exception):
 
 def driver_for(cluster: Cluster, nodes: Sequence[NodeId] = ()) -> TcpDriver:
     """Clients' way into a cluster, or to some of its nodes."""
-    entries = {node: cluster.bootstrap[node] for node in nodes or cluster.nodes}
-    return TcpDriver(
-        {node: Entry(host=entry.host, port=entry.port) for node, entry in entries.items()}
-    )
+    return TcpDriver(entries_of(cluster, nodes or cluster.nodes))
+
+
+def entries_of(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, Entry]:
+    """Where clients reach these nodes."""
+    addresses = {int(node): cluster.bootstrap[node] for node in nodes}
+    return {node: Entry(host=each.host, port=each.port) for node, each in addresses.items()}
 
 
 class QuorumProbe:
@@ -58,6 +62,30 @@ class QuorumProbe:
                 return True
             await asyncio.sleep(_PAUSE_S)
         return False
+
+    async def close(self) -> None:
+        await self._finder.close()
+
+
+class QuorumWatch:
+    """Records again and again what controllers say of the quorum: of nodes that trace nothing, that
+    is what the judge has of its course."""
+
+    def __init__(self, driver: Driver, recorder: Recorder, clock: Clock) -> None:
+        self._finder = LeaderFinder(driver)
+        self._recorder = recorder
+        self._clock = clock
+
+    async def sample(self) -> None:
+        """Until cancelled."""
+        while True:
+            asked_ns = self._clock.now_ns()
+            claims = await self._finder.claims()
+            answered_ns = self._clock.now_ns()
+            for node, claim in claims.items():
+                if claim.leader is not None:
+                    self._recorder.probe(_quorum_row(asked_ns, answered_ns, node, claim))
+            await asyncio.sleep(_SAMPLE_S)
 
     async def close(self) -> None:
         await self._finder.close()
@@ -125,6 +153,19 @@ class PartitionWatch:
 
     def close(self) -> None:
         self._survey.close()
+
+
+def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) -> Event:
+    return {
+        "t0": asked_ns,
+        "t1": answered_ns,
+        "node": node,
+        "kind": "quorum",
+        "key": "__cluster_metadata-0",
+        "leader": claim.leader,
+        "epoch": claim.epoch,
+        "high_watermark": claim.high_watermark,
+    }
 
 
 def _row(asked_ns: int, answered_ns: int, node: int, claim: PartitionClaim) -> Event:

@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from chaos.nemesis.faults import Fault, Need, needs_of
+from chaos.nemesis.faults import Fault
+from chaos.nemesis.needs import Need, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial

@@ -4,18 +4,22 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 """
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
-from chaos.cluster.roles import brokers_of
-from chaos.nemesis.nemesis import Nemesis
+from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.targets.named import NODE
+from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
-from chaos.probes import PartitionWatch, QuorumProbe, driver_for
+from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, driver_for, entries_of
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Driver
+from workloads.connection import Driver, Entry, TcpDriver
+from workloads.library_clients import library_clients
+from workloads.log_driver import LogClients
 from workloads.register import RegisterWorkload
 from workloads.workload import Workload
 
@@ -44,14 +48,17 @@ class Story:
         phases: Phases,
         directory: Path,
     ) -> None:
-        driver, clients = driver_for(cluster), driver_for(cluster, brokers_of(cluster))
+        of_logs = isinstance(plan.load, AppendOptions)
+        asked = brokers_of(cluster) if of_logs else controllers_of(cluster)
         self._plan = plan
+        self._cluster = cluster
         self._schedule = plan.drawn()
         self._recorder = recorder
         self._phases = phases
-        self._probe = QuorumProbe(driver)
-        self._workload = _workload(plan, clients, recorder)
+        self._probe = QuorumProbe(driver_for(cluster))
+        self._workload = _workload(plan, entries_of(cluster, asked), recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
+        self._quorum_watch = _quorum_watch(plan, cluster, recorder, phases)
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -67,8 +74,8 @@ class Story:
         try:
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(self._tick())]
-                if self._watch is not None:
-                    beside.append(group.create_task(self._watch.sample()))
+                watches = (self._watch, self._quorum_watch)
+                beside += [group.create_task(each.sample()) for each in watches if each is not None]
                 load = group.create_task(self._workload.run())
                 await self._hurt()
                 self._workload.stop()
@@ -81,6 +88,8 @@ class Story:
             await self._probe.close()
             if self._watch is not None:
                 self._watch.close()
+            if self._quorum_watch is not None:
+                await self._quorum_watch.close()
 
     async def _hurt(self) -> None:
         workload, script = self._workload, self._plan.scenario.script
@@ -99,8 +108,9 @@ class Story:
             await self._become_whole()
 
     async def _become_whole(self) -> None:
-        """Raises StuckError."""
+        """Raises NeverBackError, StuckError."""
         if not await self._probe.wait_until_whole(_WHOLE_WITHIN_S):
+            await refuse_dead(self._cluster)
             raise StuckError(f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure")
         if self._watch is not None and not await self._watch.wait_until_whole(_WHOLE_WITHIN_S):
             raise StuckError(
@@ -135,17 +145,30 @@ class Story:
             before = done
 
 
-def _workload(plan: RunPlan, driver: Driver, recorder: Recorder) -> Workload:
-    if isinstance(plan.load, AppendOptions):
-        planted = plan.scenario.clients
-        return AppendWorkload(
-            driver,
-            recorder,
-            seed=plan.seed,
-            options=plan.load,
-            clients=planted(driver, plan.load) if planted is not None else None,
-        )
-    return RegisterWorkload(driver, recorder, seed=plan.seed, options=plan.load)
+def _workload(plan: RunPlan, entries: Mapping[int, Entry], recorder: Recorder) -> Workload:
+    driver, load = TcpDriver(entries), plan.load
+    if isinstance(load, AppendOptions):
+        clients = _log_clients(plan, load, driver, entries)
+        return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
+    return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
+
+
+def _log_clients(
+    plan: RunPlan, load: AppendOptions, driver: Driver, entries: Mapping[int, Entry]
+) -> LogClients | None:
+    """The story's own, or those of the library that was asked for; None: the raw driver's."""
+    if plan.scenario.clients is not None:
+        return plan.scenario.clients(driver, load)
+    return library_clients(plan.client, entries, load.patience)
+
+
+def _quorum_watch(
+    plan: RunPlan, cluster: Cluster, recorder: Recorder, phases: Phases
+) -> QuorumWatch | None:
+    """None where nodes tell in their traces what they do."""
+    if plan.target == NODE:
+        return None
+    return QuorumWatch(driver_for(cluster, controllers_of(cluster)), recorder, phases.clock)
 
 
 def _watch(

@@ -33,5 +33,15 @@ def of_registers(check: Check) -> Check:
     return applied
 
 
+def of_logs(check: Check) -> Check:
+    """Only of what clients did to logs."""
+
+    @wraps(check)
+    def applied(run: Run) -> CheckResult | None:
+        return check(run) if run.info.workload == "append" else None
+
+    return applied
+
+
 def traces_nothing(run: Run) -> bool:
     return run.info.target.startswith("kafka")

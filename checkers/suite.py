@@ -16,7 +16,7 @@ from checkers.after_the_fact import (
     later_leaders_hold_committed,
     told_high_watermarks,
 )
-from checkers.applicable import Check, of_registers, of_traces
+from checkers.applicable import Check, of_logs, of_registers, of_traces
 from checkers.committed import metadata_logs_agree
 from checkers.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.disturbance import returning_node_disturbs_nobody
@@ -122,8 +122,8 @@ CHECKS: tuple[Check, ...] = (
     acknowledged_with_min_isr,
     eligible_hold_all,
     replicas_agree,
-    one_leader_per_partition_epoch,
-    leader_in_isr,
+    of_logs(one_leader_per_partition_epoch),
+    of_logs(leader_in_isr),
     only_active_brokers_lead,
     isr_and_elr_are_disjoint,
     elr_only_below_min_isr,

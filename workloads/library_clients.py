@@ -6,7 +6,8 @@ from workloads.connection import Entry
 from workloads.log_driver import LogClients
 from workloads.raw_producer import Patience
 
-LIBRARIES = ("raw", "librdkafka", "kafka-python")
+RAW = "raw"  # our own
+LIBRARIES = (RAW, "librdkafka", "kafka-python")
 
 
 def library_clients(

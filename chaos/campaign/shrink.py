@@ -2,7 +2,9 @@
 
 Each step proposes plans that are smaller in one respect and keeps those that still fail with the
 same fingerprint. Steps are repeated, since fewer faults allow for fewer operations and the reverse,
-until none finds anything or the time is up. Everything runs in virtual time.
+until none finds anything or the time is up. Where a failure takes a coincidence, a change may undo
+it, and another seed bring it back: so some plans are tried with several. Everything runs in virtual
+time.
 """
 
 import shutil
@@ -25,6 +27,8 @@ from checkers.verdict import Verdict
 from workloads.register import RegisterOptions
 
 _LEAST_OPERATIONS = 1
+_FEW_OPERATIONS = 30  # a person can read the story of so many
+_FEW_ROLLS, _MANY_ROLLS = 3, 8
 _LEAST_TAIL_S = 1.0
 _LEAD_S = 0.3  # before the first fault
 _LEAST_HOLD_S = 0.05
@@ -110,19 +114,25 @@ class Shrinker:
             before = None
             while before != self.best:
                 before = self.best
-                for step in (
-                    self._first_part,
-                    self._fewer_faults,
-                    self._shorter,
-                    self._fewer_nodes,
-                    self._less_load,
-                    self._shorter_windows,
-                    self._usual_conditions,
-                ):
-                    step()
+                self._in_large_steps()
+                if before == self.best:
+                    self._in_small_steps()
         except OutOfTimeError:
             self._tell("the time is up")
         return self.best
+
+    def _in_large_steps(self) -> None:
+        """Time first, for it is what every later attempt costs."""
+        self._first_part()
+        self._fewer_faults()
+        self._shorter_windows()
+        self._shorter()
+        self._few_operations()
+        self._fewer_nodes()
+
+    def _in_small_steps(self) -> None:
+        self._less_load()
+        self._usual_conditions()
 
     def _run(self, plan: RunPlan) -> Attempt:
         out = Path(tempfile.mkdtemp(prefix=".attempt-", dir=self._scratch))
@@ -175,6 +185,15 @@ class Shrinker:
         plan = self.best
         self._try_each(replace(plan, nodes=nodes) for nodes in range(1, plan.nodes))
 
+    def _few_operations(self) -> None:
+        """Half as many, and as much more rarely that they reach up to the failure; and again."""
+        before = None
+        while (many := self.size.operations) > _FEW_OPERATIONS and before != self.best:
+            before, load = self.best, _load_of(self.best)
+            most = max(many // 2, _FEW_OPERATIONS)
+            rarer = replace(load, most_operations=most, rate=load.rate * most / many)
+            self._try_each(_rerolled(replace(self.best, load=rarer), _MANY_ROLLS))
+
     def _less_load(self) -> None:
         plan, load = self.best, _load_of(self.best)
         most = load.most_operations or self._last.operations
@@ -196,9 +215,10 @@ class Shrinker:
         for number in range(len(self.best.drawn().windows)):
             for change in (_sooner, _briefer):
                 self._try_each(
-                    _with_schedule(self.best, changed)
+                    rolled
                     for share in (0.1, 0.3, 0.6)
                     if (changed := change(self.best.drawn(), number, share)) is not None
+                    for rolled in _rerolled(_with_schedule(self.best, changed), _FEW_ROLLS)
                 )
 
     def _usual_conditions(self) -> None:
@@ -221,6 +241,14 @@ def _failed_by_s(ran: Ran) -> float | None:
 def _load_of(plan: RunPlan) -> RegisterOptions:
     assert isinstance(plan.load, RegisterOptions), "what is simulated has registers"
     return plan.load
+
+
+def _rerolled(plan: RunPlan, times: int) -> Iterator[RunPlan]:
+    """The plan itself, then the same with other seeds: where a failure takes a coincidence, what is
+    changed undoes it, and another one brings it back."""
+    schedule = plan.drawn()  # by its own seed
+    for number in range(times):
+        yield replace(plan, seed=plan.seed + number, schedule=schedule)
 
 
 def _with_schedule(plan: RunPlan, schedule: Schedule) -> RunPlan:

@@ -16,28 +16,30 @@ from dataclasses import dataclass, replace
 from chaos.cluster.interface import DiskSickness, PowerCutMode
 from chaos.conditions import Conditions
 from chaos.nemesis.faults import (
-    AllVoters,
     ClockJump,
     ClockRate,
-    ControllerLeader,
     Fault,
     FlakyLinks,
-    Follower,
     Kill,
-    LeaderAnd,
     PartialPartition,
     Partition,
     Pause,
     PowerOff,
-    RandomNode,
     SickDisk,
     SlowLinks,
-    SomeNodes,
     Stop,
-    Target,
     Ways,
 )
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import (
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    LeaderAnd,
+    RandomNode,
+    SomeNodes,
+    Target,
+)
 from chaos.trial import Trial
 from workloads.register import RegisterOptions
 
@@ -45,8 +47,7 @@ _SIZES = (1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7)  # most clusters have three nodes 
 _SHORTEST_S, _LONGEST_S = 40, 90
 _MOST_WINDOWS = 40
 _TAIL_S = 1.0  # of quiet, before all is healed
-# After another fault: a new leader takes a fetch time-out and an election, an old one gives up
-# later.
+# After another fault: a new leader takes a fetch time-out and an election, an old one leads longer.
 _ECHO_S = (0.1, 4.0)
 _ECHO_SHARE = 0.5
 

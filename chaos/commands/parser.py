@@ -12,6 +12,7 @@ from chaos.commands import (
     campaign_arguments,
     check_arguments,
     compare_arguments,
+    flags,
     selftest_arguments,
 )
 from chaos.commands.arguments import (
@@ -19,15 +20,13 @@ from chaos.commands.arguments import (
     Parser,
     fault,
     listed,
-    name,
     number,
-    setting,
-    target,
     whole,
 )
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
+from workloads.library_clients import LIBRARIES, RAW
 
 _EXAMPLES = """\
 examples:
@@ -44,7 +43,6 @@ exit codes:
   254 bad arguments, 255 the harness itself failed or was interrupted
 """
 
-_PLAYGROUND = "play"
 _MOST_PROCESSES = 1_000
 _LARGEST_SEED = 2**63 - 1  # what a column of a table holds
 
@@ -128,7 +126,7 @@ def _add_machine(commands: _Commands) -> None:
             kraft-chaos setup && kraft-chaos doctor
             kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
     )
-    _add_target(command)
+    flags.add_target(command)
     command = _add(
         commands,
         "list",
@@ -194,15 +192,22 @@ def _add_run(commands: _Commands) -> None:
         metavar="N",
         help="operations/s of all processes together (default 0: no limit; simulated: 100)",
     )
-    _add_out(command, "where run directories are made")
+    command.add_argument(
+        "--client",
+        choices=LIBRARIES,
+        default=RAW,
+        help="which library sends to logs and polls them, in stories of brokers (default raw, "
+        "our own)",
+    )
+    flags.add_out(command, "where run directories are made")
     selftest_arguments.add_mutation(command)
     command.add_argument(
         "--keep", action="store_true", help="leave the cluster up; `down` removes it"
     )
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
-    _add_target(command)
-    _add_settings(command)
-    _add_world(command)
+    flags.add_target(command)
+    flags.add_settings(command)
+    flags.add_world(command)
 
 
 def _add_selftest(commands: _Commands) -> None:
@@ -215,8 +220,8 @@ def _add_selftest(commands: _Commands) -> None:
     )
     tries = 10_000
     selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - tries), whole(1, tries))
-    _add_target(command)
-    _add_world(command)
+    flags.add_target(command)
+    flags.add_world(command)
 
 
 def _add_compare(commands: _Commands) -> None:
@@ -228,9 +233,9 @@ def _add_compare(commands: _Commands) -> None:
         examples=compare_arguments.EXAMPLES,
     )
     compare_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
-    _add_target(command)
+    flags.add_target(command)
     command.set_defaults(target=KAFKA)
-    _add_settings(command)
+    flags.add_settings(command)
 
 
 def _add_campaign(commands: _Commands) -> None:
@@ -273,11 +278,11 @@ def _add_play(commands: _Commands) -> None:
             kraft-chaos up five --nodes 5
             kraft-chaos up --target kafka --set elr=off --set controllers=3""",
     )
-    _add_name(command)
-    _add_nodes(command)
-    _add_target(command)
-    _add_settings(command)
-    _add_runtime(command)
+    flags.add_name(command)
+    flags.add_nodes(command)
+    flags.add_target(command)
+    flags.add_settings(command)
+    flags.add_runtime(command)
     command = _add(
         commands,
         "down",
@@ -288,8 +293,8 @@ def _add_play(commands: _Commands) -> None:
             kraft-chaos down
             kraft-chaos down five""",
     )
-    _add_name(command)
-    _add_runtime(command)
+    flags.add_name(command)
+    flags.add_runtime(command)
     command = _add(
         commands,
         "inject",
@@ -309,7 +314,7 @@ def _add_play(commands: _Commands) -> None:
     command.add_argument(
         "--node", type=whole(1, 99), metavar="N", help="hit this node, whatever its role"
     )
-    _add_named(command)
+    flags.add_named(command)
     command = _add(
         commands,
         "heal",
@@ -318,7 +323,7 @@ def _add_play(commands: _Commands) -> None:
         "whether it bit and what was measured. Exits 3 if one of them had no effect.",
         examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
     )
-    _add_named(command)
+    flags.add_named(command)
 
 
 def _add_reading(commands: _Commands) -> None:
@@ -354,78 +359,4 @@ def _add_reading(commands: _Commands) -> None:
     )
     command.add_argument(
         "--master", metavar="URL", help="a Spark cluster that sees the same files (default: local)"
-    )
-
-
-def _add_nodes(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--nodes",
-        type=whole(1, MOST),
-        default=3,
-        metavar="N",
-        help="controllers, 3 or 5, or brokers of Apache Kafka, 1 to 5 (default 3)",
-    )
-
-
-def _add_out(command: argparse.ArgumentParser, what: str) -> None:
-    command.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help=f"{what} (default ./runs)"
-    )
-
-
-def _add_name(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "name",
-        nargs="?",
-        type=name,
-        default=_PLAYGROUND,
-        metavar="NAME",
-        help=f"of the cluster (default {_PLAYGROUND})",
-    )
-
-
-def _add_named(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--name", type=name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
-    )
-    _add_runtime(command)
-
-
-def _add_target(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--target",
-        type=target,
-        default="node",
-        metavar="TARGET",
-        help="what runs: node, our own (default), kafka or kafka:VERSION, Apache Kafka",
-    )
-
-
-def _add_settings(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--set",
-        type=setting,
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="how the target is configured, more than once if need be: roles=combined, "
-        "controllers=3, quorum=static, elr=off, replication=N, min_isr=N, unclean=on, "
-        "defaults=stock, or a name of Kafka's own configuration",
-    )
-
-
-def _add_world(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--runtime",
-        choices=(*RUNTIMES, SIM),
-        default="",
-        help="where it runs: in containers, or in virtual time from the seed, byte for byte the "
-        "same each time (default: docker where an engine can be had, else sim)",
-    )
-
-
-def _add_runtime(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
     )

@@ -18,9 +18,10 @@ from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, point_latest
 from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import STORIES
+from chaos.scenarios import BROKER_STORIES, STORIES
 from chaos.trial import Trial
 from workloads.append import AppendOptions
+from workloads.library_clients import RAW
 from workloads.register import RegisterOptions
 
 _NODES = 3
@@ -47,6 +48,7 @@ class RunArguments:
     runtime: str  # "": whichever there is
     settings: Mapping[str, str] = field(default_factory=dict)
     mutation: str = ""
+    client: str = "raw"  # of stories of brokers
 
 
 def run(arguments: RunArguments) -> int:
@@ -75,6 +77,11 @@ def plan_of(arguments: RunArguments) -> RunPlan:
             f"{scenario.name} is a story of brokers, and our own node is none yet\n"
             f"  try: --target {KAFKA}"
         )
+    if scenario.append is None and arguments.client != RAW:
+        raise UsageError(
+            f"--client {arguments.client}: registers are written and read by {RAW} alone\n"
+            f"  try: one of {', '.join(BROKER_STORIES)}"
+        )
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
@@ -83,6 +90,7 @@ def plan_of(arguments: RunArguments) -> RunPlan:
         load=_load(scenario, arguments),
         target=arguments.target,
         settings={**scenario.settings, **arguments.settings},
+        client=arguments.client,
         runtime=arguments.runtime,
         keep=arguments.keep,
         mutation=arguments.mutation,
@@ -198,6 +206,8 @@ def _again(plan: RunPlan, arguments: RunArguments) -> str:
         words += ["--concurrency", str(plan.load.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if plan.client != RAW:
+        words += ["--client", plan.client]
     if plan.target != NODE:
         words += ["--target", plan.target]
     for name, value in plan.settings.items():

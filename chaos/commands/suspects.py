@@ -39,7 +39,7 @@ class SelftestArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """What is run, again and again, until it is decided. None: what the scenario or a seed has."""
+    """What is run, again and again, until it is decided. None: as scenario or seed have it."""
 
     kind: Kind
     id: str

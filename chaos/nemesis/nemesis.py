@@ -9,11 +9,13 @@ evidence, never passed over; a window that found nobody to hit was no fault, and
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.errors import DiedAtStartError
-from chaos.cluster.interface import Cluster, Link, NodeId
+from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
+from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.book import FaultBook, Plan
 from chaos.nemesis.conditions import Lookout
@@ -23,7 +25,6 @@ from chaos.nemesis.held import Held
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until, in_words
-from chaos.nemesis.targets import NobodyToHitError, resolve
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
@@ -41,6 +42,16 @@ class NeverBackError(ClusterBrokenError):
 
 class NeverSoError(Exception):
     """What a script waited for did not come about; the message says what, and how things stood."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Opened:
+    """A fault of a script that has begun. It `wants` more links cut than it has where another one
+    had cut them before."""
+
+    number: int
+    hit: Hit
+    wants: frozenset[Link]
 
 
 class Nemesis:
@@ -90,32 +101,48 @@ class Nemesis:
         """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
         plan: Plan = {"script": [in_words(step) for step in script.steps]}
         self._book.save(plan)
-        opened: dict[str, tuple[int, Hit]] = {}
+        opened: dict[str, _Opened] = {}
         for step in script.steps:
             try:
                 await self._step(step, opened)
             finally:
                 self._book.save(plan)
 
-    async def _step(self, step: Step, opened: dict[str, tuple[int, Hit]]) -> None:
+    async def _step(self, step: Step, opened: dict[str, _Opened]) -> None:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)
-                nodes, links = await self._aim(fault, alone=True)
-                links = self._held.free(fault, links)  # what is cut already is another's to heal
-                opened[name] = number, await self._begin(number, fault, nodes, links)
+                hurt = [node for other in opened.values() for node in other.hit.nodes]
+                nodes, links = await self._aim(fault, alone=True, hurt=hurt)
+                free = self._held.free(fault, links)
+                hit = await self._begin(number, fault, nodes, free)
+                opened[name] = _Opened(number=number, hit=hit, wants=frozenset(links))
             case End(name=name):
-                await self._end(*opened.pop(name))
+                ends = opened.pop(name)
+                for other in opened.values():
+                    self._hand_over(ends, other)
+                await self._end(ends.number, ends.hit)
             case Until():
                 await self._until(step)
             case Rest(seconds=seconds):
                 await asyncio.sleep(seconds)
+
+    def _hand_over(self, ends: _Opened, other: _Opened) -> None:
+        """A link that another fault wants cut as well stays cut, and is that one's to heal."""
+        shared = tuple(link for link in ends.hit.links if link in other.wants)
+        kept = tuple(link for link in ends.hit.links if link not in other.wants)
+        for one, links in ((other, other.hit.links + shared), (ends, kept)):
+            hit = replace(one.hit, links=links)
+            self._held.replace(one.hit, hit)
+            one.hit = hit
 
     async def _until(self, step: Until) -> None:
         assert self._lookout is not None, step
         loop = asyncio.get_running_loop()
         began = loop.time()
         if not await self._lookout.wait_for(step.condition, step.within_s):
+            hurt = [node for hit in self._held.hits for node in hit.nodes]
+            await refuse_dead(self._cluster, hurt)
             raise NeverSoError(
                 f"within {step.within_s:g} s it did not come true that {step.condition}; "
                 f"the last look: {await self._lookout.look()}"
@@ -158,12 +185,17 @@ class Nemesis:
         self._held.remove(hit)
 
     async def _aim(
-        self, fault: Fault, *, alone: bool
+        self, fault: Fault, *, alone: bool, hurt: Collection[NodeId] = ()
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
-        """Whom to hit, of those that are free. Raises NobodyToHitError."""
+        """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError."""
         if alone:
             nodes = await resolve(
-                fault.target, self._cluster, self._probe, self._rng, lookout=self._lookout
+                fault.target,
+                self._cluster,
+                self._probe,
+                self._rng,
+                held=hurt,
+                lookout=self._lookout,
             )
             return nodes, links_of(fault, nodes, self._cluster)
         found = await resolve(
@@ -207,6 +239,13 @@ class Nemesis:
         self._book.evidence(number, evidence)
         healed = "healed" if len(self._held.hits) == 1 else f"healed {_what(hit)}"
         self._tell(f"{healed}; {'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}")
+
+
+async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
+    """Raises NeverBackError if a node is off that nothing keeps off: no slow machine excuses it."""
+    for node in cluster.nodes:
+        if node not in hurt and await cluster.status(node) is NodeStatus.OFF:
+            raise NeverBackError(f"node {node} ended by itself; its log says why")
 
 
 def _what(hit: Hit) -> str:

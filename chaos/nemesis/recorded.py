@@ -6,35 +6,37 @@ from typing import Any
 
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
 from chaos.nemesis.faults import (
-    AllBrokers,
-    AllVoters,
     ClockJump,
     ClockRate,
-    ControllerLeader,
     Fault,
     FlakyLinks,
-    Follower,
     Kill,
-    LeaderAnd,
-    OneNode,
     PartialPartition,
     Partition,
-    PartitionLeader,
     Pause,
     Peers,
     PowerOff,
-    RandomBroker,
-    RandomNode,
     ShutOut,
     SickDisk,
     SlowLinks,
-    SomeNodes,
     Stop,
-    Target,
     Ways,
     Wipe,
 )
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import (
+    AllBrokers,
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    LeaderAnd,
+    OneNode,
+    PartitionLeader,
+    RandomBroker,
+    RandomNode,
+    SomeNodes,
+    Target,
+)
 
 Parameters = Mapping[str, str]
 

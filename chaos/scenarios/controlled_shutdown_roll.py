@@ -2,8 +2,9 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import OneNode, Stop
+from chaos.nemesis.faults import Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
+from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 

@@ -2,8 +2,9 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
-from chaos.nemesis.faults import OneNode, Partition, Peers
+from chaos.nemesis.faults import Partition, Peers
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 

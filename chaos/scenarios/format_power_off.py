@@ -1,8 +1,9 @@
 """The power fails soon after the disks were formatted."""
 
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import AllBrokers, PowerOff
+from chaos.nemesis.faults import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import AllBrokers
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from checkers.verdict import Verdict

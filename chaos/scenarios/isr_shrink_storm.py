@@ -2,15 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import (
-    Fault,
-    Partition,
-    PartitionLeader,
-    Pause,
-    Peers,
-    RandomBroker,
-)
+from chaos.nemesis.faults import Fault, Partition, Pause, Peers
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import PartitionLeader, RandomBroker
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 

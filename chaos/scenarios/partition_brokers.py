@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Partition, PartitionLeader, Peers, ShutOut
+from chaos.nemesis.faults import Fault, Partition, Peers, ShutOut
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import PartitionLeader
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 

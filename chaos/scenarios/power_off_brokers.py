@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import AllBrokers, Fault, PartitionLeader, PowerOff, RandomBroker
+from chaos.nemesis.faults import Fault, PowerOff
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import AllBrokers, PartitionLeader, RandomBroker
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 from checkers.verdict import Verdict

@@ -2,26 +2,24 @@
 
 from dataclasses import replace
 
-from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import OneNode, Partition, Wipe
+from chaos.nemesis.faults import Partition, Wipe
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.verdict import Verdict
 
-_FIRST, _WIPED, _BEHIND = (OneNode(NodeId(node)) for node in (4, 5, 6))  # after three brokers
-
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
-        Begin(name="behind", fault=Partition(target=_BEHIND)),
+        Begin(name="behind", fault=Partition(target=Follower())),
         Rest(seconds=6.0),  # topics are created, and committed by the two that are left
-        Begin(name="wiped", fault=Wipe(target=_WIPED)),
-        Begin(name="first", fault=Partition(target=_FIRST)),
-        End(name="behind"),
+        Begin(name="wiped", fault=Wipe(target=Follower())),
+        Begin(name="first", fault=Partition(target=ControllerLeader())),
         End(name="wiped"),
-        Rest(seconds=8.0),  # an election, if the one that forgot may vote for the one behind
+        End(name="behind"),
+        Rest(seconds=10.0),  # an election, if the one that forgot may vote for the one behind
         End(name="first"),
         Until(condition=Whole(3), within_s=60.0),
     )
@@ -31,9 +29,10 @@ REFORMAT_FORGETS = Scenario(
     name="reformat-forgets",
     story="a controller loses its disk and votes for one who never heard of the latest topics",
     description=(
-        "Of three controllers, 6 is cut off while topics are created: 4 and 5 hold them, a "
-        "majority. Then 5 loses its disk, 4 is cut off, and 6 comes back. Where voters are known "
-        "by their ids alone (quorum=static, kraft.version 0), the empty 5 elects 6, and committed "
+        "Of three controllers, a follower is cut off while topics are created: the others hold "
+        "them, a majority. Then the second follower loses its disk, the leader is cut off, and the "
+        "first one comes back. Where voters are known by their ids alone (quorum=static, "
+        "kraft.version 0), the empty one elects the one that was behind, and committed "
         "topics are forgotten. Where a voter is id and directory (quorum=dynamic, KIP-856), "
         "the new disk is nobody's voter, and the quorum stops rather than forgets."
     ),

@@ -2,8 +2,9 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Led, Whole
-from chaos.nemesis.faults import OneNode, Partition, Stop
+from chaos.nemesis.faults import Partition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.verdict import Verdict
@@ -17,7 +18,7 @@ _SCRIPT = Script(
         Begin(name="second", fault=Partition(target=_SECOND)),
         Until(condition=IsrIs((1,))),
         Rest(seconds=3.0),  # with min ISR 1, records are acknowledged that only broker 1 has
-        Begin(name="last", fault=Stop(target=_LAST)),
+        Begin(name="last", fault=Partition(target=_LAST)),
         End(name="third"),
         End(name="second"),
         Until(condition=Led((2, 3)), within_s=30.0),
@@ -32,8 +33,8 @@ UNCLEAN_LEADER = Scenario(
     story="the only in-sync replica is away, and somebody else may lead",
     description=(
         "With unclean.leader.election.enable and min ISR 1, broker 1 acknowledges records that "
-        "nobody else has, and goes. Another is elected that never had them. The loss was asked "
-        "for: it is counted, not accused."
+        "nobody else has, and is cut off. Another is elected that never had them. The loss was "
+        "asked for: it is counted, not accused."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,

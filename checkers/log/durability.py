@@ -64,7 +64,9 @@ def _verdict(findings: Findings, lost: Ints) -> tuple[Verdict, str]:
     message = f"{there:,} of {acknowledged:,} acknowledged records are there at the end"
     message += f", {late:,} of them only on disks" if late else ""
     if allowed:
-        message += f"; {allowed:,} are an allowed loss ({findings.budget.said()})"
+        written = int((fates.lost & fates.acknowledged).sum())
+        polled = f", with {allowed - written:,} that were only polled" if written < allowed else ""
+        message += f"; {written:,} are an allowed loss{polled} ({findings.budget.said()})"
     return Verdict.VALID, message
 
 

@@ -13,7 +13,9 @@ def reads(log: LogArrays) -> Iterator[Found]:
     """corrupt, phantom: nobody sent it. G1a: its send failed. future-read: it was sent only later.
 
     precommitted-read: a transaction polls what it sends itself, before anybody may see it.
-    poll-past-high-watermark: the answer holds what by its own word is not committed.
+    poll-past-high-watermark: an answer holds what nobody ever said was committed. An answer's own
+    word is no measure: a broker looks at its high watermark before it looks for records, and sends
+    what was committed in between (`Partition.fetchRecords`).
     """
     polled, sent = log.polled, log.sent
     value = polled.value
@@ -59,13 +61,16 @@ def _with_writer(
 
 def _past_high_watermark(log: LogArrays) -> Found:
     answers, polled = log.answers, log.polled
-    past = polled.offset[answers.row] >= answers.high_watermark
+    key = polled.key[answers.row]
+    highest = np.full(len(log.keys), -1, np.int64)
+    np.maximum.at(highest, key, answers.high_watermark)
+    past = polled.offset[answers.row] >= highest[key]
     row = answers.row[past]
     return cases(
         Anomaly.PAST_HIGH_WATERMARK,
         polled.key[row],
         other=polled.op[row],
-        one_offset=answers.high_watermark[past],
+        one_offset=highest[key[past]],
         other_offset=polled.offset[row],
         other_value=polled.value[row],
     )

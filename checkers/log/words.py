@@ -99,10 +99,10 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             return message, "", f"sent {w.other}"
         case Anomaly.PAST_HIGH_WATERMARK:
             message = (
-                f"{w.who} was given offset {w.at_other} of {w.key} in an answer with the high "
-                f"watermark {w.at_one}"
+                f"{w.who} was given offset {w.at_other} of {w.key}, and no answer ever told of a "
+                f"high watermark above {w.at_one}"
             )
-            return message, "", f"polled {w.at_other}, at or above the high watermark {w.at_one}"
+            return message, "", f"polled {w.at_other}"
         case Anomaly.HIGH_WATERMARK_BACK:
             message = (
                 f"the high watermark of {w.key} went back from {w.at_one} to {w.at_other} in one "

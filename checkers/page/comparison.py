@@ -60,6 +60,8 @@ def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Chil
     ]
     facts = [_facts(judgement, facts_of) for judgement in first]
     for fact in dict.fromkeys(fact for known in facts for fact in known):
+        if all(known.get(fact) == "0" for known in facts):
+            continue  # what happened nowhere is no difference
         cells = (known.get(fact, units.NOTHING) for known in facts)
         rows.append(("", [fact.replace("_", " "), *cells]))
     return rows

@@ -9,9 +9,10 @@ import pytest
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
-from chaos.nemesis.faults import Kill, OneNode, Partition, Pause
+from chaos.nemesis.faults import Kill, Partition, Pause
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.scenarios import BROKER_STORIES
@@ -147,6 +148,27 @@ def test_steps_follow_each_other(tmp_path: Path) -> None:
         "until the ISR is [1, 2], within 30 s",
     ]
     assert [done["t_healed"] is not None for done in kept["done"]] == [True, True]
+
+
+def test_a_link_that_two_cut_is_healed_by_the_last(tmp_path: Path) -> None:
+    script = Script(
+        steps=(
+            Begin(name="third", fault=Partition(target=THREE)),
+            Begin(name="second", fault=Partition(target=TWO)),
+            End(name="third"),
+            End(name="second"),
+        )
+    )
+    cluster = FakeCluster()
+    rows = told(tmp_path, cluster, script)
+    cuts_and_heals = [call for call in cluster.calls if call.startswith(("cut", "heal"))]
+    assert cuts_and_heals == [
+        "cut 3->1 3->2 1->3 2->3",
+        "cut 2->1 1->2",
+        "heal 3->1 1->3",
+        "heal 2->1 1->2 3->2 2->3",
+    ]
+    assert [row["bit"] for row in rows] == [True, True]
 
 
 def test_what_never_comes_true_ends_the_story(tmp_path: Path) -> None:

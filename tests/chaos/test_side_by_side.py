@@ -10,23 +10,20 @@ import pytest
 from chaos.cluster.interface import DiskSickness, Link, NodeId
 from chaos.nemesis.apply import Hit
 from chaos.nemesis.faults import (
-    AllVoters,
     ClockJump,
-    ControllerLeader,
     Fault,
     FlakyLinks,
     Kill,
-    OneNode,
     Partition,
     Pause,
     SickDisk,
     SlowLinks,
-    SomeNodes,
     Ways,
 )
 from chaos.nemesis.held import Held
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import AllVoters, ControllerLeader, OneNode, SomeNodes
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.seal import faults_table

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from chaos.launch import launch
-from chaos.nemesis.faults import Follower, Partition
+from chaos.nemesis.faults import Partition
+from chaos.nemesis.targets import Follower
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM

@@ -100,7 +100,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return START_S + elapsed_ns / 1e9
 
     def at(self, when: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
-        """`call_at` for good: the simulator's own parts ask often, and a handle costs too much."""
+        """`call_at` for good: the simulator's parts ask so often that a handle costs too much."""
         heapq.heappush(self._timers, (when, next(self._order), _Due(callback, args)))
 
     def soon(self, callback: Callable[[*Ts], object], *args: *Ts) -> None:

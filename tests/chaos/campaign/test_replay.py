@@ -1,6 +1,7 @@
 """What was recorded is done again, to the byte; what cannot be is refused with a word."""
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,15 @@ from chaos.campaign.swarm import trial
 from chaos.cli import main
 from chaos.commands.run import plan_of
 from chaos.launch import launch
+from chaos.nemesis.faults import Kill, Partition, Ways
+from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.progress import ConsoleProgress
+from chaos.runtimes import RUNTIMES
 from chaos.scenarios.swarm import SWARM
+from checkers.history.store import read_run
 from tests.chaos.campaign.test_campaign import arguments
+from tests.support.fake_harness import FakeRuntime
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +48,38 @@ def test_a_replay_is_byte_for_byte_what_was_recorded(
     (again / "run.json").write_text("{}")
     (again / "more").write_text("")
     assert differences(recorded, again) == ["more", "run.json"]
+
+
+def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows = (
+        Window(at_s=0.4, hold_s=0.3, fault=Kill(target=ControllerLeader())),
+        Window(at_s=1.2, hold_s=0.4, fault=Partition(target=Follower(), ways=Ways.IN)),
+    )
+    wanted = arguments(tmp_path, duration_s=2.0, mutation="Q-ZOMBIE")
+    plan = replace(plan_of(wanted), schedule=Schedule(duration_s=2.0, windows=windows))
+    plan = replace(plan, load=replace(plan.load, most_operations=12))
+    shrunk = launch(plan, tmp_path / "shrunk", ConsoleProgress(quiet=True)).directory
+
+    containers = FakeRuntime()
+    monkeypatch.setitem(RUNTIMES, "docker", containers)
+    main(["replay", str(shrunk), "--runtime", "docker", "--out", str(tmp_path / "again")])
+    (again,) = (tmp_path / "again").iterdir()
+    assert plan_from(again).schedule == plan.schedule
+    (made,) = containers.made
+    assert len(made.nodes) == plan.nodes
+    run = read_run(again)
+    assert (run.info.mutation, run.info.load) == ("Q-ZOMBIE", asdict(plan.load))
+    main_phase = [each for each in run.tables["ops"].to_pylist() if each["phase"] == "main"]
+    assert len(main_phase) == 12
+    began = run.info.timings_s["create"] + run.info.timings_s["first_write"]
+    for window, fault in zip(windows, run.tables["faults"].to_pylist(), strict=True):
+        assert fault["kind"] == window.fault.kind
+        expected = {"target": str(window.fault.target), **window.fault.parameters}
+        assert json.loads(fault["params"]) == expected
+        late_s = fault["t_start"] / 1e9 - began - window.at_s
+        assert -0.01 < late_s < 0.5, "time is real there"
 
 
 def test_a_plan_from_a_run_is_the_plan_of_the_run(recorded: Path) -> None:

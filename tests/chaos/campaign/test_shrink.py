@@ -13,8 +13,9 @@ from chaos.cli import main
 from chaos.commands.run import plan_of
 from chaos.conditions import Conditions
 from chaos.launch import launch
-from chaos.nemesis.faults import ControllerLeader, Kill, Partition
+from chaos.nemesis.faults import Kill, Partition
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import ControllerLeader
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenarios.swarm import SWARM
@@ -77,7 +78,7 @@ def needs(plan: RunPlan) -> bool:
 
 
 def test_what_the_failure_does_not_need_goes() -> None:
-    shrinker = Imagined(plan(), needs)
+    shrinker = Imagined(plan(), needs, within_s=200)
     assert shrinker.fails(plan())
     least = shrinker.shrink()
     kinds = [window.fault for window in least.drawn().windows]
@@ -90,6 +91,20 @@ def test_what_the_failure_does_not_need_goes() -> None:
     assert least.duration_s == least.drawn().duration_s
     assert str(shrinker.size).startswith("3 faults, 17 operations, 3 nodes, ")
     assert shrinker.told, "progress is told as it goes"
+
+
+def test_a_coincidence_comes_back_with_another_seed() -> None:
+    """Few operations are enough, but not with the seed with which many failed."""
+    whole = replace(plan(), load=RegisterOptions(rate=50.0, most_operations=0))
+
+    def bad(tried: RunPlan) -> bool:
+        return needs(tried) and (not tried.load.most_operations or tried.seed % 5 == 3)
+
+    shrinker = Imagined(whole, bad, within_s=200)
+    assert shrinker.fails(whole)
+    least = shrinker.shrink()
+    assert (least.seed, least.load.most_operations) == (3, 17)
+    assert least.load.rate < 10, "they reach as far as the many did"
 
 
 def test_when_the_time_is_up_the_best_so_far_has_to_do() -> None:

@@ -83,8 +83,10 @@ def past_high_watermark(s: LogStory) -> None:
 
 
 def below_high_watermark(s: LogStory) -> None:
+    """By another's word: the first answer's was a moment older than what it brought."""
     s.send(1, 0)
-    s.poll((0, 1), high_watermark=1)
+    s.poll((0, 1), high_watermark=0)
+    s.poll((0, 1), process=51, high_watermark=1)
 
 
 def high_watermark_back(s: LogStory) -> None:

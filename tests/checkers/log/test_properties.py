@@ -140,8 +140,12 @@ def turned_round(story: LogStory, rng: random.Random) -> None:
 
 
 def uncommitted(story: LogStory, rng: random.Random) -> None:
-    record = any_record(story, rng)
-    record["high_watermark"] = record["offset"]
+    """What was polled highest is above all that anybody was told was committed."""
+    key = any_record(story, rng)["key"]
+    polled = [each for each in story.spans if each["key"] == key and not each["sent"]]
+    last = max(int(str(each["offset"])) for each in polled)
+    for each in polled:
+        each["high_watermark"] = min(last, int(str(each["high_watermark"])))
 
 
 def watermark_back(story: LogStory, rng: random.Random) -> None:
