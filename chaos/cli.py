@@ -88,6 +88,20 @@ def _dispatch(arguments: argparse.Namespace) -> int:
             return _run(arguments)
         case "selftest":
             return _selftest(arguments)
+        case "compare":
+            from chaos.commands.compare import CompareArguments, compare
+
+            return compare(
+                CompareArguments(
+                    scenario=arguments.scenario,
+                    target=arguments.target,
+                    settings=dict(arguments.settings),
+                    times=arguments.times,
+                    seed=arguments.seed,
+                    out=arguments.out,
+                    as_json=arguments.json,
+                )
+            )
         case "campaign":
             return _campaign(arguments)
         case "replay":
@@ -129,7 +143,7 @@ def _machine(arguments: argparse.Namespace) -> int:
         case "doctor":
             return machine.doctor()
         case "setup":
-            return machine.setup()
+            return machine.setup(arguments.target)
         case _:
             return machine.list_scenarios(as_json=arguments.json, verbose=arguments.verbose)
 
@@ -149,8 +163,10 @@ def _run(arguments: argparse.Namespace) -> int:
             keep=arguments.keep,
             as_json=arguments.json,
             target=arguments.target,
+            settings=dict(arguments.settings),
             runtime=arguments.runtime,
             mutation=arguments.mutation,
+            client=arguments.client,
         )
     )
 
@@ -209,7 +225,8 @@ def _play(arguments: argparse.Namespace) -> int:
     ground = play.Ground(name=arguments.name, runtime=arguments.runtime)
     match arguments.command:
         case "up":
-            return play.up(ground, nodes=arguments.nodes, target=arguments.target)
+            settings = dict(arguments.settings)
+            return play.up(ground, arguments.target, nodes=arguments.nodes, settings=settings)
         case "down":
             return play.down(ground)
         case "inject":

@@ -8,13 +8,14 @@ from pathlib import Path
 from chaos.cluster.interface import Cluster
 from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.faults import lacking, needs_of
+from chaos.nemesis.needs import lacking, needs_of
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.rundir import new_run_directory, run_name
-from chaos.runner import Runner, RunPlan
+from chaos.runner import Runner
 from chaos.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from checkers.verdict import Judgement
 
 
@@ -79,6 +80,7 @@ async def _run(
             run_id=plan.cluster_name,
             nodes=plan.nodes,
             target=plan.target,
+            settings=plan.settings,
             keep=plan.keep,
             directory=directory,
         )
@@ -115,7 +117,7 @@ def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     needs = needs_of(window.fault for window in plan.drawn().windows)
     missing = lacking(cluster, needs)
     if missing:
-        tellable = [name for name, each in CATALOGUE.items() if not lacking(cluster, each.needs)]
+        tellable = [name for name, each in STORIES.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
             f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
             f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"

@@ -8,64 +8,29 @@ the verdict says what happened, and nothing of the cluster stays on the machine.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Coroutine
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Hosted, Watched
-from chaos.conditions import Conditions
+from chaos.cluster.interface import Cluster, Described, Hosted, Watched
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
-from chaos.nemesis.nemesis import Nemesis
-from chaos.nemesis.schedule import Schedule
-from chaos.probes import QuorumProbe, driver_for
+from chaos.nemesis.nemesis import NeverBackError
+from chaos.phases import Phases
+from chaos.plan import RunPlan
 from chaos.progress import Progress
 from chaos.recorder import Recorder
-from chaos.scenario import SIM, Scenario
-from checkers.history.events import EventType
+from chaos.scenario import SIM
+from chaos.story import RunFailedError, Story, StuckError
 from checkers.history.run import RunInfo, write_run_info
 from checkers.verdict import Judgement
-from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.append import AppendOptions
 
-_FIRST_WRITE_WITHIN_S = 30.0
-_WHOLE_WITHIN_S = 30.0
-_FINAL_READS_WITHIN_S = 20.0
 _STOP_STORY_S = 15.0
 _COLLECT_S = 60.0
 _DESTROY_S = 120.0
-_POLL_S = 0.02
-
-
-class RunFailedError(Exception):
-    """The run cannot go on; the message says what and where."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
-    """What to run, and how. Without a `schedule` the scenario draws one."""
-
-    scenario: Scenario
-    seed: int
-    nodes: int
-    duration_s: float
-    schedule: Schedule | None = None
-    load: RegisterOptions = field(default_factory=RegisterOptions)
-    conditions: Conditions = field(default_factory=Conditions)
-    target: str = "node"
-    runtime: str = "docker"
-    keep: bool = False
-    mutation: str = ""  # planted in every node
-    cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
-    command: str = ""
-
-    def drawn(self) -> Schedule:
-        """What the nemesis is going to do."""
-        if self.schedule is not None:
-            return self.schedule
-        return self.scenario.plan(seed=self.seed, nodes=self.nodes, duration_s=self.duration_s)
 
 
 class Runner:
@@ -86,7 +51,6 @@ class Runner:
         """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
         somebody may look at it."""
         self._plan = plan
-        self._schedule = plan.drawn()
         self._cluster = cluster
         self._directory = directory
         self._clock = clock
@@ -94,8 +58,7 @@ class Runner:
         self._interrupt = interrupt
         self._syncs = syncs
         self._page = page
-        self._timings: dict[str, float] = {}
-        self._phase = "starting"
+        self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()
         self._removal: asyncio.Task[None] | None = None
@@ -135,7 +98,7 @@ class Runner:
 
     def _write_info(self) -> None:
         self._info = replace(
-            self._info, trouble="; ".join(self._troubles), timings_s=dict(self._timings)
+            self._info, trouble="; ".join(self._troubles), timings_s=dict(self._phases.timings_s)
         )
         write_run_info(self._directory, self._info)
 
@@ -156,9 +119,10 @@ class Runner:
             expects_faults=bool(plan.scenario.faults),
             command=plan.command,
             mutation=plan.mutation,
+            workload="append" if isinstance(plan.load, AppendOptions) else "register",
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
-            faults_overlap=self._schedule.side_by_side,
+            faults_overlap=plan.drawn().side_by_side,
         )
 
     async def _record(self) -> bool:
@@ -169,7 +133,9 @@ class Runner:
             await asyncio.wait({story, asked}, return_when=asyncio.FIRST_COMPLETED)
             asked.cancel()
             if not story.done():
-                self._trouble(f"interrupted by {self._interrupt.signal_name} while {self._phase}")
+                self._trouble(
+                    f"interrupted by {self._interrupt.signal_name} while {self._phases.current}"
+                )
                 await _cancel(story)
             elif (error := story.exception()) is not None:
                 self._trouble(self._explain(error))
@@ -186,91 +152,40 @@ class Runner:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         name = "" if isinstance(error, RunFailedError) else f"{type(error).__name__}: "
-        return f"{name}{error} (while {self._phase})"
+        return f"{name}{error} (while {self._phases.current})"
 
     async def _story(self, recorder: Recorder) -> None:
-        with self._timed("create", "creating the cluster"):
+        with self._phases.timed("create", "creating the cluster"):
             await self._cluster.create()
         self._tell_reaped()
-        self._info = replace(self._info, target=self._cluster.version)
-        driver = driver_for(self._cluster)
-        probe = QuorumProbe(driver)
-        workload = RegisterWorkload(driver, recorder, seed=self._plan.seed, options=self._plan.load)
-        nemesis = Nemesis(
-            cluster=self._cluster,
-            probe=probe,
-            recorder=recorder,
-            seed=self._plan.seed,
-            directory=self._directory,
-            tell=self._told,
-        )
+        self._note_cluster()
         try:
-            async with asyncio.TaskGroup() as group:
-                ticker = group.create_task(self._tick(recorder, nemesis, workload))
-                load = group.create_task(workload.run())
-                await self._hurt(workload, nemesis, probe)
-                workload.stop()
-                await load
-                await self._final_reads(workload)
-                ticker.cancel()
-        finally:
-            await workload.close()
-            await probe.close()
+            await Story(self._plan, self._cluster, recorder, self._phases, self._directory).tell()
+        except* NeverBackError as dead:
+            self._info = replace(self._info, stuck=str(dead.exceptions[0]))
+            raise
+        except* StuckError as stuck:
+            if self._plan.runtime == SIM:  # elsewhere a slow machine may be to blame
+                self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
+            raise
+
+    def _note_cluster(self) -> None:
+        """What runs, which nobody knew for sure before it was there."""
+        cluster = self._cluster
+        self._info = replace(self._info, target=cluster.version, nodes=len(cluster.nodes))
+        if isinstance(cluster, Described):
+            roles = {str(node): str(roles) for node, roles in cluster.roles.items()}
+            self._info = replace(self._info, roles=roles, settings=dict(cluster.settings))
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
             done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
-            self._told(f"{done}\n          its nodes' logs: {dead.saved}")
-
-    async def _hurt(self, workload: RegisterWorkload, nemesis: Nemesis, probe: QuorumProbe) -> None:
-        plan, schedule = self._plan, self._schedule
-        with self._timed("first_write", "waiting for the first acknowledged write"):
-            await _first_write(workload)
-        self._told(f"load runs for {plan.duration_s:g} s; faults to come: {len(schedule.windows)}")
-        with self._timed("hurt", "hurting it"):
-            await nemesis.run(schedule)
-        with self._timed("whole", "waiting until it is whole again"):
-            if not await probe.wait_until_whole(_WHOLE_WITHIN_S):
-                raise self._stuck(
-                    f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure"
-                )
-            if schedule.side_by_side and not await _another_write(workload):
-                raise self._stuck(
-                    f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s of being whole"
-                )
-
-    def _stuck(self, what: str) -> RunFailedError:
-        """Where time is virtual, no slow machine excuses it: then the nodes are to blame."""
-        if self._plan.runtime == SIM:
-            self._info = replace(self._info, stuck=what)
-        return RunFailedError(what)
-
-    async def _final_reads(self, workload: RegisterWorkload) -> None:
-        with self._timed("final_reads", "reading every key by fresh clients"):
-            unread = await workload.read_all(_FINAL_READS_WITHIN_S)
-        if unread:
-            self._told(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
-
-    async def _tick(self, recorder: Recorder, nemesis: Nemesis, workload: RegisterWorkload) -> None:
-        """Once a second: close frames, show how things stand."""
-        before = 0
-        while True:
-            await asyncio.sleep(1)
-            recorder.flush()
-            counts = recorder.counts
-            done = counts[EventType.OK]
-            leader = workload.leader
-            self._progress.status(
-                f"t={self._clock.now_ns() / 1e9:.0f}s  {done - before} ok/s  ok {done}  "
-                f"fail {counts[EventType.FAIL]}  info {counts[EventType.INFO]}  "
-                f"leader {leader if leader is not None else '-'}  {nemesis.current or self._phase}"
-            )
-            before = done
+            self._phases.tell(f"{done}\n          its nodes' logs: {dead.saved}")
 
     async def _collect(self) -> None:
         """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
-            with self._timed("collect", "collecting logs and disks"):
+            with self._phases.timed("collect", "collecting logs and disks"):
                 collection = self._cluster.collect(self._directory)
                 await self._bounded("collect", collection, _COLLECT_S, quiet=not self._created)
 
@@ -284,12 +199,12 @@ class Runner:
         if self._plan.keep and self._created and not self._interrupt.asked:
             self._progress.tell(f"kept: kraft-chaos down {self._plan.cluster_name}")
             return
-        with self._timed("destroy", "removing the cluster"):
+        with self._phases.timed("destroy", "removing the cluster"):
             await self._bounded("destroy", self._cluster.destroy(), _DESTROY_S)
 
     @property
     def _created(self) -> bool:
-        return "create" in self._timings
+        return "create" in self._phases.timings_s
 
     async def _bounded(
         self,
@@ -315,40 +230,11 @@ class Runner:
         if not quiet:
             self._trouble(problem)
 
-    @contextmanager
-    def _timed(self, name: str, phase: str) -> Iterator[None]:
-        self._phase = phase
-        self._progress.status(phase)
-        began = self._clock.now_ns()
-        yield
-        self._timings[name] = round((self._clock.now_ns() - began) / 1e9, 3)
-
-    def _told(self, text: str) -> None:
-        self._progress.tell(f"t={self._clock.now_ns() / 1e9:5.1f}s  {text}")
-
 
 def _parameters(plan: RunPlan) -> dict[str, str]:
     rate = f"{plan.load.rate:g} operations/s" if plan.load.rate else "no limit"
     chosen = {"concurrency": str(plan.load.concurrency), "rate": rate}
     return {**chosen, "mutation": plan.mutation} if plan.mutation else chosen
-
-
-async def _first_write(workload: RegisterWorkload) -> None:
-    if not await _another_write(workload):
-        raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
-
-
-async def _another_write(workload: RegisterWorkload) -> bool:
-    """Whether one is acknowledged within the time; nobody waits for a load that has come to its
-    end."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _FIRST_WRITE_WITHIN_S
-    before = workload.acknowledged_writes
-    while workload.acknowledged_writes == before and not workload.is_over:
-        if loop.time() > deadline:
-            return False
-        await asyncio.sleep(_POLL_S)
-    return True
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:

@@ -6,7 +6,7 @@ machine's, where its runtime makes containers, or a simulated one, with a time o
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -18,6 +18,7 @@ from chaos.scenario import SIM as SIM
 
 DOCKER = "docker"
 _USUAL = Conditions()
+_NONE: Mapping[str, str] = {}
 
 T = TypeVar("T")
 
@@ -34,12 +35,14 @@ class Runtime(Protocol):
         target: str,
         keep: bool,
         directory: Path | None,
+        settings: Mapping[str, str] = _NONE,
         mutation: str = "",
         conditions: Conditions = _USUAL,
     ) -> Cluster:
         """A cluster that does not exist yet. With `keep` it outlives the process that made it.
 
-        `directory` is where the next run saves logs should this process die; `mutation` is planted
+        `directory` is where the next run saves logs should this process die; `settings` are the
+        target's, `nodes` as its layout counts them (`chaos.cluster.targets`); `mutation` is planted
         in every node (`chaos.mutations`). A runtime that cannot have the conditions' network and
         disk leaves them to the machine.
         """
@@ -65,19 +68,16 @@ class DockerRuntime:
         target: str,
         keep: bool,
         directory: Path | None,
+        settings: Mapping[str, str] = _NONE,
         mutation: str = "",
         conditions: Conditions = _USUAL,
     ) -> Cluster:
         from chaos.cluster.docker.cluster import DockerCluster
-        from chaos.cluster.targets.node import OwnNode
+        from chaos.cluster.targets.named import layout
 
-        del target  # `node` is the only one
+        made, count = layout(target, nodes, settings, mutation=mutation, conditions=conditions)
         return DockerCluster.new(
-            run_id=run_id,
-            nodes=nodes,
-            keep=keep,
-            directory=directory,
-            target=OwnNode(mutation=mutation, conditions=conditions),
+            run_id=run_id, nodes=count, keep=keep, directory=directory, target=made
         )
 
     def attach(self, run_id: str) -> Cluster:
@@ -97,7 +97,14 @@ class World(Protocol):
         """Whether what is recorded has to survive the machine."""
 
     def cluster(
-        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+        settings: Mapping[str, str] = _NONE,
     ) -> Cluster:
         """See `Runtime.new`; called within `run`."""
 
@@ -120,12 +127,20 @@ class HostWorld:
         self.clock = MachineClock()
 
     def cluster(
-        self, *, run_id: str, nodes: int, target: str, keep: bool, directory: Path | None
+        self,
+        *,
+        run_id: str,
+        nodes: int,
+        target: str,
+        keep: bool,
+        directory: Path | None,
+        settings: Mapping[str, str] = _NONE,
     ) -> Cluster:
         return self._runtime.new(
             run_id=run_id,
             nodes=nodes,
             target=target,
+            settings=settings,
             keep=keep,
             directory=directory,
             mutation=self._mutation,
@@ -149,9 +164,6 @@ def world_of(runtime: str, *, seed: int, mutation: str, conditions: Conditions =
     from chaos.cluster.sim.world import SimWorld  # brings the node along
 
     return SimWorld(seed=seed, mutation=mutation, conditions=conditions)
-
-
-TARGETS = ("node",)
 
 
 def let_go(cluster: Cluster) -> None:

@@ -1,35 +1,60 @@
 """A scenario: a story that a cluster is put through, as a value."""
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from chaos.nemesis.faults import Fault, Need, needs_of
+from chaos.nemesis.faults import Fault
+from chaos.nemesis.needs import Need, needs_of
 from chaos.nemesis.schedule import Schedule
+from chaos.nemesis.script import Script
 from chaos.trial import Trial
+from checkers.verdict import Verdict
+from workloads.append import AppendOptions
 
 SIM = "sim"  # the runtime of virtual time
+
+
+def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del rng, nodes
+    return Schedule(duration_s=duration_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the ways in which a story is told, so that they can be compared."""
+
+    name: str  # elr=off
+    settings: Mapping[str, str]
+    expected: Verdict
+    promise: str  # what should be seen, in one sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """What happens, and why it is worth watching.
 
-    `draw` gives the schedule of one run from its own random numbers, the number of nodes and the
-    seconds of hurting; the same arguments always give the same schedule.
+    A story of brokers has a load on their logs, `append`. One with a `script` is told step by step
+    and takes as long as the steps do. Otherwise `draw` gives the schedule of one run from its own
+    random numbers, the number of nodes and the seconds of hurting; the same arguments always give
+    the same schedule.
     """
 
     name: str
     story: str  # one line
     description: str
     faults: tuple[Fault, ...]  # every fault that it may use
-    draw: Callable[[random.Random, int, float], Schedule]
+    draw: Callable[[random.Random, int, float], Schedule] = _quiet
+    script: Script | None = None
     default_duration_s: float = 30.0
     live_keys: int = 5  # of the load; with many, each is written rarely
     rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
     # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
     trial: Callable[[int, float | None, int | None], Trial] | None = None
+    append: AppendOptions | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the target, unless told others
+    sides: tuple[Side, ...] = ()
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -37,5 +62,5 @@ class Scenario:
         return needs_of(self.faults)
 
     def plan(self, *, seed: int, nodes: int, duration_s: float) -> Schedule:
-        """The schedule of a run."""
+        """The schedule of a run; without windows, where a script tells the story."""
         return self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)

@@ -26,10 +26,13 @@ def conclude(
     holds: str,
     algorithm: str,
     gaps: Sequence[str] = (),
+    allowed: Sequence[Violation] = (),
 ) -> CheckResult:
     """Invalid with the first violation; unknown if nothing was seen or parts are missing.
 
     `unit` names what `looked_at` counts, `needs` the evidence, `holds` the promise that was kept.
+    `allowed` are breaches of what is not promised after what was done to the cluster, or what it
+    was told: counted and said, and no accusation.
     """
     message, verdict = f"{looked_at:,} {unit}: {holds}", Verdict.VALID
     if violations:
@@ -39,6 +42,8 @@ def conclude(
     elif gaps:
         message = f"nothing wrong in {looked_at:,} {unit}, but {gaps[0]}"
         verdict = Verdict.UNKNOWN
+    if allowed:
+        message += f" (and {len(allowed):,} allowed: {allowed[0].message})"
     return CheckResult(
         check=check,
         verdict=verdict,
@@ -47,4 +52,5 @@ def conclude(
         count=len(violations),
         witness=list(violations[0].witness[:WITNESS_LIMIT]) if violations else (),
         algorithm=algorithm,
+        facts={"allowed": len(allowed)} if allowed else {},
     )

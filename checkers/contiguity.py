@@ -1,9 +1,16 @@
-"""A log on a disk has no holes."""
+"""A log on a disk has no holes: of the metadata, and of partitions."""
 
 from itertools import pairwise
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
+from checkers.metadata_replay import timeline
+from checkers.replicas import compacted
+from checkers.stored_logs import codes
 from checkers.verdict import CheckResult, EventValue
 
 Row = dict[str, EventValue]
@@ -57,3 +64,43 @@ def _hole(node: int, before: Row, after: Row) -> Violation:
             for row in (before, after)
         ],
     )
+
+
+def partitions_have_no_holes(run: Run) -> CheckResult | None:
+    """In each replica, every batch begins where the one before it ended. Needs: replica_batches.
+
+    As `logs_have_no_holes`, of partitions that are not compacted.
+    """
+    batches = run.tables["replica_batches"]
+    if not batches.num_rows:
+        return None
+    found = timeline(run)
+    holes = np.flatnonzero(_neighbours(batches))
+    violations = [
+        _hole_in(before, after)
+        for before, after in (batches.slice(int(at), 2).to_pylist() for at in holes)
+        if not compacted(before["key"], found)
+    ]
+    return conclude(
+        "partition-contiguous",
+        looked_at=batches.num_rows,
+        unit="batches of replicas",
+        violations=violations,
+        needs="the brokers' disks",
+        holds="each begins where the one before it ended",
+        algorithm="neighbours by place in their segments",
+    )
+
+
+def _neighbours(batches: pa.Table) -> NDArray[np.bool_]:
+    """Of which batches the next one stands in the same segment, and does not go on."""
+    base, last = (batches[name].to_numpy() for name in ("base_offset", "last_offset"))
+    crc_ok = batches["crc_ok"].to_numpy()
+    found: NDArray[np.bool_] = crc_ok[:-1] & crc_ok[1:] & (base[1:] != last[:-1] + 1)
+    found &= np.diff(codes(batches, "node", "directory", "key", "segment")) == 0
+    return found
+
+
+def _hole_in(before: Row, after: Row) -> Violation:
+    at = _hole(_number(before["node"]), before, after)
+    return Violation(f"{before['key']} on {at.message}", at.witness)

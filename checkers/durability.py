@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
 
+from checkers.committed import voters_of
 from checkers.history.run import Run
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
@@ -31,15 +32,17 @@ def acknowledged_writes_survive(run: Run) -> CheckResult:
 
     Needs: ops, log_records, disks; with traces, committed also means below the highest high
     watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
-    disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown.
+    disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown. What
+    counts are the disks of voters.
     """
     stored, complete = stored_values(run), complete_disks(run)
-    majority = run.info.nodes // 2 + 1
+    voters = len(voters_of(run))
+    majority = voters // 2 + 1
     fates = _Fates()
     for row in _writes(run):
         copies = stored.get((str(row["key"]), str(row["value"])), 0)
         found = copies >= majority
-        possible = copies + run.info.nodes - complete >= majority
+        possible = copies + voters - complete >= majority
         _sort(row, fates, found=found, possible=possible)
     return _result(run, fates, complete)
 
@@ -70,7 +73,7 @@ def _sort(row: dict[str, EventValue], fates: _Fates, *, found: bool, possible: b
 def stored_values(run: Run) -> dict[Written, int]:
     """For each written value, on how many disks its record stands at one and the same offset."""
     highest = _highest_high_watermark(run)
-    records = run.tables["log_records"]
+    records, voters = run.tables["log_records"], set(voters_of(run))
     configs = records.filter(pc.equal(records["type"], "Config"))
     copies: dict[Written, dict[tuple[int, int], set[int]]] = defaultdict(lambda: defaultdict(set))
     names = ("node", "offset", "epoch", "resource_type", "resource", "value")
@@ -78,7 +81,7 @@ def stored_values(run: Run) -> dict[Written, int]:
         *(configs[name].to_pylist() for name in names), strict=True
     ):
         counts = str(kind) == CLIENT_METRICS and (highest is None or offset < highest)
-        if counts and value is not None:
+        if counts and value is not None and node in voters:
             copies[(key, value)][(offset, epoch)].add(node)
     return {written: max(map(len, places.values())) for written, places in copies.items()}
 
@@ -91,11 +94,12 @@ def _highest_high_watermark(run: Run) -> int | None:
 
 
 def complete_disks(run: Run) -> int:
-    """How many disks were read whole, from offset 0 on."""
+    """How many disks of voters were read whole, from offset 0 on."""
     batches = run.tables["log_batches"]
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
     begin = {row["node"]: row["base_offset_min"] for row in starts}
-    disks = run.tables["disks"].to_pylist()
+    voters = voters_of(run)
+    disks = [row for row in run.tables["disks"].to_pylist() if row["node"] in voters]
     return sum(row["problem"] is None and begin.get(row["node"], 0) == 0 for row in disks)
 
 
@@ -122,7 +126,7 @@ def _result(run: Run, fates: _Fates, complete: int) -> CheckResult:
         message = (
             f"{len(fates.undecided):,} of {fates.acked:,} acknowledged writes were not found, "
         )
-        message += f"and only {complete} of {run.info.nodes} disks could be read whole"
+        message += f"and only {complete} of {len(voters_of(run))} disks could be read whole"
     return CheckResult(
         check=CHECK,
         verdict=verdict,

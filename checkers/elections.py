@@ -67,8 +67,8 @@ class _Claim:
 def one_leader_per_epoch(run: Run) -> CheckResult:
     """Q2: at most one leader is ever known for an epoch, over all nodes and all time.
 
-    From q.state, c.active and what is done in a leader's role, LeaderChange records and
-    quorum-state files; any one of these suffices. (Raft, Election Safety)
+    From q.state, c.active and what is done in a leader's role, LeaderChange records, quorum-state
+    files and answers to DescribeQuorum; any one of these suffices. (Raft, Election Safety)
     """
     first: dict[int, _Claim] = {}
     violations = []
@@ -82,7 +82,7 @@ def one_leader_per_epoch(run: Run) -> CheckResult:
         looked_at=len(first),
         unit="epochs",
         violations=violations,
-        needs=f"{NEED}, or disks read after the run",
+        needs=f"{NEED}, disks read after the run, or answers to probes",
         holds="each had one leader",
         algorithm="first claim per epoch, compared with every later one",
     )
@@ -100,6 +100,11 @@ def _claims(run: Run) -> Iterator[_Claim]:
     for row in run.tables["disks"].to_pylist():
         if row["epoch"] is not None and row["leader"] not in (None, NOBODY):
             yield _Claim(row["epoch"], row["leader"], _shown(row, "quorum-state file", "directory"))
+
+    for row in run.tables["probes"].to_pylist():
+        known = row["epoch"] is not None and row["leader"] not in (None, NOBODY)
+        if row["kind"] == "quorum" and known:
+            yield _Claim(row["epoch"], row["leader"], _shown(row, "answer to DescribeQuorum", "t0"))
 
 
 def leader_changes(run: Run) -> list[dict[str, int]]:

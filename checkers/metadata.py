@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pyarrow.compute as pc
 
+from checkers.committed import voters_of
 from checkers.conclusion import Violation, conclude
 from checkers.durability import complete_disks, stored_values
 from checkers.elections import leader_changes
@@ -25,14 +26,15 @@ def reads_are_committed(run: Run) -> CheckResult:
     nothing. (KAFKA-20839)
     """
     copies, complete = stored_values(run), complete_disks(run)
-    majority = run.info.nodes // 2 + 1
+    voters = len(voters_of(run))
+    majority = voters // 2 + 1
     looked_at, missing, violations = 0, 0, []
     for key, value, row in _values_read(run):
         looked_at += 1
         found = copies.get((key, value), 0)
         if found >= majority:
             continue
-        if found + run.info.nodes - complete >= majority:
+        if found + voters - complete >= majority:
             missing += 1
             continue
         violations.append(_phantom(run, row, found))
@@ -62,7 +64,7 @@ def _values_read(run: Run) -> Iterator[tuple[str, str, Op]]:
 
 
 def _phantom(run: Run, row: Op, found: int) -> Violation:
-    on = "no disk has" if not found else f"only {found} of {run.info.nodes} disks have"
+    on = "no disk has" if not found else f"only {found} of {len(voters_of(run))} disks have"
     shown = [_shown(row, "read a value that is in no committed log")]
     for write in _writes_of(run, row)[:1]:
         shown.insert(0, _shown(write, "asked for that value; nobody committed it"))

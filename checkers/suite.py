@@ -11,7 +11,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checkers.contiguity import logs_have_no_holes
+from checkers.after_the_fact import (
+    epochs_on_disks,
+    later_leaders_hold_committed,
+    told_high_watermarks,
+)
+from checkers.applicable import Check, of_logs, of_registers, of_traces
+from checkers.committed import metadata_logs_agree
+from checkers.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.disturbance import returning_node_disturbs_nobody
 from checkers.durability import acknowledged_writes_survive
 from checkers.elections import (
@@ -19,7 +26,17 @@ from checkers.elections import (
     no_leader_again_after_restart,
     one_leader_per_epoch,
 )
+from checkers.eligible import (
+    eligible_are_kept,
+    elr_elected_with_empty_isr,
+    elr_joined_from_isr,
+    elr_only_below_min_isr,
+    isr_and_elr_are_disjoint,
+    nobody_else_is_elected,
+    unclean_leader_recovers,
+)
 from checkers.fsync import durable_before_counted
+from checkers.handed_out import broker_epochs_rise, producer_ids_are_unique
 from checkers.high_watermark import (
     no_cut_below_high_watermark,
     node_high_watermark,
@@ -32,6 +49,8 @@ from checkers.leadership import (
     cut_off_leader_resigns,
 )
 from checkers.linearizability.registers import linearizable
+from checkers.log.checks import log_offsets, log_polls, log_sends
+from checkers.log.durability import log_durability, log_final_reads
 from checkers.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
 from checkers.observation import (
@@ -41,46 +60,92 @@ from checkers.observation import (
     recovers_when_healed,
     workload_succeeded,
 )
+from checkers.partitions import (
+    leader_in_isr,
+    one_leader_per_partition_epoch,
+    only_active_brokers_lead,
+)
 from checkers.provenance import records_were_asked_for
+from checkers.registrations import lost_bytes_are_not_clean, unclean_registration_drops
+from checkers.replicas import eligible_hold_all, replicas_agree
+from checkers.served import (
+    acknowledged_with_min_isr,
+    leaders_hold_acknowledged,
+    reads_are_stored,
+)
 from checkers.statistics import Number, statistics
+from checkers.topics import acknowledged_topics_are_committed
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
 from checkers.votes import one_vote_per_epoch
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
-Check = Callable[[Run], CheckResult | None]
 Stopwatch = Callable[[], float]
 
+
 CHECKS: tuple[Check, ...] = (
-    linearizable,
-    acknowledged_writes_survive,
-    records_were_asked_for,
+    of_registers(linearizable),
+    of_registers(acknowledged_writes_survive),
+    log_durability,
+    log_offsets,
+    log_polls,
+    log_sends,
+    of_registers(records_were_asked_for),
     logs_have_no_holes,
-    monotonic_epochs,
+    partitions_have_no_holes,
+    of_traces(monotonic_epochs),
     one_leader_per_epoch,
     one_vote_per_epoch,
     log_matching,
-    quorum_high_watermark,
-    node_high_watermark,
-    no_cut_below_high_watermark,
-    leader_completeness,
-    committed_agree,
-    published_above_leader_change,
-    no_leader_again_after_restart,
-    durable_before_counted,
-    a_majority_elects,
-    cut_off_leader_resigns,
-    returning_node_disturbs_nobody,
+    of_traces(quorum_high_watermark),
+    of_traces(node_high_watermark),
+    of_traces(no_cut_below_high_watermark),
+    of_traces(leader_completeness),
+    of_traces(committed_agree),
+    of_traces(published_above_leader_change),
+    of_traces(no_leader_again_after_restart),
+    of_traces(durable_before_counted),
+    of_traces(a_majority_elects),
+    of_traces(cut_off_leader_resigns),
+    of_traces(returning_node_disturbs_nobody),
     recovers_when_healed,
-    reads_are_committed,
-    active_after_replay,
+    of_registers(reads_are_committed),
+    of_traces(active_after_replay),
     epochs_rise_in_logs,
-    final_reads,
+    epochs_on_disks,
+    told_high_watermarks,
+    later_leaders_hold_committed,
+    metadata_logs_agree,
+    leaders_hold_acknowledged,
+    reads_are_stored,
+    acknowledged_with_min_isr,
+    eligible_hold_all,
+    replicas_agree,
+    of_logs(one_leader_per_partition_epoch),
+    of_logs(leader_in_isr),
+    only_active_brokers_lead,
+    isr_and_elr_are_disjoint,
+    elr_only_below_min_isr,
+    eligible_are_kept,
+    elr_joined_from_isr,
+    unclean_registration_drops,
+    lost_bytes_are_not_clean,
+    elr_elected_with_empty_isr,
+    nobody_else_is_elected,
+    unclean_leader_recovers,
+    broker_epochs_rise,
+    producer_ids_are_unique,
+    acknowledged_topics_are_committed,
+    of_registers(final_reads),
+    log_final_reads,
     workload_succeeded,
     faults_bit,
     record_complete,
 )
+
+
+_SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
 def judge(
@@ -139,9 +204,10 @@ def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[st
 
 def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     messages = {result.check: result.message for result in results}
-    held = sum(result.check not in ("linearizable", "faults-bit") for result in results)
+    said = [messages[check] for check in _SAID_FIRST if check in messages]
+    held = sum(result.check not in (*_SAID_FIRST, "faults-bit") for result in results)
     faults = f"{numbers['faults_bit']} faults bit" if numbers["faults"] else "no faults"
     gap = numbers["longest_without_success_s"]
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
-    first = f"{messages['linearizable']}, " if "linearizable" in messages else ""
+    first = "".join(f"{message}, " for message in said)
     return f"{first}{held} more checks hold, {faults}{quiet}"

@@ -1,7 +1,11 @@
 """Votes: Q3 of the invariants."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow.compute as pc
 
 from checkers.conclusion import Violation, conclude
 from checkers.disk.files import NO_DIRECTORY
@@ -32,14 +36,15 @@ class _Vote:
 def one_vote_per_epoch(run: Run) -> CheckResult:
     """Q3: a replica grants its vote to at most one replica per epoch, also over restarts.
 
-    From granted q.vote, q.state (a candidate votes for itself) and the quorum-state on the disks.
+    From granted q.vote, q.state (a candidate votes for itself), the quorum-state on the disks, and
+    the voters whom a leader names in its LeaderChange as those who granted it their vote.
     A replica is a node with its disk. One that forgets a vote is accused before it casts another:
     in the same epoch each of its roles repeats the vote, also after a restart. (Raft thesis 3.4 and
     3.8, KIP-853)
     """
     first: dict[tuple[int, str, int], _Vote] = {}
     violations = list(_forgotten(run))
-    for vote in _votes(run):
+    for vote in chain(_votes(run), _granted(run)):
         earlier = first.setdefault((vote.node, vote.directory, vote.epoch), vote)
         if earlier.differs(vote):
             text = f"node {vote.node} voted twice in epoch {vote.epoch}: for node "
@@ -105,6 +110,20 @@ def _votes(run: Run) -> Iterator[_Vote]:
                 _known(row["voted_directory"]),
                 {"what": "quorum-state file", **shown},
             )
+
+
+def _granted(run: Run) -> Iterator[_Vote]:
+    """The votes that leaders say they got; each is told once, by any disk."""
+    records = run.tables["log_records"]
+    changes = records.filter(pc.equal(records["type"], "LeaderChange"))
+    directories = {row["node"]: row["directory"] for row in run.tables["disks"].to_pylist()}
+    for row in changes.filter(changes["detail"].is_valid()).to_pylist():
+        for voter in json.loads(row["detail"])["grantingVoters"]:
+            node = voter["voterId"]
+            shown = {name: row[name] for name in ("node", "offset", "epoch", "leader")}
+            what = {"what": f"LeaderChange that names the vote of node {node}", **shown}
+            place = directories.get(node, NO_DIRECTORY)
+            yield _Vote(node, place, row["epoch"], row["leader"], None, what)
 
 
 def _known(directory: str | None) -> str | None:

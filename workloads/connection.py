@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from workloads.frames import Api, MalformedAnswerError, read_header, request_frame
+from workloads.wire.fields import MalformedAnswerError
+from workloads.wire.header import Api, read_header, request_frame
 
 _LARGEST_ANSWER = 1 << 24
 
@@ -30,6 +31,9 @@ class Connection(Protocol):
 
     async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
         """Body of the answer. Raises NotSentError or LostError, and is closed then."""
+
+    async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
+        """Send what nobody answers. Raises NotSentError, or LostError if it would not leave."""
 
     def close(self) -> None: ...
 
@@ -102,6 +106,12 @@ class TcpConnection:
             raise LostError("malformed: answers another request")
         return answer[start:]
 
+    async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
+        if self._exchange.lost is not None:
+            raise NotSentError(self._exchange.lost)
+        self._correlation_id += 1
+        await self._exchange.tell(request_frame(api, self._correlation_id, body), timeout_s)
+
     def close(self) -> None:
         self._exchange.lose("closed by the client")
 
@@ -113,7 +123,8 @@ class _Exchange(asyncio.Protocol):
         self.lost: str | None = None
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[bytes] | None = None
-        self._buffer = b""
+        self._room: asyncio.Future[None] | None = None  # while the transport holds too much
+        self._buffer = bytearray()
 
     async def ask(self, frame: bytes, timeout_s: float) -> bytes:
         assert self._answer is None, "one request at a time"
@@ -132,6 +143,19 @@ class _Exchange(asyncio.Protocol):
             timer.cancel()
             self._answer = None
 
+    async def tell(self, frame: bytes, timeout_s: float) -> None:
+        assert self._transport is not None
+        self._transport.write(frame)
+        if self._room is None:
+            return
+        timer = asyncio.get_running_loop().call_later(timeout_s, self.lose, "timed-out")
+        try:
+            await self._room
+        finally:
+            timer.cancel()
+        if self.lost is not None:
+            raise LostError(self.lost)
+
     def lose(self, reason: str) -> None:
         """Give the connection up; a request in flight is LostError."""
         if self.lost is not None:
@@ -141,6 +165,15 @@ class _Exchange(asyncio.Protocol):
             self._transport.abort()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(LostError(reason))
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        self._room = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+        self._room = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -150,17 +183,18 @@ class _Exchange(asyncio.Protocol):
         self.lose(f"closed: {exc}" if exc is not None else "closed")
 
     def data_received(self, data: bytes) -> None:
-        buffer = self._buffer + data if self._buffer else data
+        buffer = self._buffer
+        buffer += data
         if len(buffer) < 4:
-            self._buffer = buffer
             return
         size = int.from_bytes(buffer[:4], "big", signed=True)
         if not 4 <= size <= _LARGEST_ANSWER:
             self.lose(f"malformed: an answer of {size} bytes")
-        elif len(buffer) < 4 + size:
-            self._buffer = buffer
-        elif self._answer is None or self._answer.done() or len(buffer) > 4 + size:
+            return
+        if len(buffer) < 4 + size:
+            return
+        if self._answer is None or self._answer.done() or len(buffer) > 4 + size:
             self.lose("malformed: an answer nobody asked for")
         else:
-            self._buffer = b""
-            self._answer.set_result(bytes(buffer[4:]))
+            self._buffer = bytearray()
+            self._answer.set_result(bytes(memoryview(buffer)[4:]))

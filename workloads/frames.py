@@ -1,45 +1,18 @@
 """Kafka's bytes for the exchanges of the register workload, written and read by hand.
 
-Exactly these versions, all flexible (KIP-482): IncrementalAlterConfigs 1, DescribeConfigs 4 and
-DescribeQuorum 0. Request header 2, response header 1. By hand, because at thousands of operations
-a second the codec is most of a client's cost; tests hold it equal to kio's.
+IncrementalAlterConfigs 1, DescribeConfigs 4 and DescribeQuorum 0. By hand, because at thousands of
+operations a second the codec is most of a client's cost; tests hold it equal to kio's.
 """
 
-import struct
 from dataclasses import dataclass
-from enum import IntEnum
 
-CLIENT_ID = "kraft-chaos"
+from workloads.wire.fields import MalformedAnswerError, Reader, string
+
 CLIENT_METRICS = 16
 INTERVAL = "interval.ms"
 DEFAULT_CONFIG = 5  # DescribeConfigs: nobody set this entry
 
 _SET = 0
-_HEADER = struct.Struct(">ihhi")
-_CLIENT = struct.pack(">h", len(CLIENT_ID)) + CLIENT_ID.encode() + b"\x00"
-
-
-class Api(IntEnum):
-    """The APIs spoken; `version` is the one that requests are sent in."""
-
-    DESCRIBE_CONFIGS = 32
-    INCREMENTAL_ALTER_CONFIGS = 44
-    DESCRIBE_QUORUM = 55
-
-    @property
-    def version(self) -> int:
-        return _VERSIONS[self]
-
-
-_VERSIONS = {
-    Api.DESCRIBE_CONFIGS: 4,
-    Api.INCREMENTAL_ALTER_CONFIGS: 1,
-    Api.DESCRIBE_QUORUM: 0,
-}
-
-
-class MalformedAnswerError(Exception):
-    """An answer that is not what the protocol says; what it answers is in doubt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,23 +25,17 @@ class LeaderClaim:
     error: int = 0
 
 
-def request_frame(api: Api, correlation_id: int, body: bytes) -> bytes:
-    """A whole request, with its size."""
-    size = _HEADER.size - 4 + len(_CLIENT) + len(body)
-    return _HEADER.pack(size, api, _VERSIONS[api], correlation_id) + _CLIENT + body
-
-
 def set_interval(key: str, value: int) -> bytes:
     """Body of an IncrementalAlterConfigs that sets the register `key`."""
     return b"".join(
         (
             b"\x02",
             bytes((CLIENT_METRICS,)),
-            _string(key),
+            string(key),
             b"\x02",
-            _string(INTERVAL),
+            string(INTERVAL),
             bytes((_SET,)),
-            _string(str(value)),
+            string(str(value)),
             b"\x00\x00\x00\x00",  # tags of config and resource, validate_only, tags
         )
     )
@@ -80,9 +47,9 @@ def get_interval(key: str) -> bytes:
         (
             b"\x02",
             bytes((CLIENT_METRICS,)),
-            _string(key),
+            string(key),
             b"\x02",
-            _string(INTERVAL),
+            string(INTERVAL),
             b"\x00\x00\x00\x00",  # tags of resource, synonyms, documentation, tags
         )
     )
@@ -90,12 +57,12 @@ def get_interval(key: str) -> bytes:
 
 def describe_quorum() -> bytes:
     """Body of a DescribeQuorum of `__cluster_metadata`-0."""
-    return b"\x02" + _string("__cluster_metadata") + b"\x02\x00\x00\x00\x00\x00\x00\x00"
+    return b"\x02" + string("__cluster_metadata") + b"\x02\x00\x00\x00\x00\x00\x00\x00"
 
 
 def read_alter_answer(body: bytes) -> int:
     """The error code of the one resource. Raises MalformedAnswerError."""
-    reader = _Reader(body)
+    reader = Reader(body)
     reader.skip(4)  # throttle time
     reader.expect_one()
     error = reader.int16()
@@ -109,7 +76,7 @@ def read_alter_answer(body: bytes) -> int:
 
 def read_describe_answer(body: bytes) -> tuple[int, int | None]:
     """Error code and value; None: nobody ever set it. Raises MalformedAnswerError."""
-    reader = _Reader(body)
+    reader = Reader(body)
     reader.skip(4)  # throttle time
     reader.expect_one()
     error = reader.int16()
@@ -127,7 +94,7 @@ def read_describe_answer(body: bytes) -> tuple[int, int | None]:
 
 def read_quorum_answer(body: bytes) -> LeaderClaim:
     """Who leads, as far as this node may say: only the leader answers without an error."""
-    reader = _Reader(body)
+    reader = Reader(body)
     error = reader.int16()
     if reader.count() != 1:
         return LeaderClaim(leader=None, epoch=-1, high_watermark=-1, error=error)
@@ -142,15 +109,7 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
     )
 
 
-def read_header(frame: bytes) -> tuple[int, int]:
-    """Correlation id, and where the body begins."""
-    reader = _Reader(frame)
-    correlation_id = reader.int32()
-    reader.tags()
-    return correlation_id, reader.position
-
-
-def _config_entry(reader: "_Reader") -> int | None:
+def _config_entry(reader: Reader) -> int | None:
     """One entry; its value if it is the register's and somebody set it."""
     name, text = reader.string(), reader.string()
     reader.skip(1)  # read only
@@ -170,83 +129,3 @@ def _config_entry(reader: "_Reader") -> int | None:
         return int(text)
     except ValueError:
         raise MalformedAnswerError(f"{INTERVAL} is {text!r}, not a number") from None
-
-
-def _string(text: str) -> bytes:
-    data = text.encode()
-    assert len(data) < 127, "lengths of two bytes are not needed by any register"
-    return bytes((len(data) + 1,)) + data
-
-
-class _Reader:
-    """A cursor over a flexible message; every read past the end is MalformedAnswerError."""
-
-    __slots__ = ("data", "position")
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.position = 0
-
-    def skip(self, size: int) -> int:
-        start = self.position
-        self.position = start + size
-        if self.position > len(self.data):
-            raise MalformedAnswerError(f"ends after {len(self.data)} bytes")
-        return start
-
-    def int8(self) -> int:
-        start = self.skip(1)
-        return int.from_bytes(self.data[start : start + 1], "big", signed=True)
-
-    def int16(self) -> int:
-        start = self.skip(2)
-        return int.from_bytes(self.data[start : start + 2], "big", signed=True)
-
-    def int32(self) -> int:
-        start = self.skip(4)
-        return int.from_bytes(self.data[start : start + 4], "big", signed=True)
-
-    def int64(self) -> int:
-        start = self.skip(8)
-        return int.from_bytes(self.data[start : start + 8], "big", signed=True)
-
-    def varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.data[self.skip(1)]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-            if shift > 28:
-                raise MalformedAnswerError("a length of more than five bytes")
-
-    def string(self) -> str | None:
-        size = self.varint()
-        if size == 0:
-            return None
-        start = self.skip(size - 1)
-        try:
-            return self.data[start : self.position].decode()
-        except UnicodeDecodeError:
-            raise MalformedAnswerError("a string that is not UTF-8") from None
-
-    def count(self) -> int:
-        """How many elements follow; a null array has none."""
-        return max(self.varint() - 1, 0)
-
-    def expect_one(self) -> None:
-        found = self.count()
-        if found != 1:
-            raise MalformedAnswerError(f"{found} results for one question")
-
-    def tags(self) -> None:
-        """Skip tagged fields: KIP-482 lets any message carry unknown ones."""
-        for _ in range(self.varint()):
-            self.varint()
-            self.skip(self.varint())
-
-    def end(self) -> None:
-        self.tags()
-        if self.position != len(self.data):
-            raise MalformedAnswerError(f"{len(self.data) - self.position} bytes too many")

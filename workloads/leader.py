@@ -8,17 +8,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workloads.connection import Connection, Driver, LostError, NotSentError
+from workloads.connection import Driver
 from workloads.frames import (
-    Api,
     LeaderClaim,
-    MalformedAnswerError,
     describe_quorum,
     read_quorum_answer,
 )
+from workloads.survey import Survey
+from workloads.wire.header import Api
 
-_ASK_TIMEOUT_S = 0.5
-_RIVALS_S = 0.1  # how long after the first claim a claim of a higher epoch is waited for
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.2
 
@@ -34,7 +32,7 @@ class LeaderFinder:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._connections: dict[int, Connection] = {}
+        self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
         self._search: asyncio.Task[Leader | None] | None = None
         self.current: Leader | None = None
 
@@ -50,15 +48,13 @@ class LeaderFinder:
 
     async def claims(self) -> dict[int, LeaderClaim]:
         """What every node that answers says now."""
-        return await self._ask_all(self._driver.nodes, rivals_s=_ASK_TIMEOUT_S)
+        return await self._survey.ask()
 
     async def close(self) -> None:
         if self._search is not None:
             self._search.cancel()
             await asyncio.wait([self._search])
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
+        self._survey.close()
 
     async def _shared_search(self) -> Leader | None:
         if self._search is None or self._search.done():
@@ -66,42 +62,9 @@ class LeaderFinder:
         return await asyncio.shield(self._search)
 
     async def _search_once(self) -> Leader | None:
-        claims = await self._ask_all(self._driver.nodes, rivals_s=_RIVALS_S)
+        claims = await self._survey.ask(enough=_leads)
         self.current = newest_leader(claims, self._driver.nodes)
         return self.current
-
-    async def _ask_all(self, nodes: Sequence[int], *, rivals_s: float) -> dict[int, LeaderClaim]:
-        """Answers by node, in the order of nodes; late ones are left out."""
-        asked = {node: asyncio.create_task(self._ask(node)) for node in nodes}
-        pending = set(asked.values())
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + _ASK_TIMEOUT_S
-        try:
-            while pending and (left := deadline - loop.time()) > 0:
-                done, pending = await asyncio.wait(
-                    pending, timeout=left, return_when=asyncio.FIRST_COMPLETED
-                )
-                if any(_leads(task.result()) for task in done):
-                    deadline = min(deadline, loop.time() + rivals_s)
-        finally:
-            for task in pending:
-                task.cancel()
-        answers = {node: task.result() for node, task in asked.items() if _answered(task)}
-        return {node: claim for node, claim in answers.items() if claim is not None}
-
-    async def _ask(self, node: int) -> LeaderClaim | None:
-        try:
-            connection = self._connections.get(node)
-            if connection is None or connection.closed:
-                connection = await self._driver.connect(node, _ASK_TIMEOUT_S)
-                self._connections[node] = connection
-            body = await connection.ask(Api.DESCRIBE_QUORUM, describe_quorum(), _ASK_TIMEOUT_S)
-            return read_quorum_answer(body)
-        except (NotSentError, LostError):
-            return None
-        except MalformedAnswerError:
-            self._connections.pop(node).close()
-            return None
 
 
 def newest_leader(claims: dict[int, LeaderClaim], nodes: Sequence[int]) -> Leader | None:
@@ -114,9 +77,5 @@ def newest_leader(claims: dict[int, LeaderClaim], nodes: Sequence[int]) -> Leade
     return max(leaders, key=lambda leader: (leader.epoch, leader.node), default=None)
 
 
-def _leads(claim: LeaderClaim | None) -> bool:
-    return claim is not None and claim.leader is not None
-
-
-def _answered(task: "asyncio.Task[LeaderClaim | None]") -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None
+def _leads(claim: LeaderClaim) -> bool:
+    return claim.leader is not None

@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from checkers.history.events import EventType
 from workloads.connection import Connection, Driver, LostError, NotSentError
 from workloads.frames import (
-    Api,
-    MalformedAnswerError,
     get_interval,
     read_alter_answer,
     read_describe_answer,
@@ -26,6 +24,8 @@ from workloads.frames import (
 )
 from workloads.history import FINAL, MAIN, READ, WRITE, History
 from workloads.leader import LeaderFinder
+from workloads.wire.fields import MalformedAnswerError
+from workloads.wire.header import Api
 
 LOWEST, HIGHEST = 100, 3_600_000  # Kafka's bounds of interval.ms
 

@@ -14,8 +14,8 @@ from chaos.campaign.row import Row, crashed
 from chaos.commands.run import RunArguments, plan_of
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from checkers.history.run import Run
 from checkers.history.store import UnreadableRunError, read_run
 from checkers.verdict import Verdict

@@ -8,8 +8,8 @@ from chaos.commands.errors import OperatorError
 from chaos.commands.run import scenario_of
 from chaos.conditions import conditions_from
 from chaos.nemesis.recorded import NotAScheduleError, schedule_from
+from chaos.plan import RunPlan
 from chaos.rundir import is_run
-from chaos.runner import RunPlan
 from checkers.history.run import RunInfo, read_run_info
 from workloads.register import RegisterOptions
 
@@ -40,6 +40,10 @@ def plan_from(directory: Path) -> RunPlan:
 
 
 def _plan(info: RunInfo, content: dict[str, object]) -> RunPlan:
+    if info.workload != "register" or info.settings:
+        raise NotAScheduleError(
+            f"what was done to {info.target} follows from its scenario and seed"
+        )
     if not info.load:
         raise NotAScheduleError("run.json does not say what the load was: an older version's")
     schedule = schedule_from(content)
@@ -49,7 +53,7 @@ def _plan(info: RunInfo, content: dict[str, object]) -> RunPlan:
         nodes=info.nodes,
         duration_s=schedule.duration_s,
         schedule=schedule,
-        load=RegisterOptions(**info.load),  # type: ignore[arg-type]  # ints stay ints in JSON
+        load=RegisterOptions(**info.load),
         conditions=conditions_from(info.conditions),
         runtime=info.runtime,
         mutation=info.mutation,

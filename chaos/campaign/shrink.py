@@ -20,10 +20,11 @@ from chaos.campaign.job import row_of
 from chaos.conditions import Conditions
 from chaos.launch import Ran, launch
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from checkers.history.run import read_run_info
 from checkers.verdict import Verdict
+from workloads.register import RegisterOptions
 
 _LEAST_OPERATIONS = 1
 _FEW_OPERATIONS = 30  # a person can read the story of so many
@@ -188,13 +189,13 @@ class Shrinker:
         """Half as many, and as much more rarely that they reach up to the failure; and again."""
         before = None
         while (many := self.size.operations) > _FEW_OPERATIONS and before != self.best:
-            before, load = self.best, self.best.load
+            before, load = self.best, _load_of(self.best)
             most = max(many // 2, _FEW_OPERATIONS)
             rarer = replace(load, most_operations=most, rate=load.rate * most / many)
             self._try_each(_rerolled(replace(self.best, load=rarer), _MANY_ROLLS))
 
     def _less_load(self) -> None:
-        plan, load = self.best, self.best.load
+        plan, load = self.best, _load_of(self.best)
         most = load.most_operations or self._last.operations
         least(
             most,
@@ -202,9 +203,10 @@ class Shrinker:
             lambda n: self.fails(replace(plan, load=replace(load, most_operations=n))),
         )
         for field, low in (("live_keys", 1), ("concurrency", 2)):
-            now = getattr(self.best.load, field)
+            load = _load_of(self.best)
+            now = getattr(load, field)
             self._try_each(
-                replace(self.best, load=replace(self.best.load, **{field: value}))
+                replace(self.best, load=replace(load, **{field: value}))
                 for value in range(low, now)
             )
 
@@ -234,6 +236,11 @@ def _failed_by_s(ran: Ran) -> float | None:
     )
     took = read_run_info(ran.directory).timings_s
     return max(times) / 1e9 - took["create"] - took["first_write"] if times else None
+
+
+def _load_of(plan: RunPlan) -> RegisterOptions:
+    assert isinstance(plan.load, RegisterOptions), "what is simulated has registers"
+    return plan.load
 
 
 def _rerolled(plan: RunPlan, times: int) -> Iterator[RunPlan]:

@@ -16,28 +16,30 @@ from dataclasses import dataclass, replace
 from chaos.cluster.interface import DiskSickness, PowerCutMode
 from chaos.conditions import Conditions
 from chaos.nemesis.faults import (
-    AllVoters,
     ClockJump,
     ClockRate,
-    ControllerLeader,
     Fault,
     FlakyLinks,
-    Follower,
     Kill,
-    LeaderAnd,
     PartialPartition,
     Partition,
     Pause,
     PowerOff,
-    RandomNode,
     SickDisk,
     SlowLinks,
-    SomeNodes,
     Stop,
-    Target,
     Ways,
 )
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import (
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    LeaderAnd,
+    RandomNode,
+    SomeNodes,
+    Target,
+)
 from chaos.trial import Trial
 from workloads.register import RegisterOptions
 

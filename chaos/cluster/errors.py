@@ -7,3 +7,7 @@ class ClusterError(Exception):
 
 class PowerRefusedError(ClusterError):
     """A power that this machine cannot give, with the reason; never run as something weaker."""
+
+
+class DiedAtStartError(ClusterError):
+    """A node that was started ended by itself before it answered: no slow machine excuses that."""

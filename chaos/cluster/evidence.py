@@ -33,7 +33,7 @@ class Probe:
     and whatever connections happened to close then.
     """
 
-    size: int  # bytes; 0: the link could not be opened, nothing was sent
+    size: int  # bytes
     passage: Passage = field(default_factory=Passage)
     answered: int = 0  # bytes that came back
 
@@ -47,13 +47,11 @@ class Probe:
         return self.passage.sent >= self.size and not self.swallowed
 
 
-NO_PROBE = Probe(size=0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutMeasured:
     """What was found out about one directed cut just before it was healed; `opposite` is its way
-    back, which is `opposite_cut` or open.
+    back, which is `opposite_cut` or open. A link has a probe for each of its proxies, and none
+    where nothing could be sent.
 
     `gaps` and `opposite_stops` are what the proxy itself says: where bytes of this direction were
     not stopped, and where those of the opposite one were. `swallowed` is read after the heal.
@@ -63,11 +61,11 @@ class CutMeasured:
     swallowed: int  # of source's bytes on their way to target, since the cut
     while_probing: int  # of those: probes, answers to probes, and what else was sent meanwhile
     gaps: tuple[str, ...]
-    probe: Probe
+    probes: tuple[Probe, ...]
     opposite_cut: bool
     opposite: Passage  # of target's bytes on their way to source, since the cut
     opposite_stops: tuple[str, ...]
-    opposite_probe: Probe
+    opposite_probes: tuple[Probe, ...]
 
 
 def of_cut(seen: CutMeasured) -> Evidence:
@@ -98,15 +96,44 @@ def of_cut(seen: CutMeasured) -> Evidence:
     return Evidence(bit=True, what=what, facts=facts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutMeasured:
+    """What was found out about a node's shut entrance just before it was opened."""
+
+    swallowed: int  # bytes of clients, of connections that have closed since it was shut
+    probe: Passage  # what was counted while a marked request was sent
+    probe_bytes: int
+    answered: int  # bytes that came back to it
+    open_ways: tuple[str, ...]  # which the proxy itself does not say it stops
+
+
+def of_shut_out(seen: ShutMeasured) -> Evidence:
+    """Clients were shut out when a marked request was taken in, not passed on and not answered."""
+    facts = {
+        "swallowed_bytes": max(seen.swallowed, seen.probe.swallowed),
+        "probe_swallowed_bytes": seen.probe.swallowed,
+        "probe_answered_bytes": seen.answered,
+    }
+    lacking = ""
+    if seen.open_ways:
+        lacking = f"the proxy did not stop {' and '.join(seen.open_ways)}"
+    elif seen.answered:
+        lacking = "a marked request was answered"
+    elif seen.probe.swallowed < seen.probe_bytes:
+        lacking = "a marked request was not swallowed"
+    what = lacking or f"{facts['swallowed_bytes']} bytes of clients swallowed"
+    return Evidence(bit=not lacking, what=what, facts=facts)
+
+
 def _lacking(seen: CutMeasured) -> str:
     """Why bytes from source to target may have arrived; "" if none could."""
-    if seen.probe.size and not seen.probe.swallowed:
+    if not all(probe.swallowed for probe in seen.probes):
         return f"a marked probe along {seen.link} was not swallowed"
-    if seen.probe.answered > 0:
+    if any(probe.answered > 0 for probe in seen.probes):
         return f"a marked probe along {seen.link} was answered"
-    if not seen.probe.size and seen.swallowed <= 0:
+    if not seen.probes and seen.swallowed <= 0:
         return f"nothing was swallowed on {seen.link}"
-    if not seen.opposite_cut and seen.opposite_probe.answered > 0:
+    if not seen.opposite_cut and any(probe.answered > 0 for probe in seen.opposite_probes):
         return f"an answer passed along {seen.link}"
     if seen.gaps:
         return f"the proxy did not stop {' and '.join(seen.gaps)} along {seen.link}"
@@ -115,13 +142,13 @@ def _lacking(seen: CutMeasured) -> str:
 
 def _not_one_way(seen: CutMeasured) -> str:
     """Why bytes from target to source may have been stopped; "" if they passed."""
-    if seen.opposite_probe.size and not seen.opposite_probe.passed:
+    if not all(probe.passed for probe in seen.opposite_probes):
         return (
             f"a marked probe against {seen.link} did not pass: it cannot be told from a clean cut"
         )
     if seen.opposite_stops:
         return f"the proxy stopped {' and '.join(seen.opposite_stops)} against {seen.link} as well"
-    if not seen.opposite_probe.size and seen.opposite.sent <= 0:
+    if not seen.opposite_probes and seen.opposite.sent <= 0:
         return f"nothing passed against {seen.link}: it cannot be told from a clean cut"
     return ""
 
@@ -195,6 +222,23 @@ def of_kill(running_before: bool, running_after: bool, exit_code: int) -> Eviden
     else:
         what = f"the process ended by itself, with exit code {exit_code}"
     facts = {"ran": running_before, "runs": running_after, "exit_code": exit_code}
+    return Evidence(bit=bit, what=what, facts=facts)
+
+
+def of_wipe(before: str, after: str, *, emptied: bool) -> Evidence:
+    """A wipe bit when the old log directory was gone, and the new one has another directory id."""
+    bit = emptied and bool(after) and after != before
+    if bit:
+        what = f"the disk is a new one, with directory id {after}"
+    elif not emptied:
+        what = "the old log directory is still on the disk"
+    else:
+        what = f"the disk has the directory id {after}, as before" if after else "no format"
+    facts: dict[str, int | str | bool] = {
+        "directory_id_before": before,
+        "directory_id_after": after,
+        "emptied": emptied,
+    }
     return Evidence(bit=bit, what=what, facts=facts)
 
 

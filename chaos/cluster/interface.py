@@ -14,6 +14,22 @@ from typing import NewType, Protocol, runtime_checkable
 NodeId = NewType("NodeId", int)
 
 
+class Roles(StrEnum):
+    """What a node is, as Kafka's `process.roles` has it."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    BOTH = "broker,controller"
+
+    @property
+    def is_broker(self) -> bool:
+        return self is not Roles.CONTROLLER
+
+    @property
+    def is_controller(self) -> bool:
+        return self is not Roles.BROKER
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     host: str
@@ -114,6 +130,18 @@ class Reaped:
 
 
 @runtime_checkable
+class Described(Protocol):
+    """Knows what its nodes are and how they were configured. Elsewhere all are controllers."""
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]: ...
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Of the target, by the names of `--set`."""
+
+
+@runtime_checkable
 class Hosted(Protocol):
     """On a machine that it shares with other runs, and that may lack what power cuts take."""
 
@@ -173,6 +201,15 @@ class Cuttable(Protocol):
         tells of the marked probe. It includes that the opposite direction, unless it was cut as
         well, swallowed nothing.
         """
+
+
+@runtime_checkable
+class Closable(Protocol):
+    async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
+        """Let no byte pass between clients and these nodes, either way."""
+
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+        """Let them pass again, and say what was swallowed meanwhile."""
 
 
 @runtime_checkable

@@ -2,11 +2,12 @@
 
 Every node has a network of its own that holds only the node and the proxy. In node i the name
 `node-j` resolves to the proxy's address in i's network, and every node has its own inner port, so
-`node-j:port` is the directed link i->j with a proxy of its own, and nothing can go around it.
+`node-j:port` is the directed link i->j with a proxy of its own, and nothing can go around it. A
+node with two inner ports (a broker that is a controller as well) makes each link to it two proxies.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 
 from chaos.cluster.interface import Address, Link, NodeId
@@ -46,10 +47,14 @@ class ProxyEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """Networks by node, and the ports of 127.0.0.1 by which clients enter."""
+    """Networks by node, and the ports of 127.0.0.1 by which clients enter.
+
+    `inner`: the ports by which others reach a node, where they are not its one inner port.
+    """
 
     networks: Mapping[NodeId, NodeNetwork]
     published: Mapping[NodeId, int]
+    inner: Mapping[NodeId, Sequence[int]] = field(default_factory=dict)
 
     @property
     def nodes(self) -> Sequence[NodeId]:
@@ -67,17 +72,23 @@ class Topology:
 
     def proxies(self) -> Sequence[ProxyEntry]:
         """Every link and every entrance for clients."""
-        return [self.link_proxy(link) for link in self.links()] + [
+        return [proxy for link in self.links() for proxy in self.link_proxies(link)] + [
             self.client_proxy(node) for node in self.nodes
         ]
 
-    def link_proxy(self, link: Link) -> ProxyEntry:
-        port = inner_port(link.target)
-        return ProxyEntry(
-            name=link_name(link),
-            listen=f"{self.networks[link.source].proxy}:{port}",
-            upstream=f"{self.networks[link.target].address}:{port}",
-        )
+    def inner_ports(self, node: NodeId) -> Sequence[int]:
+        return self.inner.get(node, (inner_port(node),))
+
+    def link_proxies(self, link: Link) -> Sequence[ProxyEntry]:
+        """One for every inner port of the target."""
+        return [
+            ProxyEntry(
+                name=link_name(link) if number == 0 else f"{link_name(link)}-{port}",
+                listen=f"{self.networks[link.source].proxy}:{port}",
+                upstream=f"{self.networks[link.target].address}:{port}",
+            )
+            for number, port in enumerate(self.inner_ports(link.target))
+        ]
 
     def client_proxy(self, node: NodeId) -> ProxyEntry:
         return ProxyEntry(
@@ -95,11 +106,17 @@ def host_name(node: NodeId) -> str:
 
 
 def link_name(link: Link) -> str:
+    """Of its proxy, the first if it has several."""
     return f"link-{link.source}-{link.target}"
 
 
 def inner_port(node: NodeId) -> int:
     return 9100 + node
+
+
+def second_port(node: NodeId) -> int:
+    """Of a node that listens to other nodes in two roles."""
+    return 9300 + node
 
 
 def client_port(node: NodeId) -> int:

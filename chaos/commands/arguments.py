@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
+from chaos.cluster.targets.named import UnknownTargetError, release_of
 from chaos.nemesis.named import FAULTS
 
 WRONG_USAGE = 254
@@ -76,6 +77,21 @@ def number(least: float, most: float, unit: str) -> Callable[[str], float]:
         return number
 
     return read
+
+
+def target(text: str) -> str:
+    try:
+        release_of(text)
+    except UnknownTargetError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
 
 
 def name(text: str) -> str:

@@ -6,11 +6,27 @@ import textwrap
 from pathlib import Path
 from typing import TypeAlias
 
-from chaos.commands import campaign_arguments, check_arguments, selftest_arguments
-from chaos.commands.arguments import Formatter, Parser, fault, listed, name, number, whole
+from chaos.cluster.targets.kafka_settings import MOST
+from chaos.cluster.targets.named import KAFKA
+from chaos.commands import (
+    campaign_arguments,
+    check_arguments,
+    compare_arguments,
+    flags,
+    selftest_arguments,
+)
+from chaos.commands.arguments import (
+    Formatter,
+    Parser,
+    fault,
+    listed,
+    number,
+    whole,
+)
 from chaos.nemesis.named import FAULTS
-from chaos.runtimes import RUNTIMES, TARGETS
+from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
+from workloads.library_clients import LIBRARIES, RAW
 
 _EXAMPLES = """\
 examples:
@@ -27,7 +43,6 @@ exit codes:
   254 bad arguments, 255 the harness itself failed or was interrupted
 """
 
-_PLAYGROUND = "play"
 _MOST_PROCESSES = 1_000
 _LARGEST_SEED = 2**63 - 1  # what a column of a table holds
 
@@ -44,9 +59,9 @@ class _StoryHelp(argparse.Action):
     ) -> None:
         del values, option_string  # it takes none, and its name says nothing
         from chaos.commands.machine import whole_story
-        from chaos.scenarios import CATALOGUE
+        from chaos.scenarios import STORIES
 
-        scenario = CATALOGUE.get(getattr(namespace, "scenario", None) or "")
+        scenario = STORIES.get(getattr(namespace, "scenario", None) or "")
         if scenario is not None:
             sys.stdout.write(whole_story(scenario) + "\n\n")
         parser.print_help()
@@ -69,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     _add_machine(commands)
     _add_run(commands)
     _add_selftest(commands)
+    _add_compare(commands)
     _add_campaign(commands)
     _add_play(commands)
     _add_reading(commands)
@@ -99,15 +115,18 @@ def _add_machine(commands: _Commands) -> None:
         "there, 255 otherwise.",
         examples="kraft-chaos doctor",
     )
-    _add(
+    command = _add(
         commands,
         "setup",
         "bring up what is missing (engine, images, caches)",
         story="Brings up what `doctor` finds missing: installs and starts a Docker engine where "
         "root may, builds or pulls the images, warms the checkers' caches. What is there already "
         "is left alone, so running it again costs seconds. Needs root only to install.",
-        examples="kraft-chaos setup && kraft-chaos doctor",
+        examples="""\
+            kraft-chaos setup && kraft-chaos doctor
+            kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
     )
+    flags.add_target(command)
     command = _add(
         commands,
         "list",
@@ -151,8 +170,8 @@ def _add_run(commands: _Commands) -> None:
         "--nodes",
         type=whole(1, campaign_arguments.MOST_NODES),
         metavar="N",
-        help=f"controllers: 3 or 5; simulated, 1 to {campaign_arguments.MOST_NODES} (default 3, "
-        "or the seed's)",
+        help=f"controllers: 3 or 5; simulated, 1 to {campaign_arguments.MOST_NODES}; brokers of "
+        f"Apache Kafka: 1 to {MOST} (default 3, or the seed's)",
     )
     command.add_argument(
         "--duration",
@@ -173,14 +192,22 @@ def _add_run(commands: _Commands) -> None:
         metavar="N",
         help="operations/s of all processes together (default 0: no limit; simulated: 100)",
     )
-    _add_out(command, "where run directories are made")
+    command.add_argument(
+        "--client",
+        choices=LIBRARIES,
+        default=RAW,
+        help="which library sends to logs and polls them, in stories of brokers (default raw, "
+        "our own)",
+    )
+    flags.add_out(command, "where run directories are made")
     selftest_arguments.add_mutation(command)
     command.add_argument(
         "--keep", action="store_true", help="leave the cluster up; `down` removes it"
     )
     command.add_argument("--json", action="store_true", help="the verdict as JSON on stdout")
-    _add_target(command)
-    _add_world(command)
+    flags.add_target(command)
+    flags.add_settings(command)
+    flags.add_world(command)
 
 
 def _add_selftest(commands: _Commands) -> None:
@@ -193,7 +220,21 @@ def _add_selftest(commands: _Commands) -> None:
     )
     tries = 10_000
     selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - tries), whole(1, tries))
-    _add_world(command)
+    flags.add_world(command)
+
+
+def _add_compare(commands: _Commands) -> None:
+    command = _add(
+        commands,
+        "compare",
+        compare_arguments.HELP,
+        story=compare_arguments.STORY,
+        examples=compare_arguments.EXAMPLES,
+    )
+    compare_arguments.add_arguments(command, whole(0, _LARGEST_SEED - 99), whole(1, 99))
+    flags.add_target(command)
+    command.set_defaults(target=KAFKA)
+    flags.add_settings(command)
 
 
 def _add_campaign(commands: _Commands) -> None:
@@ -233,12 +274,14 @@ def _add_play(commands: _Commands) -> None:
         "other; no later run removes them.",
         examples="""\
             kraft-chaos up
-            kraft-chaos up five --nodes 5""",
+            kraft-chaos up five --nodes 5
+            kraft-chaos up --target kafka --set elr=off --set controllers=3""",
     )
-    _add_name(command)
-    _add_nodes(command)
-    _add_target(command)
-    _add_runtime(command)
+    flags.add_name(command)
+    flags.add_nodes(command)
+    flags.add_target(command)
+    flags.add_settings(command)
+    flags.add_runtime(command)
     command = _add(
         commands,
         "down",
@@ -249,8 +292,8 @@ def _add_play(commands: _Commands) -> None:
             kraft-chaos down
             kraft-chaos down five""",
     )
-    _add_name(command)
-    _add_runtime(command)
+    flags.add_name(command)
+    flags.add_runtime(command)
     command = _add(
         commands,
         "inject",
@@ -270,7 +313,7 @@ def _add_play(commands: _Commands) -> None:
     command.add_argument(
         "--node", type=whole(1, 99), metavar="N", help="hit this node, whatever its role"
     )
-    _add_named(command)
+    flags.add_named(command)
     command = _add(
         commands,
         "heal",
@@ -279,7 +322,7 @@ def _add_play(commands: _Commands) -> None:
         "whether it bit and what was measured. Exits 3 if one of them had no effect.",
         examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
     )
-    _add_named(command)
+    flags.add_named(command)
 
 
 def _add_reading(commands: _Commands) -> None:
@@ -315,56 +358,4 @@ def _add_reading(commands: _Commands) -> None:
     )
     command.add_argument(
         "--master", metavar="URL", help="a Spark cluster that sees the same files (default: local)"
-    )
-
-
-def _add_nodes(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--nodes", type=int, choices=(3, 5), default=3, help="controllers (default 3)"
-    )
-
-
-def _add_out(command: argparse.ArgumentParser, what: str) -> None:
-    command.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help=f"{what} (default ./runs)"
-    )
-
-
-def _add_name(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "name",
-        nargs="?",
-        type=name,
-        default=_PLAYGROUND,
-        metavar="NAME",
-        help=f"of the cluster (default {_PLAYGROUND})",
-    )
-
-
-def _add_named(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--name", type=name, default=_PLAYGROUND, help=f"the cluster (default {_PLAYGROUND})"
-    )
-    _add_runtime(command)
-
-
-def _add_target(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--target", choices=TARGETS, default="node", help="what runs (default node, our own)"
-    )
-
-
-def _add_world(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--runtime",
-        choices=(*RUNTIMES, SIM),
-        default="",
-        help="where it runs: in containers, or in virtual time from the seed, byte for byte the "
-        "same each time (default: docker where an engine can be had, else sim)",
-    )
-
-
-def _add_runtime(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
     )

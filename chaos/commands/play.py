@@ -8,14 +8,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from chaos.cluster.interface import Cluster, Evidence, Link, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, Described, Evidence, Link, NodeId, NodeStatus
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.injected import Injected
+from chaos.commands.run import require_layout
 from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.apply import Hit, cure, inject, links_of
-from chaos.nemesis.faults import Fault, Partition, PowerOff, lacking, needs_of
+from chaos.nemesis.faults import Fault, Partition, PowerOff
 from chaos.nemesis.named import FAULTS, aimed_at
-from chaos.nemesis.targets import NobodyToHitError, resolve
+from chaos.nemesis.needs import lacking, needs_of
 from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES, let_go, why_lacking
@@ -46,30 +48,46 @@ class Ground:
             let_go(cluster)
 
 
-def up(ground: Ground, *, nodes: int, target: str) -> int:
+def up(ground: Ground, target: str, *, nodes: int, settings: Mapping[str, str]) -> int:
     """Bring a cluster up and leave it; says how to reach it."""
+    require_layout(target, nodes, settings)
     name = ground.name
     progress = ConsoleProgress()
     cluster = RUNTIMES[ground.runtime].new(
-        run_id=name, nodes=nodes, target=target, keep=True, directory=None
+        run_id=name, nodes=nodes, target=target, keep=True, directory=None, settings=settings
     )
     try:
         asyncio.run(_up(cluster, progress))
-        entries = [cluster.bootstrap[node] for node in cluster.nodes]
+        ways = _ways_in(cluster)
     finally:
         progress.end()
         let_go(cluster)
     ground.injected.forget()  # of a cluster of that name that is gone
-    bootstrap = ",".join(f"{entry.host}:{entry.port}" for entry in entries)
     sys.stdout.write(
-        f"cluster {name} is up: {cluster.version}, {len(entries)} controllers\n"
-        f"bootstrap {bootstrap}\n"
-        f"  kraft-node quorum --bootstrap {entries[0].host}:{entries[0].port} describe\n"
+        f"cluster {name} is up: {cluster.version}\n"
+        f"{ways}"
         f"  kraft-chaos inject partition-leader --name {name}\n"
         f"  kraft-chaos heal --name {name}\n"
         f"  kraft-chaos down {name}\n"
     )
     return 0
+
+
+def _ways_in(cluster: Cluster) -> str:
+    """Where clients enter, and a first question: the quorum answers at its controllers."""
+    roles = cluster.roles if isinstance(cluster, Described) else {}
+    brokers = [node for node, each in roles.items() if each.is_broker]
+    controllers = [node for node in cluster.nodes if node not in roles or roles[node].is_controller]
+    lines = [f"bootstrap {_entries(cluster, brokers or controllers)}"]
+    if brokers:
+        lines.append(f"controllers {_entries(cluster, controllers)}")
+    first = _entries(cluster, controllers[:1])
+    return "\n".join([*lines, f"  kraft-node quorum --bootstrap {first} describe\n"])
+
+
+def _entries(cluster: Cluster, nodes: Sequence[NodeId]) -> str:
+    addresses = [cluster.bootstrap[node] for node in nodes]
+    return ",".join(f"{address.host}:{address.port}" for address in addresses)
 
 
 def down(ground: Ground) -> int:

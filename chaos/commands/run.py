@@ -1,26 +1,30 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
 import random
+import shlex
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.canaries import LYING_FSYNC
-from chaos.commands.errors import UsageError
+from chaos.cluster.targets.kafka_settings import SettingError
+from chaos.cluster.targets.named import KAFKA, NODE, layout
+from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.launch import Ran, launch
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, point_latest
-from chaos.runner import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import BROKER_STORIES, STORIES
 from chaos.trial import Trial
+from workloads.append import AppendOptions
+from workloads.library_clients import RAW
 from workloads.register import RegisterOptions
 
 _NODES = 3
-CONTAINERS = (3, 5)  # nodes of a cluster that is not simulated
 _CONCURRENCY = 20
 # Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
 # and each of its operations costs ours.
@@ -42,7 +46,9 @@ class RunArguments:
     as_json: bool
     target: str
     runtime: str  # "": whichever there is
+    settings: Mapping[str, str] = field(default_factory=dict)
     mutation: str = ""
+    client: str = "raw"  # of stories of brokers
 
 
 def run(arguments: RunArguments) -> int:
@@ -55,7 +61,8 @@ def run(arguments: RunArguments) -> int:
 
 def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
     """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
-    plan = plan_of(replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell)))
+    runtime = runtime_of(arguments.runtime, progress.tell, arguments.target)
+    plan = plan_of(replace(arguments, runtime=runtime))
     ran = launch(plan, arguments.out, progress)
     _point_latest(ran.directory, progress)
     return ran
@@ -64,23 +71,26 @@ def perform(arguments: RunArguments, progress: ConsoleProgress) -> Ran:
 def plan_of(arguments: RunArguments) -> RunPlan:
     """What the command line asks for, the runtime decided; a swarm's seed decides the rest."""
     scenario = scenario_of(arguments.scenario)
-    if arguments.runtime == DOCKER and arguments.nodes not in (None, *CONTAINERS):
-        raise UsageError(
-            f"{arguments.nodes} nodes: in containers there are {' or '.join(map(str, CONTAINERS))}"
-            f"\n  try: --nodes {CONTAINERS[0]}, or --runtime {SIM}"
-        )
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
+    if scenario.append is not None and arguments.target == NODE:
+        raise UsageError(
+            f"{scenario.name} is a story of brokers, and our own node is none yet\n"
+            f"  try: --target {KAFKA}"
+        )
+    if scenario.append is None and arguments.client != RAW:
+        raise UsageError(
+            f"--client {arguments.client}: registers are written and read by {RAW} alone\n"
+            f"  try: one of {', '.join(BROKER_STORIES)}"
+        )
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
         nodes=arguments.nodes or _NODES,
         duration_s=arguments.duration_s or scenario.default_duration_s,
-        load=RegisterOptions(
-            concurrency=arguments.concurrency or _CONCURRENCY,
-            rate=arguments.rate or scenario.rate or _UNASKED_RATES.get(arguments.runtime, 0.0),
-            live_keys=scenario.live_keys,
-        ),
+        load=_load(scenario, arguments),
         target=arguments.target,
+        settings={**scenario.settings, **arguments.settings},
+        client=arguments.client,
         runtime=arguments.runtime,
         keep=arguments.keep,
         mutation=arguments.mutation,
@@ -88,7 +98,37 @@ def plan_of(arguments: RunArguments) -> RunPlan:
     if scenario.trial is not None:
         trial = scenario.trial(seed, arguments.duration_s, arguments.nodes)
         plan = _of_trial(plan, trial, arguments)
+    if plan.runtime != SIM:
+        require_layout(plan.target, plan.nodes, plan.settings, mutation=plan.mutation)
     return replace(plan, command=_again(plan, arguments))
+
+
+def _load(scenario: Scenario, arguments: RunArguments) -> RegisterOptions | AppendOptions:
+    """The scenario's, or the user's instead of it."""
+    if scenario.append is None:
+        return RegisterOptions(
+            concurrency=arguments.concurrency or _CONCURRENCY,
+            rate=arguments.rate or scenario.rate or _UNASKED_RATES.get(arguments.runtime, 0.0),
+            live_keys=scenario.live_keys,
+        )
+    settings = {**scenario.settings, **arguments.settings}
+    promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
+    return replace(
+        scenario.append,
+        producers=arguments.concurrency or scenario.append.producers,
+        rate=arguments.rate or scenario.append.rate,
+        configs={**scenario.append.configs, **promised},
+    )
+
+
+def require_layout(
+    target: str, nodes: int, settings: Mapping[str, str], *, mutation: str = ""
+) -> None:
+    """Raises UsageError where no such cluster can be made."""
+    try:
+        layout(target, nodes, settings, mutation=mutation)
+    except SettingError as error:
+        raise UsageError(f"{error}\n  try: kraft-chaos run --help") from error
 
 
 def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
@@ -108,13 +148,23 @@ def _of_trial(plan: RunPlan, trial: Trial, arguments: RunArguments) -> RunPlan:
     )
 
 
-def runtime_of(asked: str, tell: Callable[[str], None]) -> str:
+def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> str:
     """What was asked for; else containers, or with a word of it the simulator where none can be."""
+    if asked == SIM and target != NODE:
+        raise UsageError(
+            f"--runtime {SIM} --target {target}: only our own node can be simulated\n"
+            f"  try: --runtime {DOCKER}"
+        )
     if asked:
         return asked
     why = RUNTIMES[DOCKER].why_not()
     if not why:
         return DOCKER
+    if target != NODE:
+        raise OperatorError(
+            f"no containers here ({why}), and {target} runs in nothing else\n"
+            "  try: kraft-chaos doctor\n  without it: --target node"
+        )
     tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
     return SIM
 
@@ -123,11 +173,11 @@ def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
     if name == LYING_FSYNC.name:
         return LYING_FSYNC  # not among the stories: it accuses every node
-    if name not in CATALOGUE:
+    if name not in STORIES:
         raise UsageError(
-            f"no scenario {name!r}; there are {', '.join(CATALOGUE)}\n  try: kraft-chaos list"
+            f"no scenario {name!r}; there are {', '.join(STORIES)}\n  try: kraft-chaos list"
         )
-    return CATALOGUE[name]
+    return STORIES[name]
 
 
 def sparing_load(scenario: str) -> tuple[int | None, float]:
@@ -156,6 +206,12 @@ def _again(plan: RunPlan, arguments: RunArguments) -> str:
         words += ["--concurrency", str(plan.load.concurrency)]
     if arguments.rate:
         words += ["--rate", f"{arguments.rate:g}"]
+    if plan.client != RAW:
+        words += ["--client", plan.client]
+    if plan.target != NODE:
+        words += ["--target", plan.target]
+    for name, value in plan.settings.items():
+        words += ["--set", shlex.quote(f"{name}={value}")]
     if plan.runtime == SIM:
         words += ["--runtime", SIM]
     if plan.mutation:

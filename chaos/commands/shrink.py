@@ -13,8 +13,8 @@ from chaos.campaign.story import STORY, write_story
 from chaos.commands.errors import OperatorError
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch, name_of
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from chaos.scenario import SIM
 from checkers.history.store import read_run
 from checkers.verdict import Verdict

@@ -1,13 +1,14 @@
 """Injecting a fault into a cluster and curing it again: the only place that calls its powers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import (
     ClockShifting,
+    Closable,
     Cluster,
     Cuttable,
     DiskSickness,
@@ -23,7 +24,9 @@ from chaos.cluster.interface import (
     Sickening,
     Slowable,
     Unsteady,
+    Wipeable,
 )
+from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.evidence import if_it_lasted, of_both, of_links, of_nodes
 from chaos.nemesis.faults import (
     ClockJump,
@@ -34,11 +37,14 @@ from chaos.nemesis.faults import (
     PartialPartition,
     Partition,
     Pause,
+    Peers,
     PowerOff,
+    ShutOut,
     SickDisk,
     SlowLinks,
     Stop,
     Ways,
+    Wipe,
 )
 from chaos.nemesis.grudges import among, grudge
 
@@ -58,8 +64,8 @@ class Hit:
 def links_of(fault: Fault, nodes: tuple[NodeId, ...], cluster: Cluster) -> tuple[Link, ...]:
     """The links between these nodes and the others that a fault cuts or makes flaky."""
     match fault:
-        case Partition(ways=ways):
-            return grudge(nodes, cluster.nodes, ways)
+        case Partition(ways=ways, peers=peers):
+            return grudge(nodes, _peers(cluster, peers), ways)
         case PartialPartition():
             return among(nodes)
         case FlakyLinks():
@@ -99,6 +105,14 @@ async def inject(
                 await asyncio.sleep(TROUBLED_S)
             assert isinstance(cluster, PowerCuttable)
             evidence = await cluster.power_off(nodes, mode)
+        case Wipe():
+            assert isinstance(cluster, Killable)
+            assert isinstance(cluster, Wipeable)
+            await _each(nodes, cluster.kill)
+            evidence = await _each(nodes, cluster.wipe)
+        case ShutOut():
+            assert isinstance(cluster, Closable)
+            await cluster.close_entrances(nodes)
         case SlowLinks(latency_ms=latency_ms):
             assert isinstance(cluster, Slowable)
             await cluster.slow_links(latency_ms)
@@ -120,6 +134,13 @@ async def inject(
     return Hit(fault=fault, nodes=nodes, links=links, evidence=evidence)
 
 
+def _peers(cluster: Cluster, peers: Peers) -> Sequence[NodeId]:
+    """Whom a partition keeps its target from, where it is not one of them itself."""
+    if peers is Peers.ALL:
+        return cluster.nodes
+    return brokers_of(cluster) if peers is Peers.BROKERS else controllers_of(cluster)
+
+
 async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
     """What the node did on its way out, its traces tell; that it ended, its status."""
     ran = await cluster.status(node) is NodeStatus.RUNNING
@@ -139,7 +160,10 @@ async def cure(cluster: Cluster, hit: Hit) -> Evidence:
         case Partition() | PartialPartition():
             assert isinstance(cluster, Cuttable)
             return of_links(await cluster.heal(hit.links), hit.links)
-        case Kill() | Stop():
+        case ShutOut():
+            assert isinstance(cluster, Closable)
+            return of_nodes(await cluster.open_entrances(hit.nodes), hit.nodes)
+        case Kill() | Stop() | Wipe():
             seen = await _statuses(cluster, hit.nodes)
             slowed = await _quickened(cluster, hit.fault)
             await _all(cluster.start(node) for node in hit.nodes)

@@ -1,90 +1,10 @@
 """Faults are values: what is done to whom. Who that is turns out when they fire."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from chaos.cluster.interface import (
-    ClockShifting,
-    Cluster,
-    Cuttable,
-    DiskSickness,
-    DiskTrouble,
-    DiskTroubling,
-    Killable,
-    NodeId,
-    Pausable,
-    PowerCutMode,
-    PowerCuttable,
-    Sickening,
-    Slowable,
-    Unsteady,
-)
-
-# --- targets ---
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerLeader:
-    """The leader of the metadata quorum."""
-
-    def __str__(self) -> str:
-        return "leader"
-
-
-@dataclass(frozen=True, slots=True)
-class Follower:
-    """One voter that does not lead."""
-
-    def __str__(self) -> str:
-        return "follower"
-
-
-@dataclass(frozen=True, slots=True)
-class AllVoters:
-    def __str__(self) -> str:
-        return "all"
-
-
-@dataclass(frozen=True, slots=True)
-class RandomNode:
-    def __str__(self) -> str:
-        return "random"
-
-
-@dataclass(frozen=True, slots=True)
-class SomeNodes:
-    """So many nodes, whatever their roles; fewer where fewer can be hit."""
-
-    count: int
-
-    def __str__(self) -> str:
-        return f"some-{self.count}"
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderAnd:
-    """The leader, and so many others that run; fewer where fewer do."""
-
-    count: int
-
-    def __str__(self) -> str:
-        return f"leader-and-{self.count}"
-
-
-@dataclass(frozen=True, slots=True)
-class OneNode:
-    """A node by its id, for people who inject by hand."""
-
-    node: NodeId
-
-    def __str__(self) -> str:
-        return str(self.node)
-
-
-Target = ControllerLeader | Follower | AllVoters | RandomNode | SomeNodes | LeaderAnd | OneNode
-
-# --- faults ---
+from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
+from chaos.nemesis.targets import AllVoters, Target
 
 
 class Ways(StrEnum):
@@ -95,9 +15,17 @@ class Ways(StrEnum):
     IN = "in"  # the target does not hear others
 
 
+class Peers(StrEnum):
+    """From whom a partition keeps its target."""
+
+    ALL = "all"
+    BROKERS = "brokers"
+    CONTROLLERS = "controllers"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The target is cut off from all other nodes; clients still reach everybody.
+    """The target is cut off from all other nodes, or from some; clients still reach everybody.
 
     With `stagger_ms` its nodes come back one by one, so long apart: who led first, and then those
     who still believe in it.
@@ -106,6 +34,7 @@ class Partition:
     target: Target
     ways: Ways = Ways.BOTH
     stagger_ms: int = 0
+    peers: Peers = Peers.ALL
 
     @property
     def kind(self) -> str:
@@ -113,8 +42,27 @@ class Partition:
 
     @property
     def parameters(self) -> dict[str, str]:
-        ways = {"ways": self.ways.value}
-        return {**ways, "stagger_ms": str(self.stagger_ms)} if self.stagger_ms else ways
+        words = {"ways": self.ways.value}
+        if self.stagger_ms:
+            words["stagger_ms"] = str(self.stagger_ms)
+        if self.peers is not Peers.ALL:
+            words["peers"] = self.peers.value
+        return words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutOut:
+    """No client reaches the target; the nodes reach each other."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "shut-out-clients"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +148,21 @@ class PowerOff:
     def parameters(self) -> dict[str, str]:
         mode = {"mode": self.mode.value}
         return {**mode, "disks": self.disks.value} if self.disks is not None else mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wipe:
+    """The process is killed and its disk lost: it gets a new one, formatted. Cure: start."""
+
+    target: Target
+
+    @property
+    def kind(self) -> str:
+        return "wipe"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +252,8 @@ Fault = (
     | Stop
     | Pause
     | PowerOff
+    | Wipe
+    | ShutOut
     | SlowLinks
     | FlakyLinks
     | SickDisk
@@ -305,6 +270,7 @@ class Aspect(StrEnum):
     CUTS = "cuts"  # single links
     FLAKINESS = "flakiness"  # single links
     LATENCY = "latency"  # all links at once
+    ENTRANCE = "entrance"  # the way in for clients
 
 
 def aspect_of(fault: Fault) -> Aspect:
@@ -317,67 +283,7 @@ def aspect_of(fault: Fault) -> Aspect:
             return Aspect.LATENCY
         case ClockJump() | ClockRate():
             return Aspect.CLOCK
+        case ShutOut():
+            return Aspect.ENTRANCE
         case _:
             return Aspect.MACHINE
-
-
-# --- what a cluster must be able to do ---
-
-
-class Need(StrEnum):
-    """A power that only some clusters have."""
-
-    CUT = "cut links between nodes"
-    KILL = "kill processes"
-    PAUSE = "pause processes"
-    POWER = "cut the power of disks"
-    TROUBLE = "make disks slow or lying"
-    SLOW = "slow down links between nodes"
-    FLAKY = "reset connections between nodes"
-    SICKEN = "make disks sick, and well again"
-    CLOCK = "make clocks of nodes go wrong"
-
-
-_PROTOCOLS: dict[Need, type] = {
-    Need.CUT: Cuttable,
-    Need.KILL: Killable,
-    Need.PAUSE: Pausable,
-    Need.POWER: PowerCuttable,
-    Need.TROUBLE: DiskTroubling,
-    Need.SLOW: Slowable,
-    Need.FLAKY: Unsteady,
-    Need.SICKEN: Sickening,
-    Need.CLOCK: ClockShifting,
-}
-
-_NEEDS: dict[type, Need] = {
-    Partition: Need.CUT,
-    PartialPartition: Need.CUT,
-    Kill: Need.KILL,
-    Pause: Need.PAUSE,
-    PowerOff: Need.POWER,
-    SlowLinks: Need.SLOW,
-    FlakyLinks: Need.FLAKY,
-    SickDisk: Need.SICKEN,
-    ClockJump: Need.CLOCK,
-    ClockRate: Need.CLOCK,
-}
-
-
-def needs_of(faults: Iterable[Fault]) -> frozenset[Need]:
-    """The powers that faults take; every cluster can stop a node in good order."""
-    return frozenset(need for fault in faults for need in _needs_of(fault))
-
-
-def _needs_of(fault: Fault) -> Iterator[Need]:
-    if type(fault) in _NEEDS:
-        yield _NEEDS[type(fault)]
-    if isinstance(fault, PowerOff) and fault.disks is not None:
-        yield Need.TROUBLE
-    if isinstance(fault, Kill) and fault.latency_ms:
-        yield Need.SLOW
-
-
-def lacking(cluster: Cluster, needs: frozenset[Need]) -> tuple[Need, ...]:
-    """The powers that this cluster does not have."""
-    return tuple(need for need in sorted(needs) if not isinstance(cluster, _PROTOCOLS[need]))

@@ -17,13 +17,11 @@ class Held:
         self.hits.append(hit)
 
     def replace(self, hit: Hit, by: Hit) -> None:
-        self.hits[self.hits.index(hit)] = by
+        self.hits = [by if each is hit else each for each in self.hits]
 
     def remove(self, hit: Hit) -> None:
-        """One that never got that far changes nothing."""
-        self.hits = [
-            each for each in self.hits if (each.nodes, each.fault) != (hit.nodes, hit.fault)
-        ]
+        """This one, and no other that happens to be like it."""
+        self.hits = [each for each in self.hits if each is not hit]
 
     def nodes(self, fault: Fault) -> frozenset[NodeId]:
         """Those that it cannot hit as well."""

@@ -3,21 +3,8 @@
 from dataclasses import replace
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.faults import (
-    AllVoters,
-    ControllerLeader,
-    Fault,
-    Follower,
-    Kill,
-    OneNode,
-    Partition,
-    Pause,
-    PowerOff,
-    RandomNode,
-    Stop,
-    Target,
-    Ways,
-)
+from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower, OneNode, RandomNode, Target
 
 _TARGETS: tuple[Target, ...] = (ControllerLeader(), Follower(), RandomNode(), AllVoters())
 

@@ -1,26 +1,30 @@
-"""Applies a schedule to a cluster and writes down each fault: start, bit, heal, healed, evidence.
+"""Hurts a cluster as planned and writes down each fault: start, bit, heal, healed, evidence.
 
 Windows follow one another; one that starts late, because a cure took its time, is held as long as
 planned. In a schedule of windows side by side each keeps its own time, and takes of the cluster
 only what no other has in its hands (`held.py`). Whatever goes wrong with a fault is said in its
-evidence, never passed over; a window that found nobody to hit was no fault, and says so.
+evidence, never passed over; a window that found nobody to hit was no fault, and says so. A script
+(`script.py`) goes from step to step, and waits for what each of them has to bring about.
 """
 
 import asyncio
-import json
 import random
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
+from chaos.cluster.errors import DiedAtStartError
+from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
+from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.apply import Hit, cure, inject, links_of
+from chaos.nemesis.book import FaultBook, Plan
+from chaos.nemesis.conditions import Lookout
 from chaos.nemesis.evidence import of_failure
 from chaos.nemesis.faults import Fault
 from chaos.nemesis.held import Held
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import NobodyToHitError, resolve
+from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until, in_words
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
@@ -32,28 +36,22 @@ class ClusterBrokenError(Exception):
     """A fault could not be cured: the cluster is not what the run needs any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What became of a window; a line of `schedule.json`. Times in ns since the run's start.
+class NeverBackError(ClusterBrokenError):
+    """A node does not start again after a fault."""
 
-    `passed_over` says why it was no fault; it has no times then, and left no evidence.
-    """
 
-    fault_id: int
-    kind: str
-    target: str
-    parameters: dict[str, str]
-    planned_at_s: float
-    planned_hold_s: float
-    nodes: tuple[int, ...] = ()
-    links: tuple[str, ...] = ()
-    t_start: int | None = None
-    t_bit: int | None = None
-    t_heal: int | None = None
-    t_healed: int | None = None
-    bit: bool | None = None
-    evidence: str | None = None
-    passed_over: str = ""
+class NeverSoError(Exception):
+    """What a script waited for did not come about; the message says what, and how things stood."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Opened:
+    """A fault of a script that has begun. It `wants` more links cut than it has where another one
+    had cut them before."""
+
+    number: int
+    hit: Hit
+    wants: frozenset[Link]
 
 
 class Nemesis:
@@ -68,15 +66,15 @@ class Nemesis:
         seed: int,
         directory: Path,
         tell: Callable[[str], None],
+        lookout: Lookout | None = None,
     ) -> None:
+        """`lookout`: where there are partitions to look at."""
         self._cluster = cluster
         self._probe = probe
-        self._recorder = recorder
-        self._seed = seed
         self._rng = random.Random(f"{seed}:nemesis")
-        self._directory = directory
+        self._book = FaultBook(recorder, directory, seed)
         self._tell = tell
-        self._done: list[Done] = []
+        self._lookout = lookout
         self._held = Held()
 
     @property
@@ -88,52 +86,117 @@ class Nemesis:
         """All windows and the quiet after the last. Raises ClusterBrokenError."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        self._save(schedule)
+        plan = windows_as_json(schedule)
+        self._book.save(plan)
         if schedule.side_by_side:
             async with asyncio.TaskGroup() as group:
                 for window in schedule.windows:
-                    group.create_task(self._in_time(window, schedule, began))
+                    group.create_task(self._in_time(window, schedule, plan, began))
         else:
             for window in schedule.windows:
-                await self._in_time(window, schedule, began)
+                await self._in_time(window, schedule, plan, began)
         await asyncio.sleep(max(0.0, began + schedule.duration_s - loop.time()))
 
-    async def _in_time(self, window: Window, schedule: Schedule, began: float) -> None:
+    async def tell(self, script: Script) -> None:
+        """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
+        plan: Plan = {"script": [in_words(step) for step in script.steps]}
+        self._book.save(plan)
+        opened: dict[str, _Opened] = {}
+        for step in script.steps:
+            try:
+                await self._step(step, opened)
+            finally:
+                self._book.save(plan)
+
+    async def _step(self, step: Step, opened: dict[str, _Opened]) -> None:
+        match step:
+            case Begin(name=name, fault=fault):
+                number = self._book.plan(fault)
+                hurt = [node for other in opened.values() for node in other.hit.nodes]
+                nodes, links = await self._aim(fault, alone=True, hurt=hurt)
+                free = self._held.free(fault, links)
+                hit = await self._begin(number, fault, nodes, free)
+                opened[name] = _Opened(number=number, hit=hit, wants=frozenset(links))
+            case End(name=name):
+                ends = opened.pop(name)
+                for other in opened.values():
+                    self._hand_over(ends, other)
+                await self._end(ends.number, ends.hit)
+            case Until():
+                await self._until(step)
+            case Rest(seconds=seconds):
+                await asyncio.sleep(seconds)
+
+    def _hand_over(self, ends: _Opened, other: _Opened) -> None:
+        """A link that another fault wants cut as well stays cut, and is that one's to heal."""
+        shared = tuple(link for link in ends.hit.links if link in other.wants)
+        kept = tuple(link for link in ends.hit.links if link not in other.wants)
+        for one, links in ((other, other.hit.links + shared), (ends, kept)):
+            hit = replace(one.hit, links=links)
+            self._held.replace(one.hit, hit)
+            one.hit = hit
+
+    async def _until(self, step: Until) -> None:
+        assert self._lookout is not None, step
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if not await self._lookout.wait_for(step.condition, step.within_s):
+            hurt = [node for hit in self._held.hits for node in hit.nodes]
+            await refuse_dead(self._cluster, hurt)
+            raise NeverSoError(
+                f"within {step.within_s:g} s it did not come true that {step.condition}; "
+                f"the last look: {await self._lookout.look()}"
+            )
+        self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
+
+    async def _in_time(self, window: Window, schedule: Schedule, plan: Plan, began: float) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, began + window.at_s - loop.time()))
-        number = len(self._done)
-        self._done.append(_planned(number, window))
+        number = self._book.plan(window.fault, at_s=window.at_s, hold_s=window.hold_s)
         try:
             await self._one(number, window.fault, window.hold_s, alone=not schedule.side_by_side)
         finally:
-            self._save(schedule)
+            self._book.save(plan)
 
     async def _one(self, number: int, fault: Fault, hold_s: float, *, alone: bool) -> None:
         try:
             nodes, links = await self._aim(fault, alone=alone)
         except NobodyToHitError as error:
             if alone:
-                self._start(number, (), ())
-                self._evidence(number, of_failure("no target", error))
+                self._book.start(number, (), ())
+                self._book.evidence(number, of_failure("no target", error))
             else:
-                self._done[number] = replace(self._done[number], passed_over=str(error))
+                self._book.pass_over(number, str(error))
             return
+        hit = await self._begin(number, fault, nodes, links)
+        await asyncio.sleep(hold_s)
+        await self._end(number, hit)
+
+    async def _begin(
+        self, number: int, fault: Fault, nodes: tuple[NodeId, ...], links: tuple[Link, ...]
+    ) -> Hit:
         hit = Hit(fault=fault, nodes=nodes, links=links)
         self._held.add(hit)  # at once: the next may be aimed while this one is injected
-        try:
-            self._start(number, nodes, links)
-            hit = await self._inject(number, hit)
-            await asyncio.sleep(hold_s)
-            await self._cure(number, hit)
-        finally:
-            self._held.remove(hit)
+        self._book.start(number, nodes, links)
+        return await self._inject(number, hit)
+
+    async def _end(self, number: int, hit: Hit) -> None:
+        await self._cure(number, hit)
+        self._held.remove(hit)
 
     async def _aim(
-        self, fault: Fault, *, alone: bool
+        self, fault: Fault, *, alone: bool, hurt: Collection[NodeId] = ()
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
-        """Whom to hit, of those that are free. Raises NobodyToHitError."""
+        """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError."""
         if alone:
-            nodes = await resolve(fault.target, self._cluster, self._probe, self._rng)
+            nodes = await resolve(
+                fault.target,
+                self._cluster,
+                self._probe,
+                self._rng,
+                held=hurt,
+                lookout=self._lookout,
+            )
             return nodes, links_of(fault, nodes, self._cluster)
         found = await resolve(
             fault.target,
@@ -142,6 +205,7 @@ class Nemesis:
             self._rng,
             held=self._held.nodes(fault),
             patience_s=_PATIENCE_S,
+            lookout=self._lookout,
         )
         taken = self._held.nodes(fault)  # perhaps more than before: finding a leader takes time
         nodes = tuple(node for node in found if node not in taken)
@@ -155,80 +219,33 @@ class Nemesis:
         try:
             injected = await inject(self._cluster, hit.fault, hit.nodes, hit.links)
         except Exception as error:
-            self._evidence(number, of_failure("injection failed", error))
+            self._book.evidence(number, of_failure("injection failed", error))
             raise ClusterBrokenError(f"{_what(hit)} could not be injected: {error}") from error
-        self._stage(number, FaultStage.BIT)
+        self._book.stage(number, FaultStage.BIT)
         self._tell(f"{_what(hit)}{_ways(hit.fault.parameters)}")
         self._held.replace(hit, injected)
         return injected
 
     async def _cure(self, number: int, hit: Hit) -> None:
-        self._stage(number, FaultStage.HEAL)
+        self._book.stage(number, FaultStage.HEAL)
         try:
             evidence = await cure(self._cluster, hit)
         except Exception as error:
-            self._evidence(number, of_failure("cure failed", error))
+            self._book.evidence(number, of_failure("cure failed", error))
+            if isinstance(error, DiedAtStartError):
+                raise NeverBackError(f"after {_what(hit)}: {error}") from error
             raise ClusterBrokenError(f"{_what(hit)} could not be cured: {error}") from error
-        self._stage(number, FaultStage.HEALED)
-        self._evidence(number, evidence)
+        self._book.stage(number, FaultStage.HEALED)
+        self._book.evidence(number, evidence)
         healed = "healed" if len(self._held.hits) == 1 else f"healed {_what(hit)}"
         self._tell(f"{healed}; {'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}")
 
-    def _start(self, number: int, nodes: tuple[NodeId, ...], links: tuple[Link, ...]) -> None:
-        done = self._done[number]
-        names = tuple(map(str, links))
-        now = self._recorder.fault(
-            number,
-            FaultStage.START,
-            {
-                "kind": done.kind,
-                "targets": [int(node) for node in nodes],
-                "links": list(names),
-                "params": {**done.parameters, "target": done.target},
-            },
-        )
-        self._done[number] = replace(done, nodes=nodes, links=names, t_start=now)
 
-    def _stage(self, number: int, stage: FaultStage) -> None:
-        done, now = self._done[number], self._recorder.fault(number, stage, {})
-        match stage:
-            case FaultStage.BIT:
-                self._done[number] = replace(done, t_bit=now)
-            case FaultStage.HEAL:
-                self._done[number] = replace(done, t_heal=now)
-            case FaultStage.HEALED:
-                self._done[number] = replace(done, t_healed=now)
-
-    def _evidence(self, number: int, evidence: Evidence) -> None:
-        self._recorder.fault(
-            number,
-            FaultStage.EVIDENCE,
-            {"bit": evidence.bit, "evidence": evidence.what, "facts": dict(evidence.facts)},
-        )
-        self._done[number] = replace(self._done[number], bit=evidence.bit, evidence=evidence.what)
-
-    def _save(self, schedule: Schedule) -> None:
-        """Replace `schedule.json` as a whole, so that a killed run leaves a readable one."""
-        content = {
-            "seed": self._seed,
-            **windows_as_json(schedule),
-            "done": [asdict(done) for done in self._done],
-        }
-        part = self._directory / ".schedule.json.tmp"
-        part.write_text(json.dumps(content, indent=2) + "\n")
-        part.replace(self._directory / "schedule.json")
-
-
-def _planned(number: int, window: Window) -> Done:
-    fault = window.fault
-    return Done(
-        fault_id=number,
-        kind=fault.kind,
-        target=str(fault.target),
-        parameters=fault.parameters,
-        planned_at_s=window.at_s,
-        planned_hold_s=window.hold_s,
-    )
+async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
+    """Raises NeverBackError if a node is off that nothing keeps off: no slow machine excuses it."""
+    for node in cluster.nodes:
+        if node not in hurt and await cluster.status(node) is NodeStatus.OFF:
+            raise NeverBackError(f"node {node} ended by itself; its log says why")
 
 
 def _what(hit: Hit) -> str:

@@ -6,29 +6,37 @@ from typing import Any
 
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
 from chaos.nemesis.faults import (
-    AllVoters,
     ClockJump,
     ClockRate,
-    ControllerLeader,
     Fault,
     FlakyLinks,
-    Follower,
     Kill,
-    LeaderAnd,
-    OneNode,
     PartialPartition,
     Partition,
     Pause,
+    Peers,
     PowerOff,
-    RandomNode,
+    ShutOut,
     SickDisk,
     SlowLinks,
-    SomeNodes,
     Stop,
-    Target,
     Ways,
+    Wipe,
 )
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import (
+    AllBrokers,
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    LeaderAnd,
+    OneNode,
+    PartitionLeader,
+    RandomBroker,
+    RandomNode,
+    SomeNodes,
+    Target,
+)
 
 Parameters = Mapping[str, str]
 
@@ -77,6 +85,17 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
         raise NotAScheduleError("not a schedule: its windows are in no order") from error
 
 
+_PLAIN_TARGETS: tuple[Target, ...] = (
+    ControllerLeader(),
+    Follower(),
+    AllVoters(),
+    RandomNode(),
+    PartitionLeader(),
+    RandomBroker(),
+    AllBrokers(),
+)
+
+
 def fault_from(kind: str, target: str, parameters: Parameters) -> Fault:
     """A fault from its words. Raises KeyError, ValueError."""
     return _KINDS[kind](target_from(target), parameters)
@@ -84,7 +103,7 @@ def fault_from(kind: str, target: str, parameters: Parameters) -> Fault:
 
 def target_from(text: str) -> Target:
     """A target from its word. Raises ValueError."""
-    for target in (ControllerLeader(), Follower(), AllVoters(), RandomNode()):
+    for target in _PLAIN_TARGETS:
         if text == str(target):
             return target
     if some := re.fullmatch(r"some-(\d+)", text):
@@ -101,7 +120,8 @@ def _power_off(target: Target, words: Parameters) -> Fault:
 
 def _partition(target: Target, words: Parameters) -> Fault:
     stagger_ms = int(words.get("stagger_ms", 0))
-    return Partition(target=target, ways=Ways(words["ways"]), stagger_ms=stagger_ms)
+    peers = Peers(words.get("peers", Peers.ALL))
+    return Partition(target=target, ways=Ways(words["ways"]), stagger_ms=stagger_ms, peers=peers)
 
 
 def _sick(sickness: DiskSickness) -> Callable[[Target, Parameters], Fault]:
@@ -116,6 +136,8 @@ _KINDS: dict[str, Callable[[Target, Parameters], Fault]] = {
     "stop": lambda target, _: Stop(target=target),
     "pause": lambda target, _: Pause(target=target),
     "power-off": _power_off,
+    "wipe": lambda target, _: Wipe(target=target),
+    "shut-out-clients": lambda target, _: ShutOut(target=target),
     "slow-links": lambda target, words: SlowLinks(
         target=target, latency_ms=int(words["latency_ms"])
     ),

@@ -1,93 +1,97 @@
-"""Whom a target means, at the moment in which a fault fires."""
+"""Whom a fault is to hit, as a value: who that is turns out when it fires (`aim.py`)."""
 
-import random
-from collections.abc import Collection
-from typing import assert_never
+from dataclasses import dataclass
 
-from chaos.cluster.interface import Cluster, NodeId, NodeStatus
-from chaos.nemesis.faults import (
-    AllVoters,
-    ControllerLeader,
-    Follower,
-    LeaderAnd,
-    OneNode,
-    RandomNode,
-    SomeNodes,
-    Target,
+from chaos.cluster.interface import NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerLeader:
+    """The leader of the metadata quorum."""
+
+    def __str__(self) -> str:
+        return "leader"
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """One voter that does not lead."""
+
+    def __str__(self) -> str:
+        return "follower"
+
+
+@dataclass(frozen=True, slots=True)
+class AllVoters:
+    def __str__(self) -> str:
+        return "all"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomNode:
+    def __str__(self) -> str:
+        return "random"
+
+
+@dataclass(frozen=True, slots=True)
+class SomeNodes:
+    """So many nodes, whatever their roles; fewer where fewer can be hit."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"some-{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAnd:
+    """The leader, and so many others that run; fewer where fewer do."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"leader-and-{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneNode:
+    """A node by its id, for people who inject by hand."""
+
+    node: NodeId
+
+    def __str__(self) -> str:
+        return str(self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLeader:
+    """The broker that leads the first partition, by name, of those that are led."""
+
+    def __str__(self) -> str:
+        return "partition-leader"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomBroker:
+    def __str__(self) -> str:
+        return "random-broker"
+
+
+@dataclass(frozen=True, slots=True)
+class AllBrokers:
+    def __str__(self) -> str:
+        return "all-brokers"
+
+
+Target = (
+    ControllerLeader
+    | Follower
+    | AllVoters
+    | RandomNode
+    | SomeNodes
+    | LeaderAnd
+    | OneNode
+    | PartitionLeader
+    | RandomBroker
+    | AllBrokers
 )
-from chaos.probes import NoLeaderError, QuorumProbe
-
-LEADER_WITHIN_S = 10.0
-
-
-class NobodyToHitError(Exception):
-    """Whoever is meant cannot be hit now, and the message says why."""
-
-
-async def resolve(
-    target: Target,
-    cluster: Cluster,
-    probe: QuorumProbe,
-    rng: random.Random,
-    *,
-    held: Collection[NodeId] = (),
-    patience_s: float | None = None,
-) -> tuple[NodeId, ...]:
-    """The nodes that a target means now, who leads before the others.
-
-    `held` are those that another fault has in its hands. Raises NobodyToHitError.
-    """
-    free = [node for node in sorted(cluster.nodes) if node not in held]
-    match target:
-        case ControllerLeader():
-            found = [await _leader(probe, patience_s)]
-        case Follower():
-            leader = await _leader(probe, patience_s)
-            found = _drawn([node for node in await _running(cluster, free) if node != leader], rng)
-        case AllVoters():
-            found = await _leader_first(cluster, probe, free, patience_s)
-        case RandomNode():
-            found = _drawn(await _running(cluster, free), rng)
-        case SomeNodes(count):
-            running = await _running(cluster, free)
-            found = sorted(rng.sample(running, min(count, len(running))))
-        case LeaderAnd(count):
-            leader = await _leader(probe, patience_s)
-            others = [node for node in await _running(cluster, free) if node != leader]
-            found = [leader, *rng.sample(others, min(count, len(others)))]
-        case OneNode(node):
-            found = [node]
-        case _:
-            assert_never(target)
-    hit = tuple(node for node in found if node not in held)
-    if not hit:
-        raise NobodyToHitError(f"no node could be hit as {target}: {len(held)} are hurt already")
-    return hit
-
-
-async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:
-    try:
-        return await probe.leader(LEADER_WITHIN_S if patience_s is None else patience_s)
-    except NoLeaderError as error:
-        raise NobodyToHitError(str(error)) from error
-
-
-async def _leader_first(
-    cluster: Cluster, probe: QuorumProbe, free: list[NodeId], patience_s: float | None
-) -> list[NodeId]:
-    """All nodes; unless faults overlap, a leader is waited for: without one there is nothing to
-    lose."""
-    if patience_s is not None:
-        return await _running(cluster, free)
-    leader = await _leader(probe, patience_s)
-    return [leader, *(node for node in free if node != leader)]
-
-
-def _drawn(running: list[NodeId], rng: random.Random) -> list[NodeId]:
-    return [rng.choice(running)] if running else []
-
-
-async def _running(cluster: Cluster, nodes: list[NodeId]) -> list[NodeId]:
-    """Who is off or paused already cannot be hit a second time."""
-    statuses = [(node, await cluster.status(node)) for node in nodes]
-    return [node for node, status in statuses if status is NodeStatus.RUNNING]

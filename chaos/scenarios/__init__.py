@@ -1,20 +1,32 @@
 """The stories, one module each.
 
-`CATALOGUE` is the one place that lists them, in the order in which a reader should meet them.
+`STORIES` is the one place that lists them, in the order in which a reader should meet them: those
+of quorums (`CATALOGUE`), and those of brokers.
 """
 
 from chaos.scenario import Scenario
+from chaos.scenarios.all_unclean import ALL_UNCLEAN
 from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
+from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
+from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
+from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
+from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
+from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.scenarios.leader_relay import LEADER_RELAY
+from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
+from chaos.scenarios.partition_brokers import PARTITION_BROKERS
 from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
+from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
+from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.swarm import SWARM
+from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 
 CATALOGUE: dict[str, Scenario] = {
     scenario.name: scenario
@@ -32,3 +44,24 @@ CATALOGUE: dict[str, Scenario] = {
         SWARM,
     )
 }
+
+# Of brokers and their logs: for targets that have such.
+BROKER_STORIES: dict[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        LAST_REPLICA_STANDING,
+        ALL_UNCLEAN,
+        REFORMAT_FORGETS,
+        FORMAT_POWER_OFF,
+        OBSERVER_POWER_OFF,
+        FENCED_REJOIN,
+        POWER_OFF_BROKERS,
+        BLACKOUT_BROKERS,
+        PARTITION_BROKERS,
+        ISR_SHRINK_STORM,
+        CONTROLLED_SHUTDOWN_ROLL,
+        UNCLEAN_LEADER,
+    )
+}
+
+STORIES = CATALOGUE | BROKER_STORIES

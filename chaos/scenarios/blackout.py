@@ -3,8 +3,9 @@
 import random
 
 from chaos.cluster.interface import DiskTrouble
-from chaos.nemesis.faults import AllVoters, PowerOff
+from chaos.nemesis.faults import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import AllVoters
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.0

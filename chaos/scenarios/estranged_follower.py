@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import LeaderAnd, PartialPartition
+from chaos.nemesis.faults import PartialPartition
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import LeaderAnd
 from chaos.scenario import Scenario
 
 _SLOT_S = 12.0  # after it, the others have heard their leader for long enough to refuse anybody

@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Follower, Partition, Ways
+from chaos.nemesis.faults import Fault, Partition, Ways
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import Follower
 from chaos.scenario import Scenario
 
 _SLOT_S = 6.0  # longer than a fetch time-out: it despairs of its leader each time

@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import ControllerLeader, Fault, Kill, Pause, Stop
+from chaos.nemesis.faults import Fault, Kill, Pause, Stop
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.5

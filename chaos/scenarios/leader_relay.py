@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import ControllerLeader, Partition
+from chaos.nemesis.faults import Partition
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
 
 _SLOT_S = 5.0

@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import ControllerLeader, Fault, Partition, Ways
+from chaos.nemesis.faults import Fault, Partition, Ways
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
 
 _SLOT_S = 10.0  # long enough for a fetch time-out, an election and some life after it

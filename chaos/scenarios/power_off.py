@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import AllVoters, ControllerLeader, Fault, Follower, PowerOff
+from chaos.nemesis.faults import Fault, PowerOff
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.5

@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, LeaderAnd, Partition
+from chaos.nemesis.faults import Fault, Partition
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import LeaderAnd
 from chaos.scenario import Scenario
 
 _SLOT_S = 8.0

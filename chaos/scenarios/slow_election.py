@@ -2,8 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import ControllerLeader, Kill
+from chaos.nemesis.faults import Kill
 from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
 
 _SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import docker
 from docker.errors import DockerException
 
 from chaos.cluster.docker.disks import why_no_loop_disks
+from chaos.cluster.targets.named import NEWEST, setup_command
 from chaos.cluster.topology import POOL
-from chaos.setup import docker_engine, images, node_image
+from chaos.setup import docker_engine, images, kafka_image, node_image
 from chaos.setup.needs import Found, Need, SetupError
 from chaos.setup.places import cache_dir
 from chaos.setup.shell import found_program
@@ -63,7 +65,12 @@ def _images(client: docker.DockerClient) -> list[Need]:
         "agent image": lambda: images.agent_recipe(images.base_id(client)).name,
         "node image": lambda: node_image.recipe(client).name,
     }
-    return [_image(client, need, name) for need, name in names.items()]
+    ours = [_image(client, need, name) for need, name in names.items()]
+    kafka = _image(client, "kafka image", lambda: kafka_image.name(client, NEWEST))
+    return [
+        *ours,
+        replace(kafka, optional=True, mend=setup_command(NEWEST), without="--target node"),
+    ]
 
 
 def _image(client: docker.DockerClient, need: str, name_of: Callable[[], str]) -> Need:

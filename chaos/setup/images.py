@@ -24,6 +24,7 @@ AGENT_REPOSITORY = "kraft-chaos/agent"
 NODE_REPOSITORY = "kraft-chaos/node"
 NODE_LATEST = f"{NODE_REPOSITORY}:latest"  # for the compose file; runs name their image exactly
 MEND = "kraft-chaos setup"
+TRUSTED = Path("/usr/local/share/ca-certificates")  # by this machine's administrator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,38 @@ def _mutations() -> dict[str, bytes]:
 def toxiproxy_recipe(binary: bytes) -> Recipe:
     files = {"Dockerfile": _compose("toxiproxy", "Dockerfile"), "toxiproxy-server": binary}
     return Recipe(repository="kraft-chaos/toxiproxy", base="", files=files)
+
+
+def kafka_recipe(base: str, release: str) -> Recipe:
+    """Apache Kafka's image without its jars: the release says which they are."""
+    files = {
+        "Dockerfile": _compose("kafka", "Dockerfile"),
+        "entry": _compose("node", "entry"),
+        "log4j2.properties": _compose("kafka", "log4j2.properties"),
+        "archive": _compose("kafka", "archive"),
+        **_jars(release),
+    }
+    return Recipe(repository=f"kraft-chaos/kafka-{release}", base=base, files=files)
+
+
+def kafka_jars_recipe(base: str, release: str) -> Recipe:
+    """The image in which Debian's Maven fetches them; they are in its /libs."""
+    files = {
+        "Dockerfile": _compose("kafka-jars", "Dockerfile"),
+        "certificates/none": b"",  # a directory of nothing cannot be copied
+        **{f"certificates/{path.name}": path.read_bytes() for path in TRUSTED.glob("*.crt")},
+        **_jars(release),
+    }
+    return Recipe(repository="kraft-chaos/kafka-jars", base=base, files=files)
+
+
+def _jars(release: str) -> dict[str, bytes]:
+    """How the jars of a release are fetched, which stands for the jars: releases never change."""
+    return {
+        "pom.xml": _compose("kafka-jars", "pom.xml"),
+        "fetch": _compose("kafka-jars", "fetch"),
+        "version": release.encode(),
+    }
 
 
 def build(client: docker.DockerClient, recipe: Recipe, name: str = "") -> str:

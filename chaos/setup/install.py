@@ -12,18 +12,30 @@ from pathlib import Path
 import docker
 
 from chaos.cluster.docker.disks import why_no_loop_disks
-from chaos.setup import base_image, docker_engine, images, node_image, toxiproxy_image
+from chaos.setup import (
+    base_image,
+    docker_engine,
+    images,
+    kafka_image,
+    node_image,
+    toxiproxy_image,
+)
 from chaos.setup.needs import Progress
 from chaos.setup.places import cache_dir, repository, runtime_dir
 
 
-def prepare(progress: Progress) -> None:
-    """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss."""
+def prepare(progress: Progress, release: str = "") -> None:
+    """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss.
+
+    With a `release` of Apache Kafka, its image as well.
+    """
     with _alone(progress):
         docker_engine.ensure(progress)
         client = docker_engine.connect()
         try:
             _images(client, progress)
+            if release:
+                kafka_image.ensure(client, release, progress)
             _power(client, progress)
         finally:
             client.close()

@@ -1,18 +1,129 @@
-"""Record batches, magic 2 (facts: records 1), found one after the other in a segment."""
+"""Record batches, magic 2 (facts: records 1), found one after the other in a segment.
+
+`scan` finds them all and leaves their headers in an array; nothing is made for each but what a
+check needs. `read_batches` walks through the few of a metadata log, `read_records` through a batch.
+"""
 
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 from crc32c import crc32c
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
+from checkers.disk.compression import decompressed
 from checkers.disk.fields import DamagedError, Fields
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
-_SIZE_FIELDS = 12  # baseOffset and batchLength, which batchLength does not count
-_CRC_START = 21
+HEADER = np.dtype(
+    [
+        ("base_offset", ">i8"),
+        ("length", ">i4"),  # of all that follows it
+        ("epoch", ">i4"),
+        ("magic", "i1"),
+        ("crc", ">u4"),
+        ("attributes", ">i2"),
+        ("last_delta", ">i4"),
+        ("base_timestamp", ">i8"),
+        ("max_timestamp", ">i8"),
+        ("producer_id", ">i8"),
+        ("producer_epoch", ">i2"),
+        ("base_sequence", ">i4"),
+        ("records", ">i4"),
+    ]
+)
+_FRAME = struct.Struct(">qiibI")  # what stands before the bytes that the CRC is of
+_SIZE_FIELDS = 12  # base offset and length, which length does not count
 _CODEC_BITS, _CONTROL_BIT = 0x07, 0x20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """The batches of a segment, in order, those with a wrong CRC as well. Arrays of one length.
+
+    `problem` says where no batch could be made out any more, and what stands there.
+    """
+
+    headers: NDArray[np.void]  # of dtype HEADER
+    positions: NDArray[np.int64]
+    crc_ok: NDArray[np.bool_]
+    problem: str | None
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """A field of all headers."""
+        found: NDArray[np.int64] = self.headers[name].astype(np.int64)
+        return found
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return self.column("length") + _SIZE_FIELDS
+
+    @property
+    def last_offsets(self) -> NDArray[np.int64]:
+        return self.column("base_offset") + self.column("last_delta")
+
+    @property
+    def codecs(self) -> NDArray[np.int64]:
+        return self.column("attributes") & _CODEC_BITS
+
+    @property
+    def control(self) -> NDArray[np.bool_]:
+        return (self.column("attributes") & _CONTROL_BIT).astype(np.bool_)
+
+
+def scan(segment: bytes) -> Scan:
+    """Find the batches of a segment, up to its end or to what is no batch."""
+    view = memoryview(segment)
+    positions: list[int] = []
+    crc_ok: list[bool] = []
+    at, problem = 0, None
+    try:
+        while at < len(segment):
+            size, crc = _frame(segment, at)
+            positions.append(at)
+            crc_ok.append(crc32c(view[at + _FRAME.size : at + size]) == crc)
+            at += size
+    except DamagedError as error:
+        problem = str(error)
+    found = np.array(positions, np.int64)
+    return Scan(
+        headers=_headers(segment, found),
+        positions=found,
+        crc_ok=np.array(crc_ok, np.bool_),
+        problem=problem,
+    )
+
+
+def _headers(segment: bytes, positions: NDArray[np.int64]) -> NDArray[np.void]:
+    if not len(positions):
+        return np.empty(0, HEADER)
+    everywhere = sliding_window_view(np.frombuffer(segment, np.uint8), HEADER_SIZE)
+    return np.ascontiguousarray(everywhere[positions]).view(HEADER).reshape(-1)
+
+
+def _frame(segment: bytes, at: int) -> tuple[int, int]:
+    """Size and CRC of the batch at a position. Raises DamagedError where there is no whole one."""
+    left = len(segment) - at
+    if left < HEADER_SIZE:
+        raise DamagedError(f"{left} bytes at position {at} are no whole batch")
+    base, length, _, magic, crc = _FRAME.unpack_from(segment, at)
+    size = _SIZE_FIELDS + length
+    if magic != 2 or size < HEADER_SIZE:
+        raise DamagedError(f"no batch at position {at}: {_instead(segment, at, magic, length)}")
+    if size > left:
+        raise DamagedError(f"the batch at position {at} (offset {base}) has {left} of {size} bytes")
+    return size, crc
+
+
+def _instead(segment: bytes, at: int, magic: int, length: int) -> str:
+    """What stands there. A file that grew before a power cut and was not written has NULs."""
+    rest = len(segment[at:].lstrip(b"\0"))
+    nuls = len(segment) - at - rest
+    if nuls < HEADER_SIZE:
+        return f"magic {magic}, length {length}"
+    return f"{nuls} NUL bytes " + (f"and {rest} others behind them" if rest else "up to the end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +133,6 @@ class Batch:
     base_offset: int
     last_offset: int
     epoch: int
-    crc: int
     crc_ok: bool
     control: bool
     codec: int
@@ -44,46 +154,44 @@ def read_batches(segment: bytes) -> Iterator[Batch]:
 
     Raises DamagedError, naming the position, where no batch can be made out any more.
     """
-    at = 0
-    while at < len(segment):
-        if len(segment) - at < HEADER_SIZE:
-            raise DamagedError(f"{len(segment) - at} bytes at position {at} are no whole batch")
-        batch = _read_batch(segment, at)
-        yield batch
-        at += batch.size
+    found = scan(segment)
+    yield from batches_of(segment, found)
+    if found.problem is not None:
+        raise DamagedError(found.problem)
 
 
-def _read_batch(segment: bytes, at: int) -> Batch:
-    header = HEADER.unpack_from(segment, at)
-    base, length, epoch, magic, crc, attributes, last_delta = header[:7]
-    size = _SIZE_FIELDS + length
-    if magic != 2 or size < HEADER_SIZE:
-        raise DamagedError(f"no batch at position {at}: magic {magic}, length {length}")
-    if at + size > len(segment):
-        raise DamagedError(
-            f"the batch at position {at} (offset {base}) has {len(segment) - at} of {size} bytes"
-        )
-    crc_ok = crc32c(segment[at + _CRC_START : at + size]) == crc
-    return Batch(
-        base_offset=base,
-        last_offset=base + last_delta,
-        epoch=epoch,
-        crc=crc,
-        crc_ok=crc_ok,
-        control=bool(attributes & _CONTROL_BIT),
-        codec=attributes & _CODEC_BITS,
-        records=header[-1],
-        size=size,
-        position=at,
-        data=segment[at + HEADER_SIZE : at + size] if crc_ok else b"",
+def batches_of(segment: bytes, found: Scan) -> Iterator[Batch]:
+    columns = (
+        found.column("base_offset"),
+        found.last_offsets,
+        found.column("epoch"),
+        found.crc_ok,
+        found.control,
+        found.codecs,
+        found.column("records"),
+        found.sizes,
+        found.positions,
     )
+    for base, last, epoch, crc_ok, control, codec, records, size, at in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        yield Batch(
+            base_offset=base,
+            last_offset=last,
+            epoch=epoch,
+            crc_ok=crc_ok,
+            control=control,
+            codec=codec,
+            records=records,
+            size=size,
+            position=at,
+            data=segment[at + HEADER_SIZE : at + size] if crc_ok else b"",
+        )
 
 
 def read_records(batch: Batch) -> Iterator[Record]:
-    """The records of an intact, uncompressed batch. Raises DamagedError."""
-    if batch.codec:
-        raise DamagedError(f"the batch at offset {batch.base_offset} is compressed")
-    fields = Fields(batch.data)
+    """The records of an intact batch. Raises DamagedError."""
+    fields = Fields(decompressed(batch.codec, batch.data) if batch.crc_ok else b"")
     for _ in range(batch.records if batch.crc_ok else 0):
         body = Fields(fields.take(fields.varint()))
         body.int8()

@@ -30,6 +30,12 @@ class Fields:
     def int8(self) -> int:
         return int.from_bytes(self.take(1), "big", signed=True)
 
+    def boolean(self) -> bool:
+        return self.int8() != 0
+
+    def uint16(self) -> int:
+        return int.from_bytes(self.take(2), "big")
+
     def int16(self) -> int:
         return int.from_bytes(self.take(2), "big", signed=True)
 

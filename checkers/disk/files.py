@@ -1,4 +1,4 @@
-"""The small text files of a log directory: who it belongs to, and what its node voted."""
+"""The small text files of a log directory: whose it is, what its node voted, where its logs end."""
 
 import json
 from dataclasses import dataclass
@@ -62,16 +62,70 @@ def read_quorum_state(path: Path) -> QuorumState:
 
 def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
     """(epoch, start offset) of each entry, strictly rising. Raises DamagedError."""
-    lines = _text(path).split("\n")
+    entries = [_numbers(path, words, of=2) for words in _entries(path)]
+    if not all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(entries)):
+        raise DamagedError(f"{path.name}: epochs or offsets that do not rise: {entries[-3:]}")
+    return [(epoch, offset) for epoch, offset in entries]
+
+
+def read_offsets(path: Path) -> dict[str, int]:
+    """Of `replication-offset-checkpoint` and its like: the offset of each partition, as "topic-0".
+
+    A file that is not there names none. Raises DamagedError.
+    """
+    if not path.exists():
+        return {}
+    found = {}
+    for words in _entries(path):
+        partition, offset = _numbers(path, words[1:], of=2)
+        found[f"{words[0]}-{partition}"] = offset
+    return found
+
+
+def read_topic_id(path: Path) -> str:
+    """Of `partition.metadata`. Raises DamagedError."""
+    pairs = dict(line.split(": ", 1) for line in _text(path).splitlines() if ": " in line)
+    if pairs.get("version") != "0" or "topic_id" not in pairs:
+        raise DamagedError(f"{path.name}: {pairs}")
+    return pairs["topic_id"]
+
+
+def read_clean_shutdown(path: Path) -> int | None:
+    """The broker epoch that a clean shutdown left behind; None: there was none.
+
+    The file is written last of all and taken away when the broker starts. Raises DamagedError.
+    """
+    if not path.exists():
+        return None
     try:
-        version, count = int(lines[0]), int(lines[1])
-        entries = [(int(e), int(o)) for e, o in (line.split() for line in lines[2:] if line)]
-    except (ValueError, IndexError) as error:
-        raise DamagedError(f"{path.name}: {error}") from error
-    rising = all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(entries))
-    if version != 0 or count != len(entries) or not rising:
-        raise DamagedError(f"{path.name}: version {version}, {count} entries: {entries[-3:]}")
+        return int(json.loads(_text(path))["brokerEpoch"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"{path.name}: {type(error).__name__} {error}") from error
+
+
+def _entries(path: Path) -> list[list[str]]:
+    """The lines of a checkpoint behind its version, 0, and their number. Raises DamagedError.
+
+    A node leaves the file empty until it has something to write down.
+    """
+    lines = (_text(path) or "0\n0\n").split("\n")
+    entries = [line.split() for line in lines[2:] if line]
+    if lines[:2] != ["0", str(len(entries))]:
+        told = ", ".join(
+            f"{what} {line}" for what, line in zip(("version", "entries"), lines, strict=False)
+        )
+        raise DamagedError(f"{path.name}: {told}; {len(entries)} follow")
     return entries
+
+
+def _numbers(path: Path, words: list[str], *, of: int) -> list[int]:
+    try:
+        numbers = [int(word) for word in words]
+    except ValueError as error:
+        raise DamagedError(f"{path.name}: {error}") from error
+    if len(numbers) != of:
+        raise DamagedError(f"{path.name}: {len(numbers)} numbers where {of} should be: {numbers}")
+    return numbers
 
 
 def _text(path: Path) -> str:

@@ -1,12 +1,15 @@
 """Control and metadata records (facts: records 2-4), as far as checks need their fields.
 
-Metadata records are read by small tables of their leading fields. Records whose fields nobody needs
-are known by name, and those without a name by number.
+Configurations and features have columns of their own, records about brokers and partitions their
+fields as JSON (`details`). Records whose fields nobody needs are known by name, and those without a
+name by number.
 """
 
+import json
 from dataclasses import dataclass
 
 from checkers.disk.batches import Record
+from checkers.disk.details import Value, read_detail
 from checkers.disk.fields import DamagedError, Fields
 
 CONTROL = {
@@ -70,6 +73,7 @@ class Decoded:
     name: str | None = None
     value: str | None = None
     leader: int | None = None
+    detail: str | None = None
 
 
 def decode_control(record: Record) -> Decoded:
@@ -80,8 +84,11 @@ def decode_control(record: Record) -> Decoded:
     name = CONTROL.get(number, f"unknown-control-{number}")
     body = Fields(record.value or b"")
     if name == "LeaderChange":
-        body.int16()
-        return Decoded(type=name, leader=body.int32())
+        found = read_detail(name, body, version=0)
+        assert found is not None
+        leader = found["leaderId"]
+        assert isinstance(leader, int)
+        return Decoded(type=name, leader=leader, detail=_json(found))
     if name == "KRaftVersion":
         body.int16()
         return Decoded(type=name, name="kraft.version", value=str(body.int16()))
@@ -95,7 +102,7 @@ def decode_metadata(record: Record) -> Decoded:
     if version != 1:
         raise DamagedError(f"the record at offset {record.offset} has frame version {version}")
     number = frame.uvarint()
-    frame.uvarint()
+    written_as = frame.uvarint()
     name = METADATA.get(number, f"unknown-{number}")
     found = {field: _field(frame, kind) for field, kind in _FIELDS.get(name, ())}
     resource_type = found.pop("resource_type", None)
@@ -107,7 +114,12 @@ def decode_metadata(record: Record) -> Decoded:
         resource=text.get("resource"),
         name=text.get("name"),
         value=text.get("value"),
+        detail=_json(read_detail(name, frame, written_as)),
     )
+
+
+def _json(found: dict[str, Value] | None) -> str | None:
+    return None if found is None else json.dumps(found, separators=(",", ":"))
 
 
 def _field(frame: Fields, kind: str) -> int | str | None:

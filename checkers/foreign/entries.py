@@ -8,15 +8,19 @@ from checkers.history.events import EventType
 
 NEMESIS = "nemesis"
 
+# What our own files hold beside operations.
+NO_OPERATIONS = (EventType.FAULT, EventType.NOTE, EventType.PROBE)
+
 _HIGHEST_PROCESS = 2**31 - 1
-_TYPES = {kind.value: kind for kind in EventType if kind not in (EventType.FAULT, EventType.NOTE)}
+_TYPES = {kind.value: kind for kind in EventType if kind not in NO_OPERATIONS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """An invocation or completion of a client. `f` None: the file does not say.
 
-    `key` and `value` are ABSENT where the file has none.
+    `key`, `value` and `rebalances`, by which partitions changed hands, are ABSENT where the file
+    has none.
     """
 
     line: int
@@ -25,6 +29,7 @@ class Entry:
     f: str | None
     key: Value
     value: Value
+    rebalances: Value = ABSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,7 @@ class Fields:
     f: str
     key: str
     value: str
+    rebalances: str = "rebalance-log"
 
 
 def entry_of(line: int, form: Value, fields: Fields) -> Entry | None:
@@ -55,6 +61,7 @@ def entry_of(line: int, form: Value, fields: Fields) -> Entry | None:
         f=_f(line, form, fields),
         key=form.get(fields.key, ABSENT),
         value=form.get(fields.value, ABSENT),
+        rebalances=form.get(fields.rebalances, ABSENT),
     )
 
 

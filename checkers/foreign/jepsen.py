@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from checkers.foreign.edn import forms
 from checkers.foreign.entries import Entry, Fields, entry_of
 
-_FIELDS = Fields(type=":type", process=":process", f=":f", key=":key", value=":value")
+_FIELDS = Fields(
+    type=":type",
+    process=":process",
+    f=":f",
+    key=":key",
+    value=":value",
+    rebalances=":rebalance-log",
+)
 
 
 def read(text: str) -> Iterator[Entry]:

@@ -4,7 +4,7 @@
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123}
 
 The first is Jepsen's, `key` only where there are several; the second is that of our own
-`events-*.jsonl.zst` (`checkers.history.events`), whose faults and notes are skipped.
+`events-*.jsonl.zst` (`checkers.history.events`), whose faults, notes and probes are skipped.
 """
 
 import json
@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NoReturn
 
-from checkers.foreign.entries import Entry, Fields, entry_of
+from checkers.foreign.entries import NO_OPERATIONS, Entry, Fields, entry_of
 from checkers.foreign.errors import MalformedError, excerpt
 from checkers.foreign.values import Value
-from checkers.history.events import EventType
 
 DEEPEST = 64  # nested collections
 
@@ -49,7 +48,7 @@ def _first(text: str) -> list[tuple[int, Value]]:
 
 
 def _is_no_operation(form: Value) -> bool:
-    return isinstance(form, dict) and form.get("type") in (EventType.FAULT, EventType.NOTE)
+    return isinstance(form, dict) and form.get("type") in NO_OPERATIONS
 
 
 def _forms(text: str) -> Iterator[tuple[int, Value]]:

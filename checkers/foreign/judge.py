@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.foreign import log_sweep
+from checkers.foreign.log_arrays import arrays_of, sent_twice
 from checkers.foreign.logs import Log, LogCall
 from checkers.foreign.read import History
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
 from checkers.linearizability.words import describe
+from checkers.log.anomalies import allowed
+from checkers.log.sweep import ALGORITHM, sweep
+from checkers.log.words import explain
 from checkers.verdict import Verdict
 
 _NOTHING = "no operation succeeded, so there is nothing to judge"
@@ -54,27 +57,48 @@ def judge(history: History) -> Judged:
 
 
 def _judge_log(log: Log) -> Judged:
-    started = time.perf_counter()
-    found = list(log_sweep.anomalies(log))
-    repeated = log_sweep.sent_twice(log)
+    repeated = sent_twice(log)
     if repeated is not None:
-        verdict, message = Verdict.UNKNOWN, f"{repeated.value} was sent twice to {repeated.key}"
-    elif found:
-        names = ", ".join(dict.fromkeys(one.name for one in found))
-        verdict, message = Verdict.INVALID, f"{found[0].message} ({len(found):,} in all: {names})"
-    elif not any(call.type is EventType.OK for call in log.calls):
-        verdict, message = Verdict.UNKNOWN, _NOTHING
-    else:
-        verdict, message = Verdict.VALID, f"{len(log.calls):,} operations break no promise of a log"
-    invalid = verdict is Verdict.INVALID
+        message = f"{repeated.value} was sent twice to {repeated.key}"
+        return _judged_log(log, Verdict.UNKNOWN, message, 0.0)
+    started = time.perf_counter()
+    arrays = arrays_of(log)
+    found = sweep(arrays)[1]
+    seconds = time.perf_counter() - started
+    harmless = allowed(subscribes=arrays.subscribes)
+    bad = [one for one in found if one.anomaly not in harmless]
+    context = tuple(
+        f"not held against it: {len(one):,} {one.anomaly}" for one in found if one not in bad
+    )
+    if bad:
+        case = explain(arrays, bad[0], 0)
+        kinds = ", ".join(f"{len(one):,} {one.anomaly}" for one in bad)
+        witness = tuple(_shown(case.key, log.calls[row], part) for row, part in case.operations)
+        message = f"{case.message} ({kinds})"
+        return _judged_log(log, Verdict.INVALID, message, seconds, witness, context)
+    if not any(call.type is EventType.OK for call in log.calls):
+        return _judged_log(log, Verdict.UNKNOWN, _NOTHING, seconds)
+    message = f"{len(log.calls):,} operations break no promise of a log"
+    return _judged_log(log, Verdict.VALID, message, seconds, context=context)
+
+
+def _judged_log(
+    log: Log,
+    verdict: Verdict,
+    message: str,
+    seconds: float,
+    witness: tuple[Shown, ...] = (),
+    context: tuple[str, ...] = (),
+) -> Judged:
     return Judged(
         verdict=verdict,
-        algorithm=log_sweep.ALGORITHM,
+        algorithm=ALGORITHM,
         message=message,
         operations=len(log.calls),
         keys=len(log.keys),
-        seconds=time.perf_counter() - started,
-        witness=tuple(_shown(found[0].key, *one) for one in found[0].calls) if invalid else (),
+        seconds=seconds,
+        witness=witness,
+        context=context,
     )
 
 

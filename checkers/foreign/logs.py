@@ -2,13 +2,16 @@
 
     {:type :ok, :f :send, :value [[:send k [offset v]]]}       invoked as [[:send k v]]
     {:type :ok, :f :poll, :value [[:poll {k [[offset v] ...]}]]}    invoked as [[:poll]]
+    {:type :ok, :f :assign, :value [k ...]}                    and :subscribe, :crash and others
 
-`txn` mixes both. `assign`, `subscribe` and whatever else a process does say only that its next poll
-need not go on where the last one ended. JSON has the same in arrays and objects.
+`txn` mixes sends and polls. What an operation sent and polled is read from its completion, whatever
+its outcome: a consumer must only ever be given safe data. `assign` and `subscribe` let go of the
+keys that they do not name, `seek` of all. `:rebalance-log` names keys that changed hands meanwhile.
+JSON has the same in arrays and objects.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.foreign.entries import Entry
@@ -18,10 +21,10 @@ from checkers.foreign.values import ABSENT, Map, Value, name_of, plain, render
 from checkers.history.calls import Model
 from checkers.history.events import EventType
 
-SEND, POLL, TXN, ASSIGN = "send", "poll", "txn", "assign"
+SEND, POLL, TXN, ASSIGN, SUBSCRIBE, SEEK = "send", "poll", "txn", "assign", "subscribe", "seek"
 
 _RECORDS = (SEND, POLL)
-_OTHERS = ("subscribe", "crash", "debug-topic-partitions", "seek", "commit")
+_OTHERS = ("crash", "debug-topic-partitions", SEEK, "commit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +38,18 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCall:
-    """An operation with what it sent and, where it succeeded, what it polled, key by key."""
+    """An operation with what it sent and polled, each in its order.
+
+    `held`: of an assign or subscribe the keys that it names. `rebalanced`: keys whose partitions
+    were given to others, or taken from them, while it ran.
+    """
 
     pair: Pair
     f: str
-    sent: tuple[Record, ...]
-    polled: tuple[Record, ...]
+    sent: tuple[Record, ...] = ()
+    polled: tuple[Record, ...] = ()
+    held: tuple[str, ...] = ()
+    rebalanced: tuple[str, ...] = ()
 
     @property
     def type(self) -> EventType:
@@ -80,20 +89,38 @@ def read_log(pairs: Sequence[Pair]) -> Log:
 
 def _call(pair: Pair) -> LogCall:
     f = pair.invoke.f or TXN
-    if f in (ASSIGN, *_OTHERS):
-        return LogCall(pair=pair, f=f, sent=(), polled=())
+    if f in (ASSIGN, SUBSCRIBE):
+        return LogCall(pair=pair, f=f, held=tuple(_held(pair.invoke)))
+    if f in _OTHERS:
+        return LogCall(pair=pair, f=f)
     if f not in (TXN, *_RECORDS):
-        names = ", ".join((*_RECORDS, TXN, ASSIGN, *_OTHERS))
+        names = ", ".join((*_RECORDS, TXN, ASSIGN, SUBSCRIBE, *_OTHERS))
         raise MalformedError(pair.invoke.line, f"an operation of a log ({names})", excerpt(f))
     asked = _sent(pair.invoke)
     complete = pair.complete
-    if complete is None or complete.type is not EventType.OK:
-        return LogCall(pair=pair, f=f, sent=asked, polled=())
+    if complete is None or (complete.type is not EventType.OK and not _has_records(complete.value)):
+        return LogCall(pair=pair, f=f, sent=asked)
     done = _sent(complete)
     if [(one.key, one.value) for one in asked] != [(one.key, one.value) for one in done]:
         found = excerpt(render(complete.value))
         raise MalformedError(complete.line, f"what line {pair.invoke.line} sent", found)
-    return LogCall(pair=pair, f=f, sent=done, polled=_polled(complete))
+    rebalanced = tuple(_rebalanced(complete.rebalances))
+    return LogCall(pair=pair, f=f, sent=done, polled=_polled(complete), rebalanced=rebalanced)
+
+
+def _held(entry: Entry) -> Iterator[str]:
+    """Raises MalformedError: without the keys nobody knows which of them were let go."""
+    if not isinstance(entry.value, tuple):
+        found = "no value" if entry.value is ABSENT else excerpt(render(entry.value))
+        raise MalformedError(entry.line, f"the keys that are {entry.f}ed, as [k ...]", found)
+    yield from map(plain, entry.value)
+
+
+def _rebalanced(log: Value) -> Iterator[str]:
+    for event in log if isinstance(log, tuple) else ():
+        keys = event.get(":keys", event.get("keys")) if isinstance(event, dict) else None
+        if isinstance(keys, tuple):
+            yield from map(plain, keys)
 
 
 def _steps(entry: Entry) -> list[tuple[Value, ...]]:
@@ -122,6 +149,8 @@ def _polled(entry: Entry) -> tuple[Record, ...]:
     for step in _steps(entry):
         if name_of(step[0]) != POLL:
             continue
+        if len(step) == 1 and entry.type is not EventType.OK:
+            continue  # it did not come to that
         if len(step) != 2 or not isinstance(step[1], dict):
             expected = "[:poll {key [[offset value] ...]}]"
             raise MalformedError(entry.line, expected, excerpt(render(step)))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -33,7 +34,7 @@ class RunInfo:
     timings_s: Mapping[str, float] = field(default_factory=dict)  # how long each phase took
     command: str = ""  # the one line that runs it again
     mutation: str = ""  # what was planted in the nodes
-    load: Mapping[str, float] = field(default_factory=dict)  # what the clients were told
+    load: Mapping[str, Any] = field(default_factory=dict)  # what the clients were told
     # Time-outs of the nodes, and what a simulated run's network and disks were like.
     conditions: Mapping[str, float] = field(default_factory=dict)
     faults_overlap: bool = False  # several at a time: one may keep another from its effect

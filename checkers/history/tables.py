@@ -120,7 +120,9 @@ LOG_BATCHES = pa.schema(
     ]
 )
 
-# One row a record in those batches. For a ConfigRecord: resource_type, resource, name, value.
+# One row a record in those batches. For a ConfigRecord: resource_type, resource, name, value. A log
+# whose head is gone begins with the records of the snapshot that stands for it, from SnapshotHeader
+# to SnapshotFooter, at the last offset that it covers; records of the log up to there may follow.
 LOG_RECORDS = pa.schema(
     [
         ("node", pa.int16()),
@@ -181,7 +183,8 @@ REPLICAS = pa.schema(
         ("log_end", pa.int64()),
         ("high_watermark", pa.int64()),  # of the checkpoint; null where it names none
         ("epochs", pa.string()),  # JSON: [[epoch, start offset], ...] of the checkpoint
-        ("problem", pa.string()),
+        ("whole", pa.bool_()),  # all of it was read: what is not there is not there
+        ("problem", pa.string()),  # what could not be read, or contradicts itself
     ]
 )
 
@@ -215,6 +218,10 @@ DISKS = pa.schema(
         ("voted", pa.int32()),
         ("voted_directory", pa.string()),
         ("log_end", pa.int64()),
+        (
+            "clean_shutdown",
+            pa.int64(),
+        ),  # the broker epoch of a clean shutdown; null: there was none
         ("problem", pa.string()),  # what could not be read, and where; null when all was well
     ]
 )

@@ -1,6 +1,6 @@
 """What each node was at every moment: its role, its epoch, whether it ran at all."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from checkers.history.run import Run
 from checkers.page.faults import FaultWindow
+from checkers.page.told import told_roles
 
 LANES_LIMIT = 15
 
@@ -45,19 +46,29 @@ class _Change:
 def lanes_of(run: Run, faults: Sequence[FaultWindow], end_ns: int) -> list[Lane]:
     """A lane for each node the run had, in order of their ids.
 
-    Roles need traces; without them (Apache Kafka) the lane still shows when the node was down.
+    Roles need traces; without them (Apache Kafka) they are those that brokers told when they were
+    asked, and the lane still shows when the node was down.
     """
     events = run.tables["node_events"]
     events = events.filter(pc.is_in(events["event"], _SHOWN_EVENTS))
     seen = {node for node in events["node"].unique().to_pylist() if node is not None}
     nodes = sorted(seen | set(range(1, run.info.nodes + 1)))[:LANES_LIMIT]
-    return [_lane(node, events, faults, end_ns) for node in nodes]
+    told = told_roles(run)
+    return [_lane(node, events, told.get(node, []), faults, end_ns) for node in nodes]
 
 
-def _lane(node: int, events: pa.Table, faults: Sequence[FaultWindow], end_ns: int) -> Lane:
+def _lane(
+    node: int,
+    events: pa.Table,
+    told: Sequence[tuple[int, str]],
+    faults: Sequence[FaultWindow],
+    end_ns: int,
+) -> Lane:
     mine = events.filter(pc.equal(events["node"], node))
     hits = [fault for fault in faults if node in fault.targets]
     changes = [*_traced_changes(mine), *_stops(hits, traced=mine.num_rows > 0)]
+    if not mine.num_rows:
+        changes += [_Change(at_ns, 1, role, None) for at_ns, role in _while_on(told, hits)]
     changes.sort(key=lambda change: (change.at_ns, change.order))
     if not changes or changes[0].at_ns > 0:
         changes.insert(0, _Change(0, -1, "running" if not mine.num_rows else "unseen", None))
@@ -67,7 +78,25 @@ def _lane(node: int, events: pa.Table, faults: Sequence[FaultWindow], end_ns: in
         for change, end in zip(changes, ends, strict=True)
         if end > 0 and end >= change.at_ns
     )
-    return Lane(node, spans, _pauses(hits, end_ns), mine.num_rows > 0)
+    return Lane(node, spans, _pauses(hits, end_ns), mine.num_rows > 0 or bool(told))
+
+
+def _while_on(
+    told: Sequence[tuple[int, str]], hits: Sequence[FaultWindow]
+) -> Iterator[tuple[int, str]]:
+    """What was said of a node that ran; what had been said of it before it was off holds on."""
+    outages = [
+        (hit.begins_ns, hit.healed_ns)
+        for hit in hits
+        if hit.stops_processes and hit.healed_ns is not None
+    ]
+    last = ""
+    moments = [(at_ns, role) for at_ns, role in told]
+    moments += [(back_ns, "") for _, back_ns in outages]
+    for at_ns, role in sorted(moments):
+        last = role or last
+        if last and not any(began <= at_ns < back for began, back in outages):
+            yield at_ns, last
 
 
 def _traced_changes(events: pa.Table) -> Iterable[_Change]:

@@ -9,18 +9,15 @@ import pyarrow.compute as pc
 from checkers.history.run import Run, RunInfo
 from checkers.page import units
 from checkers.page.closeup import witness_drawings
+from checkers.page.document import document, section
 from checkers.page.faults import FaultWindow, fault_windows
 from checkers.page.lanes import lanes_of
 from checkers.page.limits import limits_of
 from checkers.page.markup import Child, Markup, joined, tag
-from checkers.page.style import STYLE
 from checkers.page.tables import check_table, fact_list, fault_table
 from checkers.page.timeline import Story, timeline
 from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
 from checkers.verdict import CheckResult, Judgement
-
-# Nothing may be loaded and no script may run, whatever a hostile string might bring in.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def render_page(run: Run, judgement: Judgement) -> str:
@@ -39,26 +36,15 @@ def render_page(run: Run, judgement: Judgement) -> str:
         _head(run, judgement, end_ns),
         _witness(shown, scene) if shown else None,
         _course(scene, shown),
-        _section("Faults and their evidence", fault_table(faults, end_ns)),
-        _section("Checks", check_table(judgement.results)),
+        section("Faults and their evidence", fault_table(faults, end_ns)),
+        section("Checks", check_table(judgement.results)),
         _other_witnesses(witnesses[1:], scene),
         _statistics(judgement),
         _limits(limits_of(run, judgement, faults)),
         _foot(run.info),
     )
-    return f"<!doctype html>\n{_document(run.info, judgement, body)}\n"
-
-
-def _document(info: RunInfo, judgement: Judgement, body: Sequence[Child]) -> Markup:
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{judgement.verdict.word}: {info.scenario}, seed {info.seed}"),
-        tag("style", Markup(STYLE)),
-    )
-    return tag("html", head, tag("body", *body), lang="en")
+    info = run.info
+    return document(f"{judgement.verdict.word}: {info.scenario}, seed {info.seed}", body)
 
 
 def _end_ns(run: Run, faults: Sequence[FaultWindow]) -> int:
@@ -118,10 +104,6 @@ def _said(judgement: Judgement) -> str:
     return said[len(word) :] if said.lower().startswith(word) else said
 
 
-def _section(title: str, *parts: Child) -> Markup:
-    return tag("section", tag("h2", title), *parts)
-
-
 def _witness(result: CheckResult, scene: Scene) -> Markup:
     drawn = witness_drawings(result, scene)
     caption = (
@@ -130,7 +112,7 @@ def _witness(result: CheckResult, scene: Scene) -> Markup:
     )
     shown = (tag("div", drawing, class_="scroll") for drawing in drawn)
     figure = tag("figure", *shown, tag("figcaption", caption))
-    return _section(
+    return section(
         f"Witness: {result.check}",
         *_promised_and_seen(result),
         witness_table(result, scene),
@@ -151,7 +133,7 @@ def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | N
     for result in results:
         parts += [tag("h3", result.check), *_promised_and_seen(result)]
         parts.append(witness_table(result, scene))
-    return _section("Other witnesses", *parts)
+    return section("Other witnesses", *parts)
 
 
 def _course(scene: Scene, shown: CheckResult | None) -> Markup:
@@ -165,19 +147,19 @@ def _course(scene: Scene, shown: CheckResult | None) -> Markup:
     caption = "Shaded: a fault is in force, from injection to the end of its cure. Point at a "
     caption += "fault or a node's row for its times and evidence."
     drawing = tag("div", timeline(story), class_="scroll")
-    return _section("What happened", tag("figure", drawing, tag("figcaption", caption)))
+    return section("What happened", tag("figure", drawing, tag("figcaption", caption)))
 
 
 def _statistics(judgement: Judgement) -> Markup | None:
     if not judgement.statistics:
         return None
     facts = [units.named(name, value) for name, value in judgement.statistics.items()]
-    return _section("Statistics", fact_list(facts))
+    return section("Statistics", fact_list(facts))
 
 
 def _limits(sentences: Sequence[str]) -> Markup:
     items = tag("ul", *(tag("li", sentence) for sentence in sentences))
-    return _section("What this run cannot show", items)
+    return section("What this run cannot show", items)
 
 
 def _foot(info: RunInfo) -> Markup:

@@ -18,8 +18,8 @@ from chaos.campaign.fingerprint import fingerprint
 from chaos.campaign.shrink import Shrinker
 from chaos.judging import judge_directory
 from chaos.launch import launch
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from chaos.scenario import SIM
 from chaos.scenarios import CATALOGUE
 from checkers.history.store import read_run

@@ -13,7 +13,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.runtimes import RUNTIMES
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from checkers.history.run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
 
@@ -168,7 +168,15 @@ def test_a_broken_cluster_is_255(
         ["run", "baseline", "--rate", "inf"],
         ["run", "baseline", "--runtime", "moon"],
         ["up", "--runtime", "sim"],
-        ["run", "baseline", "--target", "kafka"],
+        ["run", "baseline", "--target", "zookeeper"],
+        ["run", "baseline", "--target", "kafka", "--runtime", "sim"],
+        ["run", "baseline", "--target", "kafka", "--nodes", "6"],
+        ["run", "baseline", "--target", "kafka", "--set", "colour=red"],
+        ["run", "baseline", "--set", "elr=off"],
+        ["up", "--nodes", "4"],
+        ["up", "--target", "kafka:3"],
+        ["up", "--set", "elr"],
+        ["setup", "--target", "zookeeper"],
         ["inject", "meteor"],
         ["up", "Not A Name"],
         ["check"],
@@ -198,13 +206,13 @@ def test_list_knows_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     short = capsys.readouterr().out
     names = [line.split()[0] for line in short.splitlines() if line and line[0] != " "]
-    assert names[: len(CATALOGUE)] == list(CATALOGUE)
+    assert names[: len(STORIES)] == list(STORIES)
     assert "30 s by default; needs to cut links between nodes" in short
     main(["list", "-v"])
     assert "lose power at one moment" not in short
     assert "canary on the disk" in " ".join(capsys.readouterr().out.split())
     main(["list", "--json"])
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(CATALOGUE)
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(STORIES)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

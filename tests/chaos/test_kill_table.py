@@ -41,8 +41,8 @@ def test_found_by_a_named_check_at_the_second_try() -> None:
     assert row.by_name == ("Q5-log-matching",)
     assert row.seconds == 40.0
     text = as_text([row])
-    assert "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  -       yes    2      1     40.0" in (
-        text
+    assert (
+        "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  -       yes    2      1     40.0" in text
     )
     assert text.endswith("every planted bug was found, and nothing else")
 

@@ -11,28 +11,29 @@ import pytest
 from chaos.cluster.interface import Evidence, Link, NodeId, PowerCutMode
 from chaos.nemesis.evidence import of_links, of_nodes
 from chaos.nemesis.faults import (
-    AllVoters,
-    ControllerLeader,
     Fault,
-    Follower,
     Kill,
-    LeaderAnd,
-    Need,
-    OneNode,
     PartialPartition,
     Partition,
     Pause,
     PowerOff,
-    RandomNode,
     Stop,
-    Target,
     Ways,
-    lacking,
 )
 from chaos.nemesis.grudges import among, grudge
 from chaos.nemesis.named import FAULTS
+from chaos.nemesis.needs import Need, lacking
 from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
 from chaos.nemesis.schedule import Schedule, Window, spread
+from chaos.nemesis.targets import (
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    LeaderAnd,
+    OneNode,
+    RandomNode,
+    Target,
+)
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.scenarios import CATALOGUE
@@ -191,7 +192,7 @@ def test_a_fault_that_did_nothing_says_so(tmp_path: Path, name: str) -> None:
 def test_where_nobody_leads_there_is_nobody_to_hit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaos.nemesis.targets.LEADER_WITHIN_S", 0.1)
+    monkeypatch.setattr("chaos.nemesis.aim.LEADER_WITHIN_S", 0.1)
     cluster = FakeCluster()
     cluster.registers.leader = 99  # nobody has that id
     (row,) = hurt(tmp_path, cluster, Kill(target=ControllerLeader()))

@@ -8,20 +8,17 @@ from chaos.campaign.swarm import trial
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
 from chaos.nemesis.faults import (
     ClockRate,
-    ControllerLeader,
     Fault,
     Kill,
-    LeaderAnd,
-    OneNode,
     PartialPartition,
     Partition,
     PowerOff,
     SickDisk,
     SlowLinks,
-    SomeNodes,
 )
 from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
 from chaos.nemesis.schedule import Schedule
+from chaos.nemesis.targets import ControllerLeader, LeaderAnd, OneNode, SomeNodes
 from chaos.scenarios import CATALOGUE
 
 

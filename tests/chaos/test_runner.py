@@ -14,8 +14,9 @@ from chaos.clock import MachineClock
 from chaos.cluster.interface import Evidence, Link, Reaped
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import Runner, RunPlan
+from chaos.runner import Runner
 from chaos.scenarios import CATALOGUE
 from checkers.history.run import read_run_info
 from checkers.history.store import read_run

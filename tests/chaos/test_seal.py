@@ -1,6 +1,7 @@
 """Pairing, typing and sealing; whatever lies in the directory of a run that was killed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from checkers.history.events import EventType, FaultStage
 from checkers.history.run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.test_recorder import HandClock
+from workloads.history import Span, value_of
 
 
 def invoke(i: int, p: int, f: str = "write", v: int | None = None) -> dict[str, Any]:
@@ -99,9 +101,8 @@ def test_a_fault_that_was_never_healed_has_no_evidence() -> None:
     assert (row["t_heal"], row["bit"], row["evidence"]) == (None, None, None)
 
 
-def recorded(directory: Path, writes: int) -> Path:
-    """A run as it lies there before it is sealed; three frames of operations."""
-    info = RunInfo(
+def info(directory: Path) -> RunInfo:
+    return RunInfo(
         run_id=directory.name,
         scenario="baseline",
         seed=1,
@@ -112,7 +113,11 @@ def recorded(directory: Path, writes: int) -> Path:
         started_utc="2026-11-21T00:00:00+00:00",
         started_mono_ns=0,
     )
-    write_run_info(directory, info)
+
+
+def recorded(directory: Path, writes: int) -> Path:
+    """A run as it lies there before it is sealed; three frames of operations."""
+    write_run_info(directory, info(directory))
     clock = HandClock()
     with Recorder(directory, clock) as recorder:
         process = recorder.new_process()
@@ -180,3 +185,42 @@ def test_what_is_no_run_is_not_sealed(tmp_path: Path) -> None:
     (directory / "run.json").write_text("{}")
     with pytest.raises(UnsealableError, match="not a run's description"):
         seal(directory)
+
+
+def test_what_was_sent_and_polled_is_sealed_in_spans(tmp_path: Path) -> None:
+    write_run_info(tmp_path, info(tmp_path))
+    batch = Span(key="t-0", value=value_of(0, 5), records=3)
+    with Recorder(tmp_path, HandClock()) as recorder:
+        sender, doubtful, reader = (recorder.new_process() for _ in range(3))
+        recorder.invoke_send(sender, batch, acks=-1, idempotent=True, node=2, phase="main")
+        lost = Span(key="t-1", value=value_of(1, 0))
+        recorder.invoke_send(doubtful, lost, acks=1, idempotent=False, node=1, phase="main")
+        recorder.complete_spans(sender, EventType.OK, [replace(batch, offset=40)], None)
+        recorder.complete_spans(doubtful, EventType.INFO, [lost], "timed-out")
+        recorder.invoke(reader, "poll", "t-0", None, 2, "final")
+        polled = [
+            Span(key="t-0", value=batch.value, records=3, offset=40, epoch=7, high_watermark=43),
+            Span(key="t-0", value=-1, offset=43, epoch=7, high_watermark=43),
+        ]
+        recorder.complete_spans(reader, EventType.OK, polled, None)
+    assert seal(tmp_path) == ()
+    tables = read_run(tmp_path).tables
+    sent, in_doubt, *rest = tables["spans"].to_pylist()
+    assert sent == {
+        "op_id": 0, "key": "t-0", "sent": True, "offset": 40, "value": 5, "records": 3,
+        "acks": -1, "idempotent": True, "epoch": None, "high_watermark": None,
+    }  # fmt: skip
+    assert (in_doubt["op_id"], in_doubt["offset"], in_doubt["value"]) == (1, None, 1 << 32)
+    assert (in_doubt["acks"], in_doubt["idempotent"]) == (1, False)
+    assert [(row["op_id"], row["sent"], row["acks"], row["idempotent"]) for row in rest] == [
+        (2, False, None, None)
+    ] * 2
+    assert [(row["offset"], row["value"], row["records"], row["epoch"]) for row in rest] == [
+        (40, 5, 3, 7),
+        (43, -1, 1, 7),
+    ]
+    assert [row["high_watermark"] for row in rest] == [43, 43]
+    send, doubt, poll = tables["ops"].to_pylist()
+    assert (send["f"], send["key"], send["value"], send["outcome"]) == ("send", "t-0", 5, "ok")
+    assert (doubt["outcome"], doubt["error"]) == ("info", "timed-out")
+    assert (poll["f"], poll["phase"], poll["node"], poll["value"]) == ("poll", "final", 2, None)

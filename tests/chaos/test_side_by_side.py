@@ -10,23 +10,20 @@ import pytest
 from chaos.cluster.interface import DiskSickness, Link, NodeId
 from chaos.nemesis.apply import Hit
 from chaos.nemesis.faults import (
-    AllVoters,
     ClockJump,
-    ControllerLeader,
     Fault,
     FlakyLinks,
     Kill,
-    OneNode,
     Partition,
     Pause,
     SickDisk,
     SlowLinks,
-    SomeNodes,
     Ways,
 )
 from chaos.nemesis.held import Held
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import AllVoters, ControllerLeader, OneNode, SomeNodes
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.seal import faults_table
@@ -140,6 +137,16 @@ def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
     assert held.nodes(Partition(target=AllVoters())) == frozenset()
     held.remove(sick)
     assert held.hits == [jumped]
+
+
+def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
+    """Simulated swarm, seed 127: the second of two cuts of one leader lost its hold so."""
+    held, fault = Held(), Partition(target=ControllerLeader())
+    over, goes_on = (Hit(fault=fault, nodes=(TWO,), links=(Link(TWO, ONE),)) for _ in range(2))
+    held.add(over)
+    held.add(goes_on)
+    held.remove(over)
+    assert held.free(fault, (Link(TWO, ONE),)) == ()
 
 
 def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> None:

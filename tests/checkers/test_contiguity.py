@@ -1,8 +1,9 @@
 """Offsets left out between intact batches are records that are gone."""
 
-from checkers.contiguity import logs_have_no_holes
+from checkers.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.verdict import Verdict
 from tests.support.histories import Row, batch, make_run
+from tests.support.kafka_runs import config, started
 
 
 def found(*batches: Row) -> tuple[Verdict, int]:
@@ -41,3 +42,26 @@ def test_damage_is_no_hole() -> None:
 
 def test_without_disks_nothing_is_said() -> None:
     assert found() == (Verdict.UNKNOWN, 0)
+
+
+def test_partitions_have_no_holes() -> None:
+    assert partitions_have_no_holes(make_run()) is None
+    whole = (
+        started().replica(1, "t-0", [(0, 5, 2, 0), (2, 7, 1, 0)]).replica(2, "t-0", [(5, 9, 1, 0)])
+    )
+    result = partitions_have_no_holes(whole.run())
+    assert result is not None
+    assert (result.verdict, result.looked_at) == (Verdict.VALID, 3)
+    hole = whole.replica(3, "t-0", [(0, 5, 2, 0), (3, 8, 1, 0)])
+    result = partitions_have_no_holes(hole.run())
+    assert result is not None
+    assert result.message == "t-0 on node 3: offset 1 is followed by 3 on its disk"
+    compact = hole.commit(config(2, "t", "cleanup.policy", "compact,delete"))
+    result = partitions_have_no_holes(compact.run())
+    assert result is not None
+    assert result.verdict is Verdict.VALID
+    damaged = started().replica(3, "t-0", [(0, 5, 2, 0), (3, 8, 1, 0)])
+    damaged.rows["replica_batches"][0]["crc_ok"] = False
+    result = partitions_have_no_holes(damaged.run())
+    assert result is not None
+    assert result.verdict is Verdict.VALID

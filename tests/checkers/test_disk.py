@@ -66,6 +66,7 @@ def test_a_whole_disk(tmp_path: Path) -> None:
             "voted": 2,
             "voted_directory": "abcdefghijklmnopqrstuv",
             "log_end": 4,
+            "clean_shutdown": None,
             "problem": None,
         }
     ]
@@ -144,7 +145,7 @@ def test_a_damaged_tail_is_reported_and_the_rest_is_read(
 def test_damaged_small_files_are_reported(tmp_path: Path) -> None:
     log = log_directory(tmp_path, 1, BATCHES, quorum_state='{"leaderId":', epochs="0\n2\n1 0\n")
     assert "quorum-state: JSONDecodeError" in problem_of(tmp_path)
-    assert "leader-epoch-checkpoint: version 0, 2 entries" in problem_of(tmp_path)
+    assert "leader-epoch-checkpoint: version 0, entries 2; 1 follow" in problem_of(tmp_path)
     (log / "leader-epoch-checkpoint").write_text("0\n1\n1 2\n")
     assert "epoch 1 starts at 2, the log says 0" in problem_of(tmp_path)
     (log.parent / "meta.properties").write_text("version=1\nnode.id=x\n")

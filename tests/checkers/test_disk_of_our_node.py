@@ -58,6 +58,7 @@ def test_identity_and_election_state(disks: Path) -> None:
         "voted": 3,
         "voted_directory": uuid_text(DIRECTORY),
         "log_end": 5,
+        "clean_shutdown": None,
         "problem": None,
     }
 

@@ -93,6 +93,15 @@ def test_rejected(name: str) -> None:
     assert verdict(*ops) == (Verdict.INVALID, anomaly)
 
 
+def test_what_kafka_never_promised_is_told_and_not_held_against_it() -> None:
+    stale = [write(1, 0, 1), write(2, 2, 3), read(1, 4, 5)]
+    told = linearizable(make_run(ops=stale, target="kafka 4.3.1"))
+    assert (told.verdict, told.facts["anomaly"]) == (Verdict.VALID, "stale read")
+    assert told.witness
+    phantom = linearizable(make_run(ops=[*stale, read(7, 6, 7)], target="kafka 4.3.1"))
+    assert phantom.verdict is Verdict.INVALID
+
+
 def test_a_key_on_which_a_value_was_written_twice_is_searched() -> None:
     twice = [write(1, 0, 1), write(1, 2, 3), read(1, 4, 5)]
     result = linearizable(make_run(ops=[*twice, write(7, 6, 7, key="other")]))

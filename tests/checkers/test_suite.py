@@ -1,5 +1,6 @@
 """The whole judge over synthetic sealed runs: what is green, what is red, and what is neither."""
 
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from checkers.applicable import Check
 from checkers.history.run import Run
 from checkers.history.store import read_run
 from checkers.suite import CHECKS, judge, read_verdict, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.sealed_runs import Shape, seal_run, synthetic_run
+from tests.support.simulated_log import SimulatedLog
 
 
 def results_of(judgement: Judgement) -> dict[str, Verdict]:
@@ -27,6 +30,47 @@ def test_a_good_run_is_valid_in_every_row() -> None:
     assert judgement.sentence.startswith("VALID: ")
     assert "operations on 8 keys are linearizable" in judgement.sentence
     assert "2 faults bit; longest time without a success 2." in judgement.sentence
+
+
+def test_a_good_run_of_logs_is_judged_by_what_was_sent_and_polled() -> None:
+    story = SimulatedLog(random.Random(1)).live(600)
+    for process in range(3):
+        story.assign(9000 + process)
+    judgement = judge(story.run(), of_workloads())
+    assert results_of(judgement) == dict.fromkeys(
+        [
+            "log-durability",
+            "log-offsets",
+            "log-polls",
+            "log-sends",
+            "log-final-reads",
+            "workload-succeeded",
+        ],
+        Verdict.VALID,
+    )
+    acknowledged = judgement.results[0].facts["acknowledged"]
+    assert judgement.sentence.startswith(
+        f"VALID: {acknowledged} of {acknowledged} acknowledged records are there at the end, "
+        "5 more checks hold, no faults"
+    )
+    assert judgement.results[0].promise.startswith("What all in-sync replicas acknowledged")
+
+
+def of_workloads() -> list[Check]:
+    """Those that judge what clients did: the others need nodes."""
+    named = [
+        "linearizable",
+        "acknowledged_writes_survive",
+        "records_were_asked_for",
+        "reads_are_committed",
+        "final_reads",
+        "workload_succeeded",
+    ]
+    return [
+        check
+        for check in CHECKS
+        if check.__name__ in named or check.__module__.startswith("checkers.log.")
+    ]
 
 
 def test_a_good_run_without_faults_is_valid() -> None:

@@ -19,6 +19,7 @@ from chaos.cluster.interface import (
     PowerCutMode,
     PowerCuttable,
 )
+from chaos.cluster.probe import until_it_answers
 from chaos.cluster.topology import inner_port, link_name
 from tests.container.clusters import (
     ONE,
@@ -102,6 +103,25 @@ def test_a_cut_that_somebody_undid_is_no_cut(cluster: PoweredDockerCluster) -> N
         cluster._parts.api.pass_again(link_name(proxied), stream)
     evidence = run(cluster.heal([Link(ONE, THREE)]))[Link(ONE, THREE)]
     assert not evidence.bit, evidence
+
+
+def test_clients_are_shut_out_while_nodes_hear_each_other(cluster: PoweredDockerCluster) -> None:
+    assert run(until_it_answers(cluster.bootstrap[ONE], 5.0))
+    run(cluster.close_entrances([ONE]))
+    assert not run(until_it_answers(cluster.bootstrap[ONE], 0.5))
+    assert run(until_it_answers(cluster.bootstrap[TWO], 5.0))
+    assert asks(2, 1)
+    evidence = run(cluster.open_entrances([ONE]))
+    assert {node: seen.bit for node, seen in evidence.items()} == {ONE: True}
+    assert run(until_it_answers(cluster.bootstrap[ONE], 5.0))
+    assert run(cluster.open_entrances([ONE])) == {}
+
+
+def test_an_entrance_that_somebody_opened_was_not_shut(cluster: PoweredDockerCluster) -> None:
+    run(cluster.close_entrances([ONE]))
+    for stream in Stream:
+        cluster._parts.api.pass_again("client-1", stream)
+    assert not run(cluster.open_entrances([ONE]))[ONE].bit
 
 
 def test_nothing_goes_around_the_proxy(cluster: PoweredDockerCluster) -> None:

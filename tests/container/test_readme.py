@@ -30,6 +30,12 @@ PROMISED = {
     "kraft-chaos run power-off --runtime sim": ["VALID: ", "faults-bit", "page: runs/"],
     "kraft-chaos replay": ["VALID: ", "page: runs/"],
     "kraft-chaos campaign": ["VALID: 4 of 4 seeds", "nodes hit by", "empty, "],
+    "kraft-chaos setup --target kafka": [],
+    "kraft-chaos compare last-replica-standing": [
+        "elr=off        expected invalid  1 of 1",
+        "elr=on         expected valid    1 of 1",
+        "page: runs/last-replica-standing.html",
+    ],
     "kraft-chaos run": ["VALID: ", "faults-bit", "page: runs/"],
     "kraft-chaos check runs": ["VALID: ", "page: "],
     "kraft-chaos check --help": ["--model", "history.edn"],

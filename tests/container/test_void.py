@@ -19,17 +19,8 @@ from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.power import Power
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
-from chaos.nemesis.faults import (
-    ControllerLeader,
-    Fault,
-    Follower,
-    Kill,
-    Partition,
-    Pause,
-    PowerOff,
-    Stop,
-    Ways,
-)
+from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenarios import CATALOGUE
 from chaos.setup.install import prepare
 from tests.support.one_fault import NAME, story

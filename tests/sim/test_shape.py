@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from chaos.launch import launch
-from chaos.nemesis.faults import Follower, Partition
+from chaos.nemesis.faults import Partition
+from chaos.nemesis.targets import Follower
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from chaos.scenario import SIM
 from chaos.scenarios import CATALOGUE
 from checkers.history.store import read_run

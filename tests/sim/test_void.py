@@ -18,18 +18,8 @@ from chaos.cluster.sim.machine import Machine
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.network import Path as Way
 from chaos.cluster.sim.process import Process
-from chaos.nemesis.faults import (
-    AllVoters,
-    ControllerLeader,
-    Fault,
-    Follower,
-    Kill,
-    Partition,
-    Pause,
-    PowerOff,
-    Stop,
-    Ways,
-)
+from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.scenarios import CATALOGUE
 from tests.support.one_fault import NAME, story
 

@@ -17,20 +17,10 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.docker.cluster import DockerCluster
 from chaos.cluster.interface import Evidence, PowerCutMode
+from chaos.nemesis.aim import resolve
 from chaos.nemesis.apply import cure, inject
-from chaos.nemesis.faults import (
-    AllVoters,
-    ControllerLeader,
-    Fault,
-    Follower,
-    Kill,
-    Partition,
-    Pause,
-    PowerOff,
-    Stop,
-    Ways,
-)
-from chaos.nemesis.targets import resolve
+from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.probes import QuorumProbe, driver_for
 from chaos.setup.install import prepare
 from tests.support.recorded import ListedHistory

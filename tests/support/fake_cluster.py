@@ -315,6 +315,18 @@ class FakeCluster:
             self._lead_anew(node)
         return Evidence(bit=self.bites, what="exit code 137", facts={"exit_code": 137})
 
+    async def wipe(self, node: NodeId) -> Evidence:
+        """The registers are shared, so nothing is forgotten."""
+        self._called(f"wipe {node}")
+        return Evidence(bit=self.bites, what="a new directory id")
+
+    async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
+        self._called(f"close_entrances {' '.join(map(str, nodes))}")
+
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+        self._called(f"open_entrances {' '.join(map(str, nodes))}")
+        return {node: Evidence(bit=self.bites, what="swallowed 100 bytes") for node in nodes}
+
     async def pause(self, node: NodeId) -> Evidence:
         self._called(f"pause {node}")
         if self.bites:

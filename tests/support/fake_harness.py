@@ -4,6 +4,7 @@ python -m tests.support.fake_harness [--toothless] [--break-at STEP] -- run base
 """
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,10 +35,11 @@ class FakeRuntime:
         target: str,
         keep: bool,
         directory: Path | None,
+        settings: Mapping[str, str] | None = None,
         mutation: str = "",
         conditions: Conditions | None = None,
     ) -> Cluster:
-        del target, keep, directory, mutation, conditions
+        del target, keep, directory, settings, mutation, conditions
         cluster = FakeCluster(nodes, bites=self.bites, break_at=self.break_at, run_id=run_id)
         self.made.append(cluster)
         return cluster

@@ -162,6 +162,16 @@ class QuorumProcesses:
         """The node that others name as the active controller, once it is one that runs."""
         return wait_until(self._leader, "a leader")
 
+    def under_one_leader(self, look: Callable[[NodeProcess], T]) -> T:
+        """What `look` sees; once more where another led afterwards: on a machine that stalls,
+        leaders lose their office at any time."""
+        leader = self.leader()
+        while True:
+            seen = look(leader)
+            before, leader = leader, self.leader()
+            if leader is before:
+                return seen
+
     def _leader(self) -> NodeProcess | None:
         for node in self.running():
             try:

@@ -1,8 +1,10 @@
 """A history in memory, for tests of workloads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from checkers.history.events import EventType
+from workloads.history import SEND, Span
 
 
 @dataclass(slots=True)
@@ -34,11 +36,13 @@ class ListedHistory:
     def invoke(
         self, process: int, f: str, key: str, value: int | None, node: int, phase: str
     ) -> None:
-        assert process not in self._open, "one operation at a time"
-        assert process not in self.retired, "a process ends with its info"
-        operation = Operation(process, f, key, value, node, phase)
+        self._begin(Operation(process, f, key, value, node, phase))
+
+    def _begin(self, operation: Operation) -> None:
+        assert operation.process not in self._open, "one operation at a time"
+        assert operation.process not in self.retired, "a process ends with its info"
         self.operations.append(operation)
-        self._open[process] = operation
+        self._open[operation.process] = operation
 
     def complete(
         self, process: int, outcome: EventType, value: int | None, error: str | None
@@ -50,3 +54,51 @@ class ListedHistory:
 
     def of(self, f: str, outcome: EventType) -> list[Operation]:
         return [each for each in self.operations if (each.f, each.outcome) == (f, outcome)]
+
+
+@dataclass(slots=True)
+class LogOperation(Operation):
+    """What it sent, and what its completion told."""
+
+    sent: Span | None = None
+    acks: int | None = None
+    idempotent: bool = False
+    told: tuple[Span, ...] = ()
+
+    @property
+    def values(self) -> range:
+        """The values of a send."""
+        assert self.sent is not None, "a send"
+        return range(self.sent.value, self.sent.value + self.sent.records)
+
+
+@dataclass(slots=True)
+class ListedLogHistory(ListedHistory):
+    """Implements `workloads.history.LogHistory`."""
+
+    def invoke(
+        self, process: int, f: str, key: str, value: int | None, node: int, phase: str
+    ) -> None:
+        self._begin(LogOperation(process, f, key, value, node, phase))
+
+    def invoke_send(
+        self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
+    ) -> None:
+        operation = LogOperation(process, SEND, span.key, span.value, node, phase)
+        operation.sent, operation.acks, operation.idempotent = span, acks, idempotent
+        self._begin(operation)
+
+    def complete_spans(
+        self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None
+    ) -> None:
+        operation = self._open[process]
+        assert isinstance(operation, LogOperation)
+        operation.told = tuple(spans)
+        self.complete(process, outcome, None, error)
+
+    def logs(self, f: str, outcome: EventType | None = None) -> list[LogOperation]:
+        return [
+            each
+            for each in self.operations
+            if isinstance(each, LogOperation) and each.f == f and outcome in (None, each.outcome)
+        ]

@@ -1,9 +1,10 @@
 """A node of thirty lines for the tests of the cluster: it answers ApiVersions, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from chaos.cluster.targets.target import Seat
-from chaos.cluster.topology import OUTER_PORT
+from chaos.cluster.interface import NodeId, Roles
+from chaos.cluster.targets.target import Bounds, Seat
+from chaos.cluster.topology import OUTER_PORT, inner_port
 
 FORMAT = """
 import os, sys
@@ -45,14 +46,30 @@ class StandIn:
     """A target (`chaos.cluster.targets.target.Target`) that runs in our node's image."""
 
     name = "stand-in"
+    word = "node"
+    release = ""
+    bounds = Bounds()
+    formats_at_start = False
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return {}
+
+    def roles(self, node: NodeId) -> Roles:
+        del node
+        return Roles.CONTROLLER
+
+    def inner_ports(self, node: NodeId) -> Sequence[int]:
+        return (inner_port(node),)
 
     def properties(self, seat: Seat, log_directory: str) -> str:
         listeners = f"INNER://0.0.0.0:{seat.inner.port},OUTER://0.0.0.0:{OUTER_PORT}"
         return f"node.id={seat.node}\nlisteners={listeners}\nlog.dirs={log_directory}\n"
 
     def format_command(
-        self, cluster_id: str, seats: Sequence[Seat], properties_file: str
+        self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str
     ) -> Sequence[str]:
+        assert seat in seats
         assert len(cluster_id) == 22
         assert len({seat.directory_id for seat in seats}) == len(seats)
         return ("python3", "-c", FORMAT, properties_file)

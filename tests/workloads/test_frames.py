@@ -18,6 +18,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
 from workloads import frames
+from workloads.wire import fields, header
 
 NOW = i32Timedelta.parse(timedelta(milliseconds=7))
 
@@ -35,11 +36,11 @@ def write(value: Any) -> bytes:
 
 
 def test_a_frame_starts_with_its_size_and_a_version_2_header() -> None:
-    frame = frames.request_frame(frames.Api.DESCRIBE_CONFIGS, 77, b"body")
+    frame = header.request_frame(header.Api.DESCRIBE_CONFIGS, 77, b"body")
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
-    header, size = entity_reader(RequestHeader)(frame, 4)
-    assert (header.request_api_key, header.request_api_version) == (32, 4)
-    assert (header.correlation_id, header.client_id) == (77, "kraft-chaos")
+    head, size = entity_reader(RequestHeader)(frame, 4)
+    assert (head.request_api_key, head.request_api_version) == (32, 4)
+    assert (head.correlation_id, head.client_id) == (77, "kraft-chaos")
     assert frame[4 + size :] == b"body"
 
 
@@ -168,9 +169,9 @@ def test_unknown_tags_are_skipped() -> None:
 def test_an_answer_cut_anywhere_is_malformed(size: int) -> None:
     whole = b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x00\x00"
     assert frames.read_alter_answer(whole) == 0
-    with pytest.raises(frames.MalformedAnswerError):
+    with pytest.raises(fields.MalformedAnswerError):
         frames.read_alter_answer(whole[:size])
-    with pytest.raises(frames.MalformedAnswerError):
+    with pytest.raises(fields.MalformedAnswerError):
         frames.read_alter_answer(whole + b"\x00")
 
 
@@ -187,5 +188,5 @@ def test_a_value_that_is_no_number_is_malformed() -> None:
             ),
         ),
     )
-    with pytest.raises(frames.MalformedAnswerError, match="soon"):
+    with pytest.raises(fields.MalformedAnswerError, match="soon"):
         frames.read_describe_answer(write(answer))

@@ -1,8 +1,9 @@
 """How a cluster comes into being, or is found again: everything that can go side by side does."""
 
 import base64
+import shlex
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -24,11 +25,14 @@ from chaos.cluster.docker.containers import (
     start_proxy_on_free_ports,
 )
 from chaos.cluster.docker.disks import create_loop_disks, create_plain_volumes, devices_of
+from chaos.cluster.docker.identity import labels_of, target_of
 from chaos.cluster.docker.labels import Role, RunLabels
 from chaos.cluster.docker.networks import create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.targets.named import setup_command
+from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Target
 from chaos.cluster.topology import (
     API_PORT,
@@ -36,9 +40,8 @@ from chaos.cluster.topology import (
     Topology,
     client_port,
     host_name,
-    inner_port,
 )
-from chaos.setup import images, node_image
+from chaos.setup import images, kafka_image, node_image
 from chaos.setup.needs import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
@@ -51,18 +54,28 @@ class Images:
     proxy: str
 
 
-def images_of(client: docker.DockerClient) -> Images:
+def images_of(client: docker.DockerClient, target: Target) -> Images:
     """The images that a cluster is made of now; SetupError where one was never made."""
+    release = target.release
     found = Images(
-        node=node_image.recipe(client).name,
+        node=kafka_image.name(client, release) if release else node_image.recipe(client).name,
         agent=images.agent_recipe(images.base_id(client)).name,
         proxy=images.TOXIPROXY,
     )
+    mend = setup_command(release) if release else images.MEND
     for name in (found.node, found.agent, found.proxy):
         if images.image_id(client, name) is None:
             why = "it was never built, or its sources have changed"
-            raise SetupError(f"the image {name} is missing", why=why, mend=images.MEND)
+            raise SetupError(f"the image {name} is missing", why=why, mend=mend)
     return found
+
+
+def target_up(client: docker.DockerClient, run_id: str) -> Target:
+    """What runs in the nodes of a cluster that is up."""
+    wanted = [f"{label.RUN}={run_id}", f"{label.ROLE}={Role.NODE}"]
+    for container in client.containers.list(all=True, filters={"label": wanted}):
+        return target_of(container.labels)
+    return OwnNode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +101,8 @@ class Assembly:
         self._labels = labels
         self._target = target
         self._started_agent: Agent | None = None
+        self._cluster_id = _uuid()
+        self._directory_ids: dict[NodeId, str] = {}
 
     def close(self) -> None:
         """End the conversation with the agent, also when the making was broken off. Idempotent."""
@@ -96,6 +111,7 @@ class Assembly:
 
     def create(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
         """Networks and proxy on one side, disks and their formatting on the other; then nodes."""
+        self._directory_ids = {node: _uuid() for node in nodes}
         with ThreadPoolExecutor(max_workers=2 + len(nodes)) as pool:
             wiring = pool.submit(self._wire, nodes)
             making = pool.submit(self._make_disks, nodes, loop_disks)
@@ -141,7 +157,9 @@ class Assembly:
             self._client, self._images.proxy, self._labels, networks
         )
         topology = Topology(
-            networks=networks, published={node: ports[client_port(node)] for node in nodes}
+            networks=networks,
+            published={node: ports[client_port(node)] for node in nodes},
+            inner={node: self._target.inner_ports(node) for node in nodes},
         )
         api = ToxiproxyApi(Address("127.0.0.1", ports[API_PORT]))
         _until_it_answers(api)
@@ -153,13 +171,13 @@ class Assembly:
     ) -> tuple[Agent | None, Mapping[NodeId, str]]:
         agent, devices = self._agent(loop_disks), {}
         if agent is not None and loop_disks:
-            devices = create_loop_disks(self._client, agent, self._labels, nodes)
+            size = self._target.bounds.disk_mebibytes
+            devices = create_loop_disks(self._client, agent, self._labels, nodes, size)
         else:
             create_plain_volumes(self._client, self._labels, nodes)
-        cluster_id = _uuid()
-        seats = tuple(_seat(node, client_port(node)) for node in nodes)
-        jobs = [self._job(cluster_id, seats, node) for node in nodes]
-        format_disks(self._client, self._images.node, self._labels, jobs)
+        if not self._target.formats_at_start:
+            jobs = [self._job(node) for node in nodes]
+            format_disks(self._client, self._images.node, self._labels, jobs)
         return agent, devices
 
     def _agent(self, loop_disks: bool) -> Agent | None:
@@ -171,24 +189,46 @@ class Assembly:
                 raise
         return self._started_agent
 
-    def _job(self, cluster_id: str, seats: tuple[Seat, ...], node: NodeId) -> Formatting:
-        seat = next(seat for seat in seats if seat.node == node)
+    def _job(self, node: NodeId) -> Formatting:
+        """Nothing that is formatted depends on where clients enter, which is not known yet."""
         directory = f"{format_directory(node)}/{LOG_DIRECTORY}"
+        seat = self._seat(node, client_port(node))
         return Formatting(
             node=node,
             properties=self._target.properties(seat, directory),
-            command=self._target.format_command(cluster_id, seats, format_properties_file(node)),
+            command=self._format_command(seat, format_properties_file(node)),
         )
 
+    def _format_command(self, seat: Seat, properties_file: str) -> Sequence[str]:
+        seats = [self._seat(node, client_port(node)) for node in self._directory_ids]
+        return self._target.format_command(self._cluster_id, seat, seats, properties_file)
+
     def _start(self, topology: Topology, node: NodeId) -> Container:
-        seat = _seat(node, topology.published[node])
+        seat = self._seat(node, topology.published[node])
         spec = NodeContainer(
             image=self._images.node,
             node=node,
-            command=self._target.start_command(PROPERTIES_FILE),
+            command=self._start_command(seat),
             properties=self._target.properties(seat, f"{DATA}/{LOG_DIRECTORY}"),
+            identity=labels_of(self._target, self._cluster_id),
         )
         return start_node(self._client, self._labels, topology, spec)
+
+    def _start_command(self, seat: Seat) -> Sequence[str]:
+        start = self._target.start_command(PROPERTIES_FILE)
+        if not self._target.formats_at_start:
+            return start
+        new = shlex.join(self._format_command(seat, PROPERTIES_FILE))
+        formatted = f"test -e {DATA}/{LOG_DIRECTORY}/meta.properties"
+        return ("sh", "-c", f"{{ {formatted} || {new}; }} && exec {shlex.join(start)}")
+
+    def _seat(self, node: NodeId, published: int) -> Seat:
+        return Seat(
+            node=node,
+            directory_id=self._directory_ids[node],
+            inner=Address(host_name(node), self._target.inner_ports(node)[0]),
+            outer=Address("127.0.0.1", published),
+        )
 
     def _found_topology(self, proxy: Container, nodes: list[NodeId]) -> tuple[Topology, Address]:
         published = {
@@ -201,16 +241,8 @@ class Assembly:
             networks[node] = NodeNetwork(node=node, subnet=subnet_of(network))
         ports = {node: published[client_port(node)] for node in nodes}
         server = Address("127.0.0.1", published[API_PORT])
-        return Topology(networks=networks, published=ports), server
-
-
-def _seat(node: NodeId, published: int) -> Seat:
-    return Seat(
-        node=node,
-        directory_id=_uuid(),
-        inner=Address(host_name(node), inner_port(node)),
-        outer=Address("127.0.0.1", published),
-    )
+        inner = {node: self._target.inner_ports(node) for node in nodes}
+        return Topology(networks=networks, published=ports, inner=inner), server
 
 
 def _uuid() -> str:

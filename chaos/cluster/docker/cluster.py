@@ -3,21 +3,24 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import docker
-from docker.errors import APIError
-from docker.models.containers import Container
 
 from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.assembly import Assembly, Parts, images_of
+from chaos.cluster.docker.assembly import Assembly, Parts, images_of, target_up
 from chaos.cluster.docker.disks import why_no_loop_disks
+from chaos.cluster.docker.entrances import Entrances
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
+from chaos.cluster.docker.life import Life
 from chaos.cluster.docker.links import Links
-from chaos.cluster.docker.power import Power, kill
+from chaos.cluster.docker.power import Power
+from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
+from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Address,
@@ -28,22 +31,22 @@ from chaos.cluster.interface import (
     NodeStatus,
     PowerCutMode,
     Reaped,
+    Roles,
 )
-from chaos.cluster.probe import until_it_answers
 from chaos.cluster.targets.node import OwnNode
-from chaos.cluster.targets.target import Target
+from chaos.cluster.targets.target import Reformatting, Target
 from chaos.cluster.topology import Topology
 from chaos.setup import docker_engine
 
-ANSWERS_WITHIN_S = 30.0
-STOP_WITHIN_S = 10
+T = TypeVar("T")
 
 
 class DockerCluster:
     """Nodes that can be killed, paused and cut off.
 
     Where the machine has loop devices, `new` and `attach` give a `PoweredDockerCluster`, whose
-    power can be cut as well; `no_power` holds the reason where they do not.
+    power can be cut as well; `no_power` holds the reason where they do not. A target that can be
+    formatted anew makes that a `WipeableDockerCluster`.
     """
 
     def __init__(
@@ -60,10 +63,13 @@ class DockerCluster:
         self._target = target
         self._gate = Gate()
         self._lock = RunLock(labels.run_id)
-        self._images = images_of(client)
+        self._images = images_of(client, target)
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: Links | None = None
+        self._entrances_or_none: Entrances | None = None
+        self._life_or_none: Life | None = None
+        self._readiness_or_none: Readiness | None = None
         self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
@@ -84,14 +90,14 @@ class DockerCluster:
         Raises SetupError where the engine or an image is missing.
         """
         client = docker_engine.require()
+        target = target or OwnNode()
         labels = RunLabels(
             run_id=run_id,
             owner=Owner.KEPT if keep else Owner.RUN,
             directory=str(directory.resolve()) if directory else "",
         )
-        no_power = why_no_loop_disks(client, images_of(client).agent)
-        kind = DockerCluster if no_power else PoweredDockerCluster
-        return kind(client, labels, nodes, target or OwnNode(), no_power)
+        no_power = why_no_loop_disks(client, images_of(client, target).agent)
+        return _kind(target, no_power)(client, labels, nodes, target, no_power)
 
     @classmethod
     def attach(cls, run_id: str, target: Target | None = None) -> "DockerCluster":
@@ -100,24 +106,32 @@ class DockerCluster:
         What is left of one whose making was broken off can only be destroyed.
         """
         client = docker_engine.require()
-        target = target or OwnNode()
         labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
         if not left_of(client, run_id):
             names = ", ".join(kept(client)) or "none is"
             client.close()
             raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
-        parts = Assembly(client, images_of(client), labels, target).find()
+        target = target or target_up(client, run_id)
+        parts = Assembly(client, images_of(client, target), labels, target).find()
         if parts is None:
             return DockerCluster(client, labels, 0, target, "")
         no_power = "" if parts.devices else "it was made without loop devices"
-        kind = PoweredDockerCluster if parts.devices else DockerCluster
-        cluster = kind(client, labels, len(parts.containers), target, no_power)
+        nodes = len(parts.containers)
+        cluster = _kind(target, no_power)(client, labels, nodes, target, no_power)
         cluster._adopt(parts)
         return cluster
 
     @property
     def nodes(self) -> Sequence[NodeId]:
         return self._nodes
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]:
+        return {node: self._target.roles(node) for node in self._nodes}
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return self._target.settings
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
@@ -135,17 +149,19 @@ class DockerCluster:
     async def create(self) -> None:
         parts = await self._gate.run(self._create)
         self._adopt(parts)
-        await asyncio.gather(*(self._until_it_answers(node) for node in self._nodes))
+        await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
+        brokers = [node for node, roles in self.roles.items() if roles.is_broker]
+        await asyncio.gather(*(self._readiness.knows(node, brokers) for node in brokers))
 
     async def status(self, node: NodeId) -> NodeStatus:
-        return await self._gate.run(self._status, node)
+        return await self._gate.run(self._life.status, node)
 
     async def start(self, node: NodeId) -> None:
         await self._gate.run(self._start, node)
-        await self._until_it_answers(node)
+        await self._readiness.answers(node)
 
     async def stop(self, node: NodeId) -> None:
-        await self._gate.run(self._stop, node)
+        await self._gate.run(self._life.stop, node)
 
     async def collect(self, into: Path) -> None:
         await self._gate.run(self._collect, into)
@@ -163,19 +179,25 @@ class DockerCluster:
         self._client.close()
 
     async def kill(self, node: NodeId) -> Evidence:
-        return await self._gate.run(self._kill, node)
+        return await self._gate.run(self._life.kill, node)
 
     async def pause(self, node: NodeId) -> Evidence:
-        return await self._gate.run(self._pause, node)
+        return await self._gate.run(self._life.pause, node)
 
     async def resume(self, node: NodeId) -> None:
-        await self._gate.run(self._resume, node)
+        await self._gate.run(self._life.resume, node)
 
     async def cut(self, links: Sequence[Link]) -> None:
         await self._gate.run(self._links.cut, links)
 
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         return await self._gate.run(self._heal, links)
+
+    async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
+        await self._gate.run(self._entrances.close, nodes)
+
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+        return await self._gate.run(self._entrances.open, nodes)
 
     async def slow_links(self, latency_ms: int) -> None:
         await self._gate.run(self._links.slow, latency_ms)
@@ -185,19 +207,42 @@ class DockerCluster:
 
     @property
     def _parts(self) -> Parts:
-        if self._parts_or_none is None:
+        return self._there(self._parts_or_none)
+
+    @staticmethod
+    def _there(part: T | None) -> T:
+        if part is None:
             raise ClusterError("the cluster has not been created")
-        return self._parts_or_none
+        return part
 
     @property
     def _links(self) -> Links:
-        if self._links_or_none is None:
-            raise ClusterError("the cluster has not been created")
-        return self._links_or_none
+        return self._there(self._links_or_none)
+
+    @property
+    def _life(self) -> Life:
+        return self._there(self._life_or_none)
+
+    @property
+    def _entrances(self) -> Entrances:
+        return self._there(self._entrances_or_none)
+
+    @property
+    def _readiness(self) -> Readiness:
+        return self._there(self._readiness_or_none)
 
     def _adopt(self, parts: Parts) -> None:
+        bounds = self._target.bounds
+        self._readiness_or_none = Readiness(
+            self._gate, parts, run_id=self._labels.run_id, within_s=bounds.answers_within_s
+        )
+        self._life_or_none = Life(parts, stops_within_s=bounds.stops_within_s)
         self._parts_or_none = parts
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
+        self._entrances_or_none = Entrances(parts.api, parts.topology)
+
+    def _start(self, node: NodeId) -> None:
+        self._life.start(node)
 
     def _create(self) -> Parts:
         self._name_is_anothers = True  # until it is known to be free
@@ -219,123 +264,18 @@ class DockerCluster:
             self._lock.acquire()  # that of a kept cluster is held by nobody
         self.let_go()
 
-    def _container(self, node: NodeId) -> Container:
-        """With what the engine knows of it now."""
-        container = self._parts.containers[node]
-        container.reload()
-        return container
-
-    def _status(self, node: NodeId) -> NodeStatus:
-        state = self._container(node).attrs["State"]
-        if not state["Running"]:
-            return NodeStatus.OFF
-        agent = self._parts.agent
-        paused = bool(state["Paused"])
-        if agent is not None:
-            threads = str(agent.call("states", pid=state["Pid"]))
-            paused = paused or evidence.of_pause(threads).bit
-        return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
-
-    def _start(self, node: NodeId) -> None:
-        container = self._container(node)
-        self._reachable(node, on=True)
-        container.start()
-
-    def _stop(self, node: NodeId) -> None:
-        container = self._container(node)
-        if container.attrs["State"]["Running"]:
-            self._resume(node)
-            container.stop(timeout=STOP_WITHIN_S)
-        self._reachable(node, on=False)
-
-    def _kill(self, node: NodeId) -> Evidence:
-        container = self._container(node)
-        ran = bool(container.attrs["State"]["Running"])
-        if ran:
-            kill(container)
-        container.reload()
-        state = container.attrs["State"]
-        runs = bool(state["Running"])
-        self._reachable(node, on=runs)
-        return evidence.of_kill(ran, runs, int(state["ExitCode"]))
-
-    def _pause(self, node: NodeId) -> Evidence:
-        """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
-        container = self._container(node)
-        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
-        if agent is None:
-            container.pause()
-            container.reload()
-            paused = bool(container.attrs["State"]["Paused"])
-            what = "the engine froze it" if paused else "the engine did not freeze it"
-            return Evidence(bit=paused, what=what, facts={"frozen": paused})
-        if pid == 0:
-            return evidence.of_pause("")
-        agent.call("quiesce", pids=[pid])
-        return evidence.of_pause(str(agent.call("states", pid=pid)))
-
-    def _resume(self, node: NodeId) -> None:
-        container = self._container(node)
-        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
-        if container.attrs["State"]["Paused"]:
-            container.unpause()
-        elif agent is not None and pid != 0:
-            agent.call("resume", pid=pid)
-
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         """Probes leave from the nodes' own networks; from the proxy's where a node is off."""
-        proxy_pid = self._proxy_pid()
-        pids = {}
-        for node in self._nodes:
-            pids[node] = int(self._container(node).attrs["State"]["Pid"]) or proxy_pid
+        proxy_pid = self._life.proxy_pid()
+        pids = {node: pid or proxy_pid for node, pid in self._life.pids().items()}
         return self._links.heal(links, pids)
 
     def _quicken_links(self) -> Evidence:
-        pids = {node: int(self._container(node).attrs["State"]["Pid"]) for node in self._nodes}
-        return self._links.quicken({node: pid for node, pid in pids.items() if pid})
-
-    def _proxy_pid(self) -> int:
-        self._parts.proxy.reload()
-        return int(self._parts.proxy.attrs["State"]["Pid"])
-
-    def _reachable(self, node: NodeId, *, on: bool) -> None:
-        """A node that is off is unreachable at once: the proxy would block on dialling it."""
-        if self._parts.agent is not None:
-            address = self._parts.topology.networks[node].address
-            where = {"pid": self._proxy_pid(), "address": address}
-            self._parts.agent.call("unreachable", **where, on=not on)
+        return self._links.quicken({node: pid for node, pid in self._life.pids().items() if pid})
 
     def _collect(self, into: Path) -> None:
-        nodes = [self._container(node) for node in self._nodes]
+        nodes = [self._life.container(node) for node in self._nodes]
         save_nodes(nodes, self._parts.agent, into)
-
-    async def _until_it_answers(self, node: NodeId) -> None:
-        address = self._parts.topology.bootstrap()[node]
-        answering = asyncio.create_task(until_it_answers(address, ANSWERS_WITHIN_S))
-        try:
-            while not answering.done():
-                await asyncio.wait([answering], timeout=1.0)
-                if not answering.done():
-                    await self._gate.run(self._refuse_dead, node)
-        finally:
-            answering.cancel()
-        if not answering.result():
-            raise ClusterError(self._words_of(node, f"does not answer within {ANSWERS_WITHIN_S} s"))
-
-    def _refuse_dead(self, node: NodeId) -> None:
-        state = self._container(node).attrs["State"]
-        if not state["Running"]:
-            raise ClusterError(
-                self._words_of(node, f"exited during startup (code {state['ExitCode']})")
-            )
-
-    def _words_of(self, node: NodeId, what: str) -> str:
-        container = self._parts.containers[node]
-        try:
-            said = container.logs(tail=8).decode(errors="replace").strip()
-        except APIError as error:
-            said = str(error)
-        return f"node {node} {what}\n  run {self._labels.run_id}; the end of its log:\n{said}"
 
 
 class PoweredDockerCluster(DockerCluster):
@@ -371,23 +311,21 @@ class PoweredDockerCluster(DockerCluster):
 
     @property
     def _power(self) -> Power:
-        if self._power_or_none is None:
-            raise ClusterError("the cluster has not been created")
-        return self._power_or_none
+        return self._there(self._power_or_none)
 
     def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
-        self._power.trouble({node: self._container(node) for node in nodes}, trouble)
+        self._power.trouble({node: self._life.container(node) for node in nodes}, trouble)
 
     def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
-        victims = {node: self._container(node) for node in nodes}
+        victims = {node: self._life.container(node) for node in nodes}
         off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
         if off:
             raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
-        cuts = self._power.off(victims, self._proxy_pid(), mode)
+        cuts = self._power.off(victims, self._life.proxy_pid(), mode)
         return {node: evidence.of_power_cut(cut) for node, cut in cuts.items()}
 
     def _start(self, node: NodeId) -> None:
-        container = self._container(node)
+        container = self._life.container(node)
         self._power.connect(node, container)
         super()._start(node)
         self._power.look_at_canary(node, container)
@@ -397,3 +335,24 @@ class PoweredDockerCluster(DockerCluster):
         if cut is None:
             return Evidence(bit=False, what=f"the power of node {node} was never cut")
         return evidence.of_power_cut(cut)
+
+
+class WipeableDockerCluster(PoweredDockerCluster):
+    """A cluster whose nodes may come back with an empty disk."""
+
+    async def wipe(self, node: NodeId) -> Evidence:
+        return await self._gate.run(self._wipe, node)
+
+    def _wipe(self, node: NodeId) -> Evidence:
+        container = self._life.container(node)
+        if container.attrs["State"]["Running"]:
+            raise ClusterError(f"node {node} runs: its disk cannot be wiped")
+        self._power.look_at_canary_of(node, container)
+        wiper = Wiper(self._client, self._agent, self._labels, self._target)
+        return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
+
+
+def _kind(target: Target, no_power: str) -> type[DockerCluster]:
+    if no_power:
+        return DockerCluster
+    return WipeableDockerCluster if isinstance(target, Reformatting) else PoweredDockerCluster

@@ -40,6 +40,7 @@ class NodeContainer:
     node: NodeId
     command: Sequence[str]
     properties: str
+    identity: Mapping[str, str]  # labels that say what it is to who attaches later
 
 
 def start_node(
@@ -56,7 +57,7 @@ def start_node(
         .with_env("SERVER_PROPERTIES", spec.properties)
         .with_volume_mapping(volume_name(labels, spec.node), DATA, "rw")
         .with_kwargs(
-            labels=labels.labels(Role.NODE, spec.node),
+            labels={**labels.labels(Role.NODE, spec.node), **spec.identity},
             hostname=host_name(spec.node),
             user=f"{UID}:{GID}",
             cap_drop=["ALL"],
@@ -201,5 +202,7 @@ def _format_script(jobs: Sequence[Formatting]) -> str:
     for job in jobs:
         file = format_properties_file(job.node)
         lines.append(f"printf '%s' \"$PROPERTIES_{job.node}\" > {file}")
-        lines.append(f'{shlex.join(job.command)} & pids="$pids $!"')
+        # Synced here, though the unmount does it too: a node must find what it was promised.
+        formatting = f"{{ {shlex.join(job.command)} && sync -f {format_directory(job.node)}; }}"
+        lines.append(f'{formatting} & pids="$pids $!"')
     return "\n".join([*lines, "for pid in $pids; do wait $pid; done"])

@@ -19,7 +19,6 @@ from chaos.cluster.interface import NodeId
 from chaos.cluster.topology import host_name
 from chaos.setup.places import cache_dir
 
-MEBIBYTES = 256  # sparse: about 9 MiB are really occupied
 UID = GID = 10001  # the nodes' user, as in their Dockerfile
 # The defaults of ext4 would hide bugs: auto_da_alloc writes data that nobody synced, and a journal
 # commit every 5 s makes unsynced changes durable (`fault-injection` 2.3).
@@ -62,13 +61,17 @@ def _try_out(client: docker.DockerClient, agent_image: str) -> str:
 
 
 def create_loop_disks(
-    client: docker.DockerClient, agent: Agent, labels: RunLabels, nodes: Sequence[NodeId]
+    client: docker.DockerClient,
+    agent: Agent,
+    labels: RunLabels,
+    nodes: Sequence[NodeId],
+    mebibytes: int,
 ) -> dict[NodeId, str]:
-    """Make and attach the disks of all nodes; returns the loop device of each."""
+    """Make and attach the disks of all nodes, sparse; returns the loop device of each."""
     made = agent.each(
         "make_disk",
         [
-            {"name": labels.name(host_name(n)), "mebibytes": MEBIBYTES, "uid": UID, "gid": GID}
+            {"name": labels.name(host_name(n)), "mebibytes": mebibytes, "uid": UID, "gid": GID}
             for n in nodes
         ],
     )

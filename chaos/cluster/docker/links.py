@@ -1,7 +1,8 @@
 """The directed links between nodes: cut, healed, and what was swallowed meanwhile.
 
-`cut(i->j)` means that no byte from i reaches j. Bytes of i travel on two proxies: upstream on the
-link i->j (connections that i opened), and downstream on j->i (answers to connections of j).
+`cut(i->j)` means that no byte from i reaches j. Bytes of i travel on two links' proxies: upstream
+on those of i->j (connections that i opened), and downstream on those of j->i (answers to
+connections of j). A link has as many proxies as its target has inner ports.
 """
 
 import time
@@ -12,7 +13,6 @@ from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.metrics import Counters, Stream
 from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
 from chaos.cluster.evidence import (
-    NO_PROBE,
     CutMeasured,
     Passage,
     Probe,
@@ -21,7 +21,7 @@ from chaos.cluster.evidence import (
 )
 from chaos.cluster.interface import Evidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
-from chaos.cluster.topology import Topology, inner_port, link_name
+from chaos.cluster.topology import ProxyEntry, Topology
 
 KNOCK_WAIT_S = 0.1  # a node answers ApiVersions within a few ms
 SETTLE_WITHIN_S = 1.0
@@ -31,7 +31,8 @@ MEMORY = "cut "
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
 
 
-Where = tuple[Link, Stream]  # a direction of the proxy of a link
+Where = tuple[str, Stream]  # a direction of a proxy
+Marked = tuple[Link, int]  # a probe: along which link, and to which of its ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +44,9 @@ class _Seen:
 
     first: Counters
     bare: Counters
-    answered: Mapping[Link, int]  # bytes that came back to the probes that could be sent
+    answered: Mapping[Marked, int]  # bytes that came back to the probes that could be sent
     probed: Counters
-    stopped: frozenset[tuple[str, Stream]]  # by the proxy's own word
+    stopped: frozenset[Where]  # by the proxy's own word
 
 
 class Links:
@@ -56,7 +57,9 @@ class Links:
         self._topology = topology
         self._agent = agent
         self._cut = _recall(agent) if agent else {}
-        self._stopped = {where for link in self._cut for where in _paths(link)}
+        self._stopped = {
+            (proxy.name, stream) for link in self._cut for proxy, stream in self._paths(link)
+        }
         self._latency_ms = 0
 
     def cut(self, links: Sequence[Link]) -> None:
@@ -65,8 +68,8 @@ class Links:
             return
         before = self._api.counters()
         for link in new:
-            for proxied, stream in _paths(link):
-                self._guarded(proxied, stream, cut=True)
+            for proxy, stream in self._paths(link):
+                self._guarded(proxy, stream, cut=True)
             self._remember(link, before)
 
     def heal(self, links: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Link, Evidence]:
@@ -77,15 +80,15 @@ class Links:
         bare = self._api.counters()
         seen = self._look(cut, pids, bare)
         for _ in range(FURTHER_LOOKS):
-            found = [of_cut(_measure(link, self._cut, seen, seen.probed)) for link in cut]
+            found = [of_cut(self._measure(link, seen, seen.probed)) for link in cut]
             if all(evidence.bit for evidence in found):
                 break
             seen = replace(self._look(cut, pids, seen.probed), first=bare)
         for link in cut:
-            for proxied, stream in _paths(link):
-                self._guarded(proxied, stream, cut=False)
+            for proxy, stream in self._paths(link):
+                self._guarded(proxy, stream, cut=False)
         after = self._until_settled(cut)
-        evidence = {link: of_cut(_measure(link, self._cut, seen, after)) for link in cut}
+        evidence = {link: of_cut(self._measure(link, seen, after)) for link in cut}
         for link in cut:
             self._remember(link, None)
         return evidence
@@ -94,50 +97,58 @@ class Links:
         """Send probes while all is still cut, and see what the proxy makes of them."""
         answered = self._knock(cut, pids)
         self._until(lambda now: self._counted(bare, now, answered))
-        probed = self._until_settled(answered)
+        probed = self._until_settled({link for link, _ in answered})
         stopped = self._api.swallowed()
         return _Seen(first=bare, bare=bare, answered=answered, probed=probed, stopped=stopped)
 
     def slow(self, latency_ms: int) -> None:
         """Delay every link in both directions."""
         self._latency_ms = latency_ms
-        for link in self._all():
-            self._slow(link)
+        for proxy in self._all():
+            self._slow(proxy)
 
-    def _slow(self, link: Link) -> None:
+    def _slow(self, proxy: ProxyEntry) -> None:
         for stream in Stream:
-            self._api.delay(link_name(link), stream, self._latency_ms)
+            self._api.delay(proxy.name, stream, self._latency_ms)
 
     def quicken(self, pids: Mapping[NodeId, int]) -> Evidence:
         """Probe, then take the delays away. `pids`: of the nodes that run."""
-        probed = [link for link in self._all() if link.source in pids and link.target in pids]
+        probed = [
+            (link, port)
+            for link in self._topology.links()
+            if link.source in pids and link.target in pids
+            for port in self._topology.inner_ports(link.target)
+        ]
         wait_s = 2 * self._latency_ms / 1000 + KNOCK_WAIT_S
         answers = (
             self._agent.each("knock_ms", self._probes(probed, pids, wait_s)) if self._agent else []
         )
-        for link in self._all():
+        for proxy in self._all():
             for stream in Stream:
-                self._api.hurry(link_name(link), stream)
+                self._api.hurry(proxy.name, stream)
         latency_ms, self._latency_ms = self._latency_ms, 0
-        return of_slow_links(latency_ms, dict(zip(probed, answers, strict=False)))
+        quickest: dict[Link, float] = {}
+        for (link, _), answer_ms in zip(probed, answers, strict=False):
+            quickest[link] = min(answer_ms, quickest.get(link, answer_ms))
+        return of_slow_links(latency_ms, quickest)
 
-    def _all(self) -> list[Link]:
-        nodes = sorted(self._topology.networks)
-        return [Link(one, other) for one in nodes for other in nodes if one != other]
+    def _all(self) -> list[ProxyEntry]:
+        links = self._topology.links()
+        return [proxy for link in links for proxy in self._topology.link_proxies(link)]
 
     def _probes(
-        self, links: Sequence[Link], pids: Mapping[NodeId, int], wait_s: float
+        self, probes: Sequence[Marked], pids: Mapping[NodeId, int], wait_s: float
     ) -> list[dict[str, object]]:
-        """A marked probe along each link, as the agent sends it."""
+        """Marked probes, as the agent sends them."""
         return [
             {
                 "pid": pids[link.source],
                 "host": self._topology.networks[link.source].proxy,
-                "port": inner_port(link.target),
+                "port": port,
                 "data": MARK.hex(),
                 "wait_s": wait_s,
             }
-            for link in links
+            for link, port in probes
         ]
 
     def _remember(self, link: Link, counters: Counters | None) -> None:
@@ -150,22 +161,22 @@ class Links:
             value = counters.as_json() if counters else ""
             self._agent.call("remember", key=f"{MEMORY}{link}", value=value)
 
-    def _guarded(self, proxied: Link, stream: Stream, *, cut: bool) -> None:
+    def _guarded(self, proxy: ProxyEntry, stream: Stream, *, cut: bool) -> None:
         """Change a toxic; a proxy whose API hangs is made anew, with the toxics due to it."""
         change = self._api.swallow if cut else self._api.pass_again
         alter = self._stopped.add if cut else self._stopped.discard
-        alter((proxied, stream))
+        alter((proxy.name, stream))
         try:
-            change(link_name(proxied), stream)
+            change(proxy.name, stream)
         except HungError:
-            self._api.recreate(self._topology.link_proxy(proxied))
-            for where, kept in sorted(self._stopped):
-                if where == proxied:
-                    self._api.swallow(link_name(proxied), kept)
+            self._api.recreate(proxy)
+            for name, kept in sorted(self._stopped):
+                if name == proxy.name:
+                    self._api.swallow(name, kept)
             if self._latency_ms:
-                self._slow(proxied)
+                self._slow(proxy)
 
-    def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Link, int]:
+    def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Marked, int]:
         """A marked probe along every cut link, and along its opposite where that is open.
 
         How many bytes came back, for each that could be sent.
@@ -174,21 +185,26 @@ class Links:
             return {}
         opposites = [Link(link.target, link.source) for link in cut]
         wanted = sorted({*cut, *(link for link in opposites if link not in self._cut)})
-        reachable = [link for link in wanted if link.source in pids]
-        answered = self._agent.each("knock", self._probes(reachable, pids, KNOCK_WAIT_S))
-        return {link: count for link, count in zip(reachable, answered, strict=True) if count >= 0}
+        probes = [
+            (link, port)
+            for link in wanted
+            if link.source in pids
+            for port in self._topology.inner_ports(link.target)
+        ]
+        answered = self._agent.each("knock", self._probes(probes, pids, KNOCK_WAIT_S))
+        return {probe: count for probe, count in zip(probes, answered, strict=True) if count >= 0}
 
-    def _counted(self, bare: Counters, now: Counters, probes: Iterable[Link]) -> bool:
+    def _counted(self, bare: Counters, now: Counters, probes: Iterable[Marked]) -> bool:
         """Whether the probes are in the counters: they grow as a connection closes."""
-        seen = {link: _probe_passage(link, bare, now) for link in probes}
+        seen = {(link, port): self._probe_passage(link, port, bare, now) for link, port in probes}
         return all(
             (passage.received if link in self._cut else passage.sent) >= len(MARK)
-            for link, passage in seen.items()
+            for (link, _), passage in seen.items()
         )
 
     def _until_settled(self, links: Iterable[Link]) -> Counters:
         """The counters once connections of these links that are being closed are in them."""
-        names = {link_name(proxied) for link in links for proxied, _ in _paths(link)}
+        names = {proxy.name for link in links for proxy, _ in self._paths(link)}
         last, since = Counters(), time.monotonic()
 
         def settled(now: Counters) -> bool:
@@ -207,6 +223,63 @@ class Links:
             time.sleep(0.005)  # between two looks at the counters
         return now
 
+    def _paths(self, link: Link) -> Sequence[tuple[ProxyEntry, Stream]]:
+        """The places where bytes from source to target pass: as requests, and as answers."""
+        there = self._topology.link_proxies(link)
+        back = self._topology.link_proxies(Link(link.target, link.source))
+        return [
+            *((proxy, Stream.UPSTREAM) for proxy in there),
+            *((proxy, Stream.DOWNSTREAM) for proxy in back),
+        ]
+
+    def _passed(self, link: Link, since: Counters, until: Counters) -> Passage:
+        """Bytes from source to target between two looks, over all paths."""
+        parts = [
+            until.of(proxy.name, stream) - since.of(proxy.name, stream)
+            for proxy, stream in self._paths(link)
+        ]
+        return Passage(sum(p.received for p in parts), sum(p.sent for p in parts))
+
+    def _probe_passage(self, link: Link, port: int, since: Counters, until: Counters) -> Passage:
+        """Requests to one port of the target between two looks: the path that a probe takes."""
+        place = self._topology.inner_ports(link.target).index(port)
+        name = self._topology.link_proxies(link)[place].name
+        return until.of(name, Stream.UPSTREAM) - since.of(name, Stream.UPSTREAM)
+
+    def _probes_along(self, link: Link, seen: _Seen) -> tuple[Probe, ...]:
+        return tuple(
+            Probe(
+                size=len(MARK),
+                passage=self._probe_passage(link, port, seen.bare, seen.probed),
+                answered=answered,
+            )
+            for (along, port), answered in seen.answered.items()
+            if along == link
+        )
+
+    def _stops(self, link: Link, seen: _Seen, *, wanted: bool) -> tuple[str, ...]:
+        """What from source to target the proxy says it stops (`wanted`), or does not."""
+        found = dict.fromkeys(
+            "requests" if stream is Stream.UPSTREAM else "answers"
+            for proxy, stream in self._paths(link)
+            if ((proxy.name, stream) in seen.stopped) is wanted
+        )
+        return tuple(found)
+
+    def _measure(self, link: Link, seen: _Seen, after: Counters) -> CutMeasured:
+        began, back = self._cut[link], Link(link.target, link.source)
+        return CutMeasured(
+            link=link,
+            swallowed=self._passed(link, began, after).swallowed,
+            while_probing=self._passed(link, seen.first, seen.probed).swallowed,
+            gaps=self._stops(link, seen, wanted=False),
+            probes=self._probes_along(link, seen),
+            opposite_cut=back in self._cut,
+            opposite=self._passed(back, began, seen.probed),
+            opposite_stops=self._stops(back, seen, wanted=True),
+            opposite_probes=() if back in self._cut else self._probes_along(back, seen),
+        )
+
 
 def _recall(agent: Agent) -> dict[Link, Counters]:
     found = {}
@@ -214,55 +287,3 @@ def _recall(agent: Agent) -> dict[Link, Counters]:
         source, _, target = str(key).removeprefix(MEMORY).partition("->")
         found[Link(NodeId(int(source)), NodeId(int(target)))] = Counters.from_json(value)
     return found
-
-
-def _paths(link: Link) -> tuple[Where, Where]:
-    """The two places where bytes from source to target pass: as requests, and as answers."""
-    back = Link(link.target, link.source)
-    return ((link, Stream.UPSTREAM), (back, Stream.DOWNSTREAM))
-
-
-def _passed(link: Link, since: Counters, until: Counters) -> Passage:
-    """Bytes from source to target between two looks, over both paths."""
-    parts = [
-        until.of(link_name(proxied), stream) - since.of(link_name(proxied), stream)
-        for proxied, stream in _paths(link)
-    ]
-    return Passage(sum(p.received for p in parts), sum(p.sent for p in parts))
-
-
-def _probe_passage(link: Link, since: Counters, until: Counters) -> Passage:
-    """Requests from source to target between two looks: the path that a probe takes."""
-    name = link_name(link)
-    return until.of(name, Stream.UPSTREAM) - since.of(name, Stream.UPSTREAM)
-
-
-def _probe(link: Link, seen: _Seen) -> Probe:
-    if link not in seen.answered:
-        return NO_PROBE
-    passage = _probe_passage(link, seen.bare, seen.probed)
-    return Probe(size=len(MARK), passage=passage, answered=seen.answered[link])
-
-
-def _stops(link: Link, seen: _Seen, *, wanted: bool) -> tuple[str, ...]:
-    """The paths from source to target that the proxy says it stops (`wanted`), or does not."""
-    return tuple(
-        "requests" if stream is Stream.UPSTREAM else "answers"
-        for proxied, stream in _paths(link)
-        if ((link_name(proxied), stream) in seen.stopped) is wanted
-    )
-
-
-def _measure(link: Link, cut: Mapping[Link, Counters], seen: _Seen, after: Counters) -> CutMeasured:
-    began, back = cut[link], Link(link.target, link.source)
-    return CutMeasured(
-        link=link,
-        swallowed=_passed(link, began, after).swallowed,
-        while_probing=_passed(link, seen.first, seen.probed).swallowed,
-        gaps=_stops(link, seen, wanted=False),
-        probe=_probe(link, seen),
-        opposite_cut=back in cut,
-        opposite=_passed(back, began, seen.probed),
-        opposite_stops=_stops(back, seen, wanted=True),
-        opposite_probe=NO_PROBE if back in cut else _probe(back, seen),
-    )

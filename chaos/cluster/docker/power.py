@@ -23,8 +23,10 @@ from docker.models.containers import Container
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.agent_program import CANARY, SYNCED
+from chaos.cluster.docker.archive import read_file
 from chaos.cluster.docker.labels import RunLabels
-from chaos.cluster.evidence import PowerCutMeasured
+from chaos.cluster.evidence import FORGOTTEN, PowerCutMeasured
 from chaos.cluster.interface import DiskTrouble, NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import Topology, host_name
@@ -117,6 +119,13 @@ class Power:
         if cut is not None and not cut.canary:
             canary = str(self._agent.call("canary_read", pid=_pid(container), path=DATA))
             self._remember(node, replace(cut, canary=canary))
+
+    def look_at_canary_of(self, node: NodeId, container: Container) -> None:
+        """The same of a node that is off, before its disk becomes another one."""
+        cut = self.cuts.get(node)
+        if cut is not None and not cut.canary:
+            old = read_file(container, f"{DATA}/{CANARY}") == SYNCED
+            self._remember(node, replace(cut, canary=FORGOTTEN if old else "something else"))
 
     def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
         """Stop all victims in one request, at one moment; the states of their threads then.

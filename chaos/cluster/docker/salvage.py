@@ -1,19 +1,19 @@
 """What a node leaves behind, copied off the engine: output of all its incarnations, log directory.
 
-The engine keeps a container's output and mounts its volume for a copy, whether it runs or not.
+The engine keeps a container's output, whether it runs or not.
 """
 
-import io
-import tarfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path, PurePosixPath
+from contextlib import suppress
+from pathlib import Path
 
 from docker.errors import NotFound
 from docker.models.containers import Container
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.archive import copy_out
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY
 
 
@@ -50,23 +50,5 @@ def _save_output(container: Container, path: Path, *, stdout: bool) -> None:
 def _save_disk(container: Container, into: Path) -> None:
     """The log directory's own content, without the names above it."""
     into.mkdir(parents=True, exist_ok=True)
-    try:
-        pieces, _ = container.get_archive(f"{DATA}/{LOG_DIRECTORY}")
-    except NotFound:
-        return  # nothing was ever formatted there
-    unpack(b"".join(pieces), into)
-
-
-def unpack(archive: bytes, into: Path) -> None:
-    """Write an archive's files, without the name of the directory that it was made of.
-
-    Names come from a node's disk: none may lead out of `into`, and only plain files are taken.
-    """
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar:
-            below = PurePosixPath(member.name).parts[1:]
-            content = tar.extractfile(member) if member.isfile() else None
-            if content is not None and below and ".." not in below:
-                target = into.joinpath(*below)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content.read())
+    with suppress(NotFound):  # nothing was ever formatted there
+        copy_out(container, f"{DATA}/{LOG_DIRECTORY}", into)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.cluster.evidence import (
-    NO_PROBE,
     CutMeasured,
     Passage,
     Probe,
@@ -159,13 +158,11 @@ class Links:
             swallowed=_passed(link, began, after).swallowed,
             while_probing=_passed(link, before, after).swallowed,
             gaps=tuple(path for path in Path if not self._network.is_stopped(link, path)),
-            probe=_probe(link, before, after, knocked),
+            probes=_probes(link, before, after, knocked),
             opposite_cut=back in self._cut,
             opposite=_passed(back, began, after),
             opposite_stops=tuple(path for path in Path if self._network.is_stopped(back, path)),
-            opposite_probe=(
-                NO_PROBE if back in self._cut else _probe(back, before, after, knocked)
-            ),
+            opposite_probes=(() if back in self._cut else _probes(back, before, after, knocked)),
         )
 
 
@@ -183,10 +180,10 @@ def _passed(link: Link, since: Passages, until: Passages) -> Passage:
     return Passage(sum(part.received for part in parts), sum(part.sent for part in parts))
 
 
-def _probe(
+def _probes(
     link: Link, before: Passages, after: Passages, knocked: Mapping[Link, _Knocked]
-) -> Probe:
+) -> tuple[Probe, ...]:
     if link not in knocked:
-        return NO_PROBE
+        return ()
     passage = after[link, Path.REQUESTS] - before[link, Path.REQUESTS]
-    return Probe(size=len(MARK), passage=passage, answered=knocked[link].answered)
+    return (Probe(size=len(MARK), passage=passage, answered=knocked[link].answered),)

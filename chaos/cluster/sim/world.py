@@ -1,7 +1,7 @@
 """One simulated run's own world: loop, clock and cluster, with a bug planted or not."""
 
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,8 +52,11 @@ class SimWorld:
         target: str,
         keep: bool,
         directory: Path | None,
+        settings: Mapping[str, str] | None = None,
     ) -> Cluster:
-        del run_id, target, directory  # nobody else sees it, and nothing outlives the process
+        del run_id, directory  # nobody else sees it, and nothing outlives the process
+        assert target == "node", "the command line refuses others"
+        assert not settings, "of which our node has none"
         if keep:
             raise ClusterError(
                 "a simulated cluster ends with its run: nothing of it can be kept\n"

@@ -1,10 +1,11 @@
 """Our own node as a target: Kafka's configuration names, and Kafka's default time-outs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chaos.cluster.targets.target import Seat
-from chaos.cluster.topology import OUTER_PORT
+from chaos.cluster.interface import NodeId, Roles
+from chaos.cluster.targets.target import Bounds, Seat
+from chaos.cluster.topology import OUTER_PORT, inner_port
 from chaos.conditions import Conditions
 
 PROGRAM = ("python3", "-m", "node.server.cli")
@@ -18,9 +19,25 @@ class OwnNode:
     mutation: str = ""
     conditions: Conditions = field(default_factory=Conditions)
 
+    word = "node"
+    release = ""
+    bounds = Bounds()
+    formats_at_start = False
+
     @property
     def name(self) -> str:
         return f"node with {self.mutation}" if self.mutation else "node"
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return {}
+
+    def roles(self, node: NodeId) -> Roles:
+        del node  # there are no others
+        return Roles.CONTROLLER
+
+    def inner_ports(self, node: NodeId) -> Sequence[int]:
+        return (inner_port(node),)
 
     def properties(self, seat: Seat, log_directory: str) -> str:
         settings = {
@@ -40,8 +57,9 @@ class OwnNode:
         return "".join(f"{name}={value}\n" for name, value in settings.items())
 
     def format_command(
-        self, cluster_id: str, seats: Sequence[Seat], properties_file: str
+        self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str
     ) -> Sequence[str]:
+        del seat  # every voter's disk is told the same
         voters = ",".join(
             f"{seat.node}@{seat.inner.host}:{seat.inner.port}:{seat.directory_id}" for seat in seats
         )

@@ -1,14 +1,15 @@
 """What a cluster must know of the program that runs in its nodes, and nothing else may.
 
-Our own node is one target. A target says how it is configured, formatted and started; containers,
-links, disks, scenarios and judges are the same for all of them.
+Our own node is one target, Apache Kafka the other. A target says in which image it runs, what each
+node is, how it is configured, formatted and started, and how long it may take; containers, links,
+disks, scenarios and judges are the same for all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.interface import Address, NodeId, Roles
 
 DATA = "/data"  # where a node's disk is mounted
 LOG_DIRECTORY = "kraft"  # below it: an ext4 has a lost+found beside
@@ -24,16 +25,60 @@ class Seat:
     outer: Address  # by which clients reach it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a node may take."""
+
+    answers_within_s: float = 30.0  # from its start
+    stops_within_s: int = 10  # from SIGTERM; then it is killed
+    disk_mebibytes: int = 256  # sparse: about 9 MiB are really occupied
+
+
 class Target(Protocol):
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """For people, with the release: `node`, `kafka 4.3.1`."""
+
+    @property
+    def word(self) -> str:
+        """By which the command line names it."""
+
+    @property
+    def release(self) -> str:
+        """Of Apache Kafka, whose image it runs in; "": that of our own node."""
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """How it was configured; with `word`, all that makes the same target once more."""
+
+    @property
+    def bounds(self) -> Bounds: ...
+
+    @property
+    def formats_at_start(self) -> bool:
+        """The node's own first start formats its disk, and nobody syncs what that wrote."""
+
+    def roles(self, node: NodeId) -> Roles: ...
+
+    def inner_ports(self, node: NodeId) -> Sequence[int]:
+        """By which other nodes reach it; the first is that of its seat."""
 
     def properties(self, seat: Seat, log_directory: str) -> str:
         """The text of the node's configuration file."""
 
     def format_command(
-        self, cluster_id: str, seats: Sequence[Seat], properties_file: str
+        self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str
     ) -> Sequence[str]:
-        """Writes a new log directory, for the voters who sit at `seats`."""
+        """Writes a new log directory for who sits at `seat`, in a cluster of all `seats`."""
 
     def start_command(self, properties_file: str) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class Reformatting(Protocol):
+    """A target whose nodes may come back with an empty disk."""
+
+    def reformat_command(
+        self, cluster_id: str, node: NodeId, properties_file: str
+    ) -> Sequence[str]:
+        """Writes a log directory with a new directory id, for a node of a living cluster."""

@@ -11,8 +11,9 @@ from chaos.campaign.swarm import trial
 from chaos.cli import main
 from chaos.commands.run import plan_of
 from chaos.launch import launch
-from chaos.nemesis.faults import ControllerLeader, Follower, Kill, Partition, Ways
+from chaos.nemesis.faults import Kill, Partition, Ways
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios.swarm import SWARM

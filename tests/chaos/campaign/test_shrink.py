@@ -13,10 +13,11 @@ from chaos.cli import main
 from chaos.commands.run import plan_of
 from chaos.conditions import Conditions
 from chaos.launch import launch
-from chaos.nemesis.faults import ControllerLeader, Kill, Partition
+from chaos.nemesis.faults import Kill, Partition
 from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.targets import ControllerLeader
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import RunPlan
 from chaos.scenarios.swarm import SWARM
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.chaos.campaign.test_campaign import arguments
@@ -83,6 +84,7 @@ def test_what_the_failure_does_not_need_goes() -> None:
     kinds = [window.fault for window in least.drawn().windows]
     assert sorted(fault.kind for fault in kinds) == ["kill", "partition", "partition"]
     assert (least.nodes, least.load.most_operations) == (3, 17)
+    assert isinstance(least.load, RegisterOptions)
     assert (least.load.live_keys, least.load.concurrency) == (1, 2)
     assert least.conditions == Conditions()
     assert least.drawn().duration_s < 10

@@ -7,7 +7,7 @@ from itertools import pairwise
 from chaos.campaign.coverage import label
 from chaos.campaign.swarm import MENACES, every_fault, trial
 from chaos.conditions import Conditions
-from chaos.nemesis.faults import lacking, needs_of
+from chaos.nemesis.needs import lacking, needs_of
 from tests.support.fake_cluster import FakeCluster
 
 TRIALS = [trial(seed) for seed in range(400)]

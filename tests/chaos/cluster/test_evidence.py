@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from chaos.cluster.evidence import (
-    NO_PROBE,
     CutMeasured,
     Passage,
     PowerCutMeasured,
@@ -14,6 +13,7 @@ from chaos.cluster.evidence import (
     of_kill,
     of_pause,
     of_power_cut,
+    of_wipe,
 )
 from chaos.cluster.interface import Link, NodeId, PowerCutMode
 
@@ -28,18 +28,18 @@ ONE_WAY = CutMeasured(
     swallowed=500,
     while_probing=45,
     gaps=(),
-    probe=SWALLOWED,
+    probes=(SWALLOWED,),
     opposite_cut=False,
     opposite=Passage(received=90, sent=90),
     opposite_stops=(),
-    opposite_probe=PASSED,
+    opposite_probes=(PASSED,),
 )
 CLEAN = replace(
     ONE_WAY,
     opposite_cut=True,
     opposite=Passage(90, 0),
     opposite_stops=(REQUESTS, ANSWERS),
-    opposite_probe=NO_PROBE,
+    opposite_probes=(),
 )
 POWER = PowerCutMeasured(
     mode=PowerCutMode.LOSE_ALL,
@@ -79,39 +79,50 @@ def test_a_connection_that_broke_the_other_way_does_not_unmake_a_cut() -> None:
 
 def test_other_connections_that_close_beside_the_probes_are_no_evidence() -> None:
     busy = Passage(SIZE + 70_000, 70_000)
-    assert of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=busy))).bit
+    assert of_cut(replace(ONE_WAY, probes=(replace(SWALLOWED, passage=busy),))).bit
     leaky = Passage(SIZE + 70_000, SIZE + 70_000)
-    assert not of_cut(replace(ONE_WAY, probe=replace(SWALLOWED, passage=leaky))).bit
-    assert of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=leaky))).bit
-    assert not of_cut(replace(ONE_WAY, opposite_probe=replace(PASSED, passage=busy))).bit
+    assert not of_cut(replace(ONE_WAY, probes=(replace(SWALLOWED, passage=leaky),))).bit
+    assert of_cut(replace(ONE_WAY, opposite_probes=(replace(PASSED, passage=leaky),))).bit
+    assert not of_cut(replace(ONE_WAY, opposite_probes=(replace(PASSED, passage=busy),))).bit
+
+
+def test_every_port_of_a_link_has_to_be_cut_and_no_port_of_its_opposite() -> None:
+    both = replace(ONE_WAY, probes=(SWALLOWED, SWALLOWED), opposite_probes=(PASSED, PASSED))
+    assert of_cut(both).bit
+    for probes in ((SWALLOWED, PASSED), (PASSED, SWALLOWED)):
+        assert not of_cut(replace(both, probes=probes)).bit
+        assert not of_cut(replace(both, opposite_probes=probes)).bit
 
 
 def test_without_probes_traffic_must_tell() -> None:
     """A node that is off cannot be probed, nor any where no agent is."""
-    assert of_cut(replace(ONE_WAY, probe=NO_PROBE, opposite_probe=NO_PROBE)).bit
-    assert of_cut(replace(CLEAN, probe=NO_PROBE)).bit
+    assert of_cut(replace(ONE_WAY, probes=(), opposite_probes=())).bit
+    assert of_cut(replace(CLEAN, probes=())).bit
 
 
 @pytest.mark.parametrize(
     ("seen", "why"),
     [
         # Nothing was set.
-        (replace(ONE_WAY, probe=ANSWERED, gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
-        (replace(CLEAN, probe=ANSWERED, gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
-        (replace(CLEAN, probe=PASSED, gaps=(REQUESTS,)), "1->2 was not swallowed"),
-        (replace(ONE_WAY, probe=replace(SWALLOWED, answered=14)), "1->2 was answered"),
+        (replace(ONE_WAY, probes=(ANSWERED,), gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
+        (replace(CLEAN, probes=(ANSWERED,), gaps=(REQUESTS, ANSWERS)), "1->2 was not swallowed"),
+        (replace(CLEAN, probes=(PASSED,), gaps=(REQUESTS,)), "1->2 was not swallowed"),
+        (replace(ONE_WAY, probes=(replace(SWALLOWED, answered=14),)), "1->2 was answered"),
         # Requests are stopped and answers are not, and the reverse.
-        (replace(ONE_WAY, opposite_probe=ANSWERED, gaps=(ANSWERS,)), "an answer passed along 1->2"),
+        (
+            replace(ONE_WAY, opposite_probes=(ANSWERED,), gaps=(ANSWERS,)),
+            "an answer passed along 1->2",
+        ),
         (replace(ONE_WAY, gaps=(ANSWERS,)), "did not stop answers along 1->2"),
         (replace(CLEAN, gaps=(ANSWERS,)), "did not stop answers along 1->2"),
         (replace(CLEAN, gaps=(REQUESTS, ANSWERS)), "did not stop requests and answers along 1->2"),
         # The opposite is stopped too.
-        (replace(ONE_WAY, opposite_probe=SWALLOWED), "against 1->2 did not pass"),
+        (replace(ONE_WAY, opposite_probes=(SWALLOWED,)), "against 1->2 did not pass"),
         (replace(ONE_WAY, opposite_stops=(ANSWERS,)), "stopped answers against 1->2 as well"),
         # Nobody could be probed.
-        (replace(ONE_WAY, probe=NO_PROBE, swallowed=0), "nothing was swallowed"),
-        (replace(CLEAN, probe=NO_PROBE, swallowed=-9), "nothing was swallowed"),
-        (replace(ONE_WAY, opposite_probe=NO_PROBE, opposite=Passage()), "nothing passed against"),
+        (replace(ONE_WAY, probes=(), swallowed=0), "nothing was swallowed"),
+        (replace(CLEAN, probes=(), swallowed=-9), "nothing was swallowed"),
+        (replace(ONE_WAY, opposite_probes=(), opposite=Passage()), "nothing passed against"),
     ],
 )
 def test_a_cut_without_effect_or_with_another_one_did_not_bite(seen: CutMeasured, why: str) -> None:
@@ -137,6 +148,24 @@ def test_a_kill_bit_when_a_running_process_is_gone_by_it(
 ) -> None:
     evidence = of_kill(ran, runs, code)
     assert evidence.bit is bit
+    assert what in evidence.what
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "emptied", "what"),
+    [
+        ("one", "two", True, ""),
+        ("", "two", True, ""),  # what was on it could not be read: that is what a wipe is for
+        ("one", "one", True, "as before"),
+        ("one", "two", False, "still on the disk"),
+        ("one", "", True, "no format"),
+    ],
+)
+def test_a_wipe_bit_when_the_directory_id_is_another(
+    before: str, after: str, emptied: bool, what: str
+) -> None:
+    evidence = of_wipe(before, after, emptied=emptied)
+    assert evidence.bit is (not what)
     assert what in evidence.what
 
 

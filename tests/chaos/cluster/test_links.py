@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -17,7 +18,9 @@ from tests.chaos.cluster.test_topology import topology
 THERE, BACK = Link(NodeId(1), NodeId(2)), Link(NodeId(2), NodeId(1))
 STOPPED_THERE = {("link-1-2", "upstream"), ("link-2-1", "downstream")}
 STOPPED_BACK = {("link-2-1", "upstream"), ("link-1-2", "downstream")}
+DOUBLE = {("link-1-2", "upstream"), ("link-1-2-9302", "upstream"), ("link-2-1", "downstream")}
 NAMES = [f"link-{a}-{b}" for a in (1, 2, 3) for b in (1, 2, 3) if a != b]
+SECOND = ("link-1-2-9302", "link-3-2-9302")  # of a node 2 with two inner ports
 EVERYWHERE = {(name, stream) for name in NAMES for stream in ("upstream", "downstream")}
 
 
@@ -28,7 +31,9 @@ class Toxics(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.proxies: dict[str, dict[str, dict[str, str]]] = {name: {} for name in NAMES}
+        self.proxies: dict[str, dict[str, dict[str, str]]] = {
+            name: {} for name in (*NAMES, *SECOND)
+        }
         self.hang_on: tuple[str, str] | None = None
         self.let_go = threading.Event()
 
@@ -165,3 +170,26 @@ def test_a_cut_through_a_hanging_proxy_keeps_what_was_cut(
     links.cut([BACK])
     assert server.hang_on is None
     assert server.stopped == STOPPED_THERE | STOPPED_BACK
+
+
+def test_a_link_with_two_proxies_is_stopped_and_slowed_on_both(server: Toxics) -> None:
+    made = replace(topology(), inner={NodeId(2): (9102, 9302)})
+    links = Links(ToxiproxyApi(Address("127.0.0.1", server.server_port)), made, None)
+    links.cut([THERE])
+    assert server.stopped == DOUBLE
+    links.heal([THERE], {})
+    assert server.stopped == set()
+    links.slow(80)
+    both_ways = {(name, stream) for name in SECOND for stream in ("upstream", "downstream")}
+    assert server.of("latency") == EVERYWHERE | both_ways
+    links.quicken({})
+    assert server.of("latency") == set()
+
+
+def test_a_second_proxy_that_hangs_is_made_anew_in_its_place(server: Toxics) -> None:
+    made = replace(topology(), inner={NodeId(2): (9102, 9302)})
+    links = Links(ToxiproxyApi(Address("127.0.0.1", server.server_port)), made, None)
+    server.hang_on = ("POST", "/proxies/link-1-2-9302/toxics")
+    links.cut([THERE])
+    assert server.hang_on is None
+    assert server.stopped == DOUBLE

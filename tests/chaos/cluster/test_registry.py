@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from chaos.cluster.docker.archive import unpack
 from chaos.cluster.docker.registry import RunLock
-from chaos.cluster.docker.salvage import unpack
 from chaos.cluster.errors import ClusterError
 
 
@@ -44,6 +44,19 @@ def test_files_of_a_disk_stay_where_they_belong(tmp_path: Path) -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
     into = tmp_path / "disks" / "node-1"
-    unpack(buffer.getvalue(), into)
+    unpack(io.BytesIO(buffer.getvalue()), into)
     written = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert written == ["disks/node-1/log/0.log", "disks/node-1/meta.properties"]
+
+
+def test_zeros_of_a_file_take_no_room(tmp_path: Path) -> None:
+    content = b"head" + bytes(8 << 20) + b"tail" + bytes(100_000)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        info = tarfile.TarInfo("kraft/0.index")
+        info.size = len(content)
+        tar.addfile(info, io.BytesIO(content))
+    unpack(io.BytesIO(buffer.getvalue()), tmp_path)
+    written = tmp_path / "0.index"
+    assert written.read_bytes() == content
+    assert written.stat().st_blocks * 512 < len(content) / 4

@@ -32,7 +32,7 @@ def test_the_configuration_is_kafkas() -> None:
 
 
 def test_format_names_every_voter_with_its_directory() -> None:
-    command = OwnNode().format_command("cluster", SEATS, "file")
+    command = OwnNode().format_command("cluster", SEATS[0], SEATS, "file")
     assert command[-1] == (
         "1@node-1:9101:abcdefghijklmnopqrstu1,2@node-2:9102:abcdefghijklmnopqrstu2"
     )

@@ -1,5 +1,6 @@
 """Networks, names and links as values."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -43,9 +44,9 @@ def test_a_name_leads_to_the_proxy_and_ones_own_to_oneself() -> None:
 
 
 def test_a_link_listens_in_its_sources_network_and_leads_into_its_targets() -> None:
-    assert topology().link_proxy(Link(ONE, THREE)) == ProxyEntry(
-        name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103"
-    )
+    assert topology().link_proxies(Link(ONE, THREE)) == [
+        ProxyEntry(name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103")
+    ]
 
 
 def test_clients_enter_by_published_ports() -> None:
@@ -68,3 +69,13 @@ def test_subnets_lie_in_the_pool_and_apart() -> None:
     assert all(net.subnet_of(POOL) for net in nets)
     assert not any(a.overlaps(b) for a, b in combinations(nets, 2))
     assert subnet(last + 1) == subnet(0)
+
+
+def test_a_link_to_a_node_with_two_inner_ports_is_two_proxies() -> None:
+    made = replace(topology(), inner={THREE: (9103, 9303)})
+    assert made.link_proxies(Link(ONE, THREE)) == [
+        ProxyEntry(name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103"),
+        ProxyEntry(name="link-1-3-9303", listen="198.18.0.18:9303", upstream="198.18.0.51:9303"),
+    ]
+    assert len(made.link_proxies(Link(THREE, ONE))) == 1
+    assert len({entry.listen for entry in made.proxies()}) == 4 * 1 + 2 * 2 + 3

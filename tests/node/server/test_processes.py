@@ -5,6 +5,7 @@ import json
 import os
 import resource
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -83,16 +84,22 @@ def test_three_elect_write_and_read(three: QuorumProcesses) -> None:
 def test_every_node_names_the_leader_and_the_address_it_was_asked_at(
     three: QuorumProcesses,
 ) -> None:
-    leader = three.leader()
     for node in three.nodes.values():
-        with node.client() as client:
-            answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
-        assert isinstance(answer, DescribeClusterResponse)
+        answer, leader = three.under_one_leader(partial(_described, node))
         assert answer.cluster_id == three.cluster_id
         assert answer.controller == leader.id
         named = {int(member.id): member.port for member in answer.members}
         assert sorted(named) == [1, 2, 3]
         assert named[node.id] == node.outer
+
+
+def _described(
+    node: NodeProcess, leader: NodeProcess
+) -> tuple[DescribeClusterResponse, NodeProcess]:
+    with node.client() as client:
+        answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
+    assert isinstance(answer, DescribeClusterResponse)
+    return answer, leader
 
 
 def test_api_versions_in_every_version(three: QuorumProcesses) -> None:
@@ -104,10 +111,15 @@ def test_api_versions_in_every_version(three: QuorumProcesses) -> None:
 
 
 def test_topics_need_brokers(three: QuorumProcesses) -> None:
-    with three.leader().client() as client:
+    answer = three.under_one_leader(_created)
+    assert answer.results[0].error == 38
+
+
+def _created(leader: NodeProcess) -> CreateTopicsResponse:
+    with leader.client() as client:
         answer = client.ask(CreateTopicsRequest(topics=(NewTopic(name="t"),)))
     assert isinstance(answer, CreateTopicsResponse)
-    assert answer.results[0].error == 38
+    return answer
 
 
 def test_followers_refuse_reads(three: QuorumProcesses) -> None:
@@ -122,16 +134,16 @@ def test_followers_refuse_reads(three: QuorumProcesses) -> None:
 def test_quorum_describe_asks_the_leader_whoever_is_asked(
     three: QuorumProcesses, asked: int
 ) -> None:
-    leader = three.leader()
-    bootstrap = f"127.0.0.1:{three.nodes[asked].outer}"
-    done = run_kraft_node("quorum", "--bootstrap", bootstrap, "describe")
-    assert done.returncode == 0, done.stderr
-    shown = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    ask = ("quorum", "--bootstrap", f"127.0.0.1:{three.nodes[asked].outer}", "describe")
+    status, replication, leader = three.under_one_leader(
+        lambda leader: (run_kraft_node(*ask), run_kraft_node(*ask, "--replication"), leader)
+    )
+    assert status.returncode == 0, status.stderr
+    shown = dict(line.split(":", 1) for line in status.stdout.splitlines())
     assert shown["ClusterId"].strip() == three.cluster_id
     assert int(shown["LeaderId"]) == leader.id
     assert [voter["id"] for voter in json.loads(shown["CurrentVoters"])] == [1, 2, 3]
-    done = run_kraft_node("quorum", "--bootstrap", bootstrap, "describe", "--replication")
-    rows = [line.split() for line in done.stdout.splitlines()]
+    rows = [line.split() for line in replication.stdout.splitlines()]
     assert rows[0][:4] == ["NodeId", "DirectoryId", "LogEndOffset", "Lag"]
     assert sorted((row[0], row[-1] == "Leader") for row in rows[1:]) == [
         (str(node), node == leader.id) for node in (1, 2, 3)

@@ -1,0 +1,81 @@
+"""Files copied off the engine as it gives them: a tar archive in pieces, read as it comes.
+
+The engine mounts a container's volumes for a copy, whether it runs or not.
+"""
+
+import io
+import tarfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from docker.models.containers import Container
+
+BLOCK = 1 << 16
+ZEROS = bytes(BLOCK)
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as one file to read from."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces: Iterator[bytes] = iter(pieces)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # as it is called
+        while not self._rest:
+            try:
+                self._rest = next(self._pieces)
+            except StopIteration:
+                return 0
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def copy_out(container: Container, path: str, into: Path) -> None:
+    """Copy what a directory of a container holds; docker.errors.NotFound where it is not there."""
+    pieces, _ = container.get_archive(path)
+    unpack(io.BufferedReader(_Pieces(pieces)), into)
+
+
+def read_file(container: Container, path: str) -> bytes:
+    """What a file of a container holds; docker.errors.NotFound where it is not there."""
+    pieces, _ = container.get_archive(path)
+    with tarfile.open(fileobj=io.BufferedReader(_Pieces(pieces)), mode="r|") as tar:
+        for member in tar:
+            content = tar.extractfile(member)
+            return content.read() if content is not None else b""
+    return b""
+
+
+def unpack(archive: IO[bytes], into: Path) -> None:
+    """Write an archive's files, without the name of the directory that it was made of.
+
+    Names come from a node's disk: none may lead out of `into`, and only plain files are taken.
+    """
+    with tarfile.open(fileobj=archive, mode="r|") as tar:
+        for member in tar:
+            below = PurePosixPath(member.name).parts[1:]
+            content = tar.extractfile(member) if member.isfile() else None
+            if content is not None and below and ".." not in below:
+                target = into.joinpath(*below)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _write(content, target)
+
+
+def _write(content: IO[bytes], target: Path) -> None:
+    """With holes for zeros: Kafka's indexes are megabytes that mostly hold nothing yet."""
+    with target.open("wb") as file:
+        size = 0
+        while block := content.read(BLOCK):
+            size += len(block)
+            if block == ZEROS[: len(block)]:
+                file.seek(size)
+            else:
+                file.write(block)
+        file.truncate(size)

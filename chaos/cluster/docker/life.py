@@ -1,0 +1,95 @@
+"""The processes of a cluster's nodes: started, stopped, killed, paused and looked at."""
+
+from docker.models.containers import Container
+
+from chaos.cluster import evidence
+from chaos.cluster.docker.assembly import Parts
+from chaos.cluster.docker.power import kill as kill_container
+from chaos.cluster.interface import Evidence, NodeId, NodeStatus
+
+
+class Life:
+    """Of all nodes of one cluster."""
+
+    def __init__(self, parts: Parts, *, stops_within_s: int) -> None:
+        self._parts = parts
+        self._stops_within_s = stops_within_s
+
+    def container(self, node: NodeId) -> Container:
+        """With what the engine knows of it now."""
+        container = self._parts.containers[node]
+        container.reload()
+        return container
+
+    def status(self, node: NodeId) -> NodeStatus:
+        state = self.container(node).attrs["State"]
+        if not state["Running"]:
+            return NodeStatus.OFF
+        agent = self._parts.agent
+        paused = bool(state["Paused"])
+        if agent is not None:
+            threads = str(agent.call("states", pid=state["Pid"]))
+            paused = paused or evidence.of_pause(threads).bit
+        return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
+
+    def start(self, node: NodeId) -> None:
+        container = self.container(node)
+        self._reachable(node, on=True)
+        container.start()
+
+    def stop(self, node: NodeId) -> None:
+        container = self.container(node)
+        if container.attrs["State"]["Running"]:
+            self.resume(node)
+            container.stop(timeout=self._stops_within_s)
+        self._reachable(node, on=False)
+
+    def kill(self, node: NodeId) -> Evidence:
+        container = self.container(node)
+        ran = bool(container.attrs["State"]["Running"])
+        if ran:
+            kill_container(container)
+        container.reload()
+        state = container.attrs["State"]
+        runs = bool(state["Running"])
+        self._reachable(node, on=runs)
+        return evidence.of_kill(ran, runs, int(state["ExitCode"]))
+
+    def pause(self, node: NodeId) -> Evidence:
+        """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
+        container = self.container(node)
+        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
+        if agent is None:
+            container.pause()
+            container.reload()
+            paused = bool(container.attrs["State"]["Paused"])
+            what = "the engine froze it" if paused else "the engine did not freeze it"
+            return Evidence(bit=paused, what=what, facts={"frozen": paused})
+        if pid == 0:
+            return evidence.of_pause("")
+        agent.call("quiesce", pids=[pid])
+        return evidence.of_pause(str(agent.call("states", pid=pid)))
+
+    def resume(self, node: NodeId) -> None:
+        container = self.container(node)
+        agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
+        if container.attrs["State"]["Paused"]:
+            container.unpause()
+        elif agent is not None and pid != 0:
+            agent.call("resume", pid=pid)
+
+    def proxy_pid(self) -> int:
+        self._parts.proxy.reload()
+        return int(self._parts.proxy.attrs["State"]["Pid"])
+
+    def _reachable(self, node: NodeId, *, on: bool) -> None:
+        """A node that is off is unreachable at once: the proxy would block on dialling it."""
+        if self._parts.agent is not None:
+            address = self._parts.topology.networks[node].address
+            where = {"pid": self.proxy_pid(), "address": address}
+            self._parts.agent.call("unreachable", **where, on=not on)
+
+    def pids(self) -> dict[NodeId, int]:
+        """Of every node's first process; 0 where a node is off."""
+        containers = {node: self.container(node) for node in sorted(self._parts.containers)}
+        return {node: int(each.attrs["State"]["Pid"]) for node, each in containers.items()}

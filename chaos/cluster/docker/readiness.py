@@ -1,0 +1,72 @@
+"""Waiting for nodes: until a process answers, and until brokers may be led and followed."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from docker.errors import APIError
+
+from chaos.cluster.docker.assembly import Parts
+from chaos.cluster.docker.gate import Gate
+from chaos.cluster.errors import ClusterError, DiedAtStartError
+from chaos.cluster.interface import NodeId
+from chaos.cluster.probe import until_it_answers, until_it_knows
+
+LAST_LINES = 8  # of a log, that an error shows
+
+
+class Readiness:
+    """Of the nodes of one cluster; ClusterError with a node's last words where it does not come."""
+
+    def __init__(self, gate: Gate, parts: Parts, *, run_id: str, within_s: float) -> None:
+        self._gate = gate
+        self._parts = parts
+        self._run_id = run_id
+        self._within_s = within_s
+        self._entries = parts.topology.bootstrap()
+
+    async def answers(self, node: NodeId) -> None:
+        """Wait until the process answers clients."""
+        asking = until_it_answers(self._entries[node], self._within_s)
+        if not await self._while_alive(node, asking):
+            raise ClusterError(self._words(node, f"does not answer within {self._within_s:g} s"))
+
+    async def knows(self, node: NodeId, brokers: Sequence[NodeId]) -> None:
+        """Wait until a broker tells clients of all these brokers: registered and not fenced."""
+        asking = until_it_knows(self._entries[node], frozenset(brokers), self._within_s)
+        if not await self._while_alive(node, asking):
+            names = ", ".join(map(str, brokers))
+            what = f"does not tell of brokers {names} within {self._within_s:g} s"
+            raise ClusterError(self._words(node, what))
+
+    async def _while_alive(self, node: NodeId, asking: Coroutine[Any, Any, bool]) -> bool:
+        task = asyncio.create_task(asking)
+        try:
+            while not task.done():
+                await asyncio.wait([task], timeout=1.0)
+                if not task.done():
+                    await self._gate.run(self._refuse_dead, node)
+        finally:
+            task.cancel()
+        return task.result()
+
+    def _refuse_dead(self, node: NodeId) -> None:
+        container = self._parts.containers[node]
+        container.reload()
+        state = container.attrs["State"]
+        if not state["Running"]:
+            code = state["ExitCode"]
+            raise DiedAtStartError(self._words(node, f"exited during startup (code {code})"))
+
+    def _words(self, node: NodeId, what: str) -> str:
+        try:
+            said = _last_words(self._parts.containers[node].logs(tail=100).decode(errors="replace"))
+        except APIError as error:
+            said = str(error)
+        return f"node {node} {what}\n  run {self._run_id}; the end of its log:\n{said}"
+
+
+def _last_words(log: str) -> str:
+    """The end of a log, without the frames of a JVM's stack: what went wrong stands above them."""
+    lines = [line for line in log.strip().splitlines() if not line.startswith("\tat ")]
+    return "\n".join(lines[-LAST_LINES:])

@@ -1,0 +1,143 @@
+"""What may be chosen of an Apache Kafka cluster, read from the words of `--set NAME=VALUE`.
+
+Plain words are the harness's own, since judges have to know them. A name with a dot is Kafka's: it
+goes into every node's configuration as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MOST = 5  # brokers
+
+
+class SettingError(ValueError):
+    """A setting that there is not, or a value that it cannot have; says what can be said."""
+
+
+_CHOICES = {
+    "roles": ("separate", "combined"),
+    "quorum": ("dynamic", "static"),
+    "elr": ("on", "off"),
+    "unclean": ("off", "on"),
+    "defaults": ("quick", "stock"),
+    "synced_format": ("on", "off"),
+}
+_COUNTS = ("brokers", "controllers", "replication", "min_isr")
+# Named by a word of ours, which the judges read.
+_OURS = {
+    "kraft.version": "quorum",
+    "eligible.leader.replicas.version": "elr",
+    "min.insync.replicas": "min_isr",
+    "default.replication.factor": "replication",
+    "unclean.leader.election.enable": "unclean",
+    "process.roles": "roles",
+}
+# By these the harness knows where everybody is.
+_FIXED = (
+    "node.id",
+    "broker.id",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "advertised.listeners",
+    "listener.security.protocol.map",
+    "inter.broker.listener.name",
+    "controller.listener.names",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSettings:
+    """The layout of a cluster and what it promises."""
+
+    combined: bool = False  # every node is broker and controller
+    brokers: int = 3
+    controllers: int = 1
+    static: bool = False  # voters by configuration (kraft.version 0), not in the log
+    elr: bool = True  # eligible leader replicas (KIP-966)
+    replication: int = 3  # of topics that do not say
+    min_isr: int = 2
+    unclean: bool = False  # elections from outside ISR and ELR, at once
+    stock: bool = False  # Kafka's own time-outs
+    # The format is on the disk before a node starts. Else it is done by the node's first start, and
+    # a power cut soon afterwards finds it unsynced.
+    synced_format: bool = True
+    configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
+
+    def as_words(self) -> dict[str, str]:
+        """What `read_settings` makes the same settings of."""
+        return {
+            "roles": "combined" if self.combined else "separate",
+            "brokers": str(self.brokers),
+            "controllers": str(self.controllers),
+            "quorum": "static" if self.static else "dynamic",
+            "elr": _switch(self.elr),
+            "replication": str(self.replication),
+            "min_isr": str(self.min_isr),
+            "unclean": _switch(self.unclean),
+            "defaults": "stock" if self.stock else "quick",
+            "synced_format": _switch(self.synced_format),
+            **self.configuration,
+        }
+
+
+def read_settings(words: Mapping[str, str]) -> KafkaSettings:
+    """Settings from the words of a command line. Raises SettingError."""
+    for name, value in words.items():
+        _require_known(name, value)
+    chosen = {name: words.get(name, usual) for name, (usual, *_) in _CHOICES.items()}
+    combined = chosen["roles"] == "combined"
+    brokers = _count(words, "brokers", 3, MOST)
+    controllers = _count(words, "controllers", brokers if combined else 1, MOST)
+    if combined and controllers != brokers:
+        raise SettingError(f"controllers={controllers}: of combined nodes, all {brokers} are both")
+    if not combined and controllers not in (1, 3):
+        raise SettingError(f"controllers={controllers}: a quorum of its own has 1 or 3")
+    replication = _count(words, "replication", min(3, brokers), brokers)
+    return KafkaSettings(
+        combined=combined,
+        brokers=brokers,
+        controllers=controllers,
+        static=chosen["quorum"] == "static",
+        elr=chosen["elr"] == "on",
+        replication=replication,
+        min_isr=_count(words, "min_isr", min(2, replication), replication),
+        unclean=chosen["unclean"] == "on",
+        stock=chosen["defaults"] == "stock",
+        synced_format=chosen["synced_format"] == "on",
+        configuration={name: value for name, value in words.items() if "." in name},
+    )
+
+
+def _require_known(name: str, value: str) -> None:
+    ours = _OURS.get(name)
+    if ours is not None:
+        raise SettingError(f"{name}={value}: here that is {ours}={_values(ours)}")
+    if name in _FIXED:
+        raise SettingError(f"{name}={value}: that is the harness's to say")
+    if "." in name:
+        return
+    if name not in _CHOICES and name not in _COUNTS:
+        known = ", ".join([*_CHOICES, *_COUNTS])
+        raise SettingError(
+            f"{name}={value}: no such setting; there are {known}, and Kafka's own names with a dot"
+        )
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise SettingError(f"{name}={value}: it is {_values(name)}")
+
+
+def _values(name: str) -> str:
+    return " or ".join(_CHOICES[name]) if name in _CHOICES else "N"
+
+
+def _count(words: Mapping[str, str], name: str, usual: int, most: int) -> int:
+    text = words.get(name, str(usual))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= most):
+        raise SettingError(f"{name}={text}: a number from 1 to {most}")
+    return int(text)
+
+
+def _switch(on: bool) -> str:
+    return "on" if on else "off"

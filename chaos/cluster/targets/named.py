@@ -1,0 +1,72 @@
+"""The targets by the words that a command line knows them by."""
+
+import re
+from collections.abc import Mapping
+
+from chaos.cluster.targets.kafka import Kafka
+from chaos.cluster.targets.kafka_settings import SettingError, read_settings
+from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.target import Target
+from chaos.conditions import Conditions
+
+NODE = "node"
+KAFKA = "kafka"
+NEWEST = "4.3.1"
+WORDS = f"{NODE}, {KAFKA}, {KAFKA}:VERSION with a release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
+OWN_NODES = (3, 5)
+_KAFKA = re.compile(r"kafka(?::(4\.\d+\.\d+))?", re.ASCII)
+
+
+class UnknownTargetError(ValueError):
+    """Nothing has that name."""
+
+
+def release_of(word: str) -> str:
+    """Which release of Apache Kafka is meant; "" is our own node. Raises UnknownTargetError."""
+    found = _KAFKA.fullmatch(word)
+    if found is None and word != NODE:
+        raise UnknownTargetError(f"no target {word!r}; there are {WORDS}")
+    return (found.group(1) or NEWEST) if found else ""
+
+
+def setup_command(release: str) -> str:
+    """What makes the image of a release."""
+    return "kraft-chaos setup --target " + (KAFKA if release == NEWEST else f"{KAFKA}:{release}")
+
+
+def target_named(
+    word: str,
+    settings: Mapping[str, str],
+    *,
+    mutation: str = "",
+    conditions: Conditions | None = None,
+) -> Target:
+    """The target of that word. Raises UnknownTargetError, or SettingError."""
+    release, conditions = release_of(word), conditions or Conditions()
+    if release:
+        if mutation:
+            raise SettingError(f"{mutation} can be planted in our own node only")
+        chosen = read_settings(settings)
+        return Kafka(release=release, chosen=chosen, conditions=conditions)
+    for name, value in settings.items():
+        raise SettingError(f"{name}={value}: our own node has no settings; --target {KAFKA} has")
+    return OwnNode(mutation=mutation, conditions=conditions)
+
+
+def layout(
+    word: str,
+    nodes: int,
+    settings: Mapping[str, str],
+    *,
+    mutation: str = "",
+    conditions: Conditions | None = None,
+) -> tuple[Target, int]:
+    """A target and how many nodes it makes of those asked for: controllers of ours, or brokers of
+    Apache Kafka, which may have controllers beside them. Raises as `target_named` does.
+    """
+    if release_of(word):
+        settings = {"brokers": str(nodes), **settings}
+    elif nodes not in OWN_NODES:
+        raise SettingError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5")
+    made = target_named(word, settings, mutation=mutation, conditions=conditions)
+    return made, len(made.nodes) if isinstance(made, Kafka) else nodes

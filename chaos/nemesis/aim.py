@@ -1,0 +1,121 @@
+"""Whom a target means, at the moment in which a fault fires."""
+
+import random
+from collections.abc import Collection
+from itertools import chain
+from typing import assert_never
+
+from chaos.cluster.interface import Cluster, NodeId, NodeStatus
+from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.nemesis.conditions import Lookout
+from chaos.nemesis.targets import (
+    AllBrokers,
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    LeaderAnd,
+    OneNode,
+    PartitionLeader,
+    RandomBroker,
+    RandomNode,
+    SomeNodes,
+    Target,
+)
+from chaos.probes import NoLeaderError, QuorumProbe
+
+LEADER_WITHIN_S = 10.0
+
+
+class NobodyToHitError(Exception):
+    """Whoever is meant cannot be hit now, and the message says why."""
+
+
+async def resolve(
+    target: Target,
+    cluster: Cluster,
+    probe: QuorumProbe,
+    rng: random.Random,
+    *,
+    held: Collection[NodeId] = (),
+    patience_s: float | None = None,
+    lookout: Lookout | None = None,
+) -> tuple[NodeId, ...]:
+    """The nodes that a target means now, who leads before the others.
+
+    `held` are those that another fault has in its hands; `lookout` knows who leads partitions.
+    Raises NobodyToHitError.
+    """
+    free = [node for node in sorted(cluster.nodes) if node not in held]
+    voters = [node for node in free if node in controllers_of(cluster)]
+    brokers = [node for node in free if node in brokers_of(cluster)]
+    match target:
+        case ControllerLeader():
+            found = [await _leader(probe, patience_s)]
+        case Follower():
+            leader = await _leader(probe, patience_s)
+            running = await _running(cluster, voters)
+            found = _drawn([node for node in running if node != leader], rng)
+        case AllVoters():
+            found = await _leader_first(cluster, probe, voters, patience_s)
+        case RandomNode():
+            found = _drawn(await _running(cluster, free), rng)
+        case SomeNodes(count):
+            running = await _running(cluster, free)
+            found = sorted(rng.sample(running, min(count, len(running))))
+        case LeaderAnd(count):
+            leader = await _leader(probe, patience_s)
+            others = [node for node in await _running(cluster, free) if node != leader]
+            found = [leader, *rng.sample(others, min(count, len(others)))]
+        case OneNode(node):
+            found = [node]
+        case PartitionLeader():
+            found = [await _partition_leader(lookout)]
+        case RandomBroker():
+            found = _drawn(await _running(cluster, brokers), rng)
+        case AllBrokers():
+            found = await _running(cluster, brokers)
+        case _:
+            assert_never(target)
+    hit = tuple(node for node in found if node not in held)
+    if not hit:
+        raise NobodyToHitError(f"no node could be hit as {target}: {len(held)} are hurt already")
+    return hit
+
+
+async def _partition_leader(lookout: Lookout | None) -> NodeId:
+    sight = await lookout.look() if lookout is not None else None
+    claims = chain.from_iterable(sight.claims.values()) if sight is not None else ()
+    led = [claim for claim in claims if claim.leader >= 0]
+    if not led:
+        raise NobodyToHitError("no partition has a leader")
+    first = min(claim.key for claim in led)
+    newest = max((claim for claim in led if claim.key == first), key=lambda claim: claim.epoch)
+    return NodeId(newest.leader)
+
+
+async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:
+    try:
+        return await probe.leader(LEADER_WITHIN_S if patience_s is None else patience_s)
+    except NoLeaderError as error:
+        raise NobodyToHitError(str(error)) from error
+
+
+async def _leader_first(
+    cluster: Cluster, probe: QuorumProbe, free: list[NodeId], patience_s: float | None
+) -> list[NodeId]:
+    """All nodes; unless faults overlap, a leader is waited for: without one there is nothing to
+    lose."""
+    if patience_s is not None:
+        return await _running(cluster, free)
+    leader = await _leader(probe, patience_s)
+    return [leader, *(node for node in free if node != leader)]
+
+
+def _drawn(running: list[NodeId], rng: random.Random) -> list[NodeId]:
+    return [rng.choice(running)] if running else []
+
+
+async def _running(cluster: Cluster, nodes: list[NodeId]) -> list[NodeId]:
+    """Who is off or paused already cannot be hit a second time."""
+    statuses = [(node, await cluster.status(node)) for node in nodes]
+    return [node for node, status in statuses if status is NodeStatus.RUNNING]

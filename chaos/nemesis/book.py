@@ -1,0 +1,108 @@
+"""What became of each fault: in the history as it happens, and in `schedule.json`."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.nemesis.faults import Fault
+from chaos.recorder import Recorder
+from checkers.history.events import FaultStage
+
+Plan = dict[str, Any]  # what `schedule.json` says was planned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """What became of a window; a line of `schedule.json`. Times in ns since the run's start.
+
+    `passed_over` says why it was no fault; it has no times then, and left no evidence.
+    """
+
+    fault_id: int
+    kind: str
+    target: str
+    parameters: dict[str, str]
+    planned_at_s: float | None = None  # where it was a window that planned it
+    planned_hold_s: float | None = None
+    nodes: tuple[int, ...] = ()
+    links: tuple[str, ...] = ()
+    t_start: int | None = None
+    t_bit: int | None = None
+    t_heal: int | None = None
+    t_healed: int | None = None
+    bit: bool | None = None
+    evidence: str | None = None
+    passed_over: str = ""
+
+
+class FaultBook:
+    """Numbers the faults of a run and keeps what is known of each."""
+
+    def __init__(self, recorder: Recorder, directory: Path, seed: int) -> None:
+        self._recorder = recorder
+        self._directory = directory
+        self._seed = seed
+        self._done: list[_Done] = []
+
+    def plan(self, fault: Fault, *, at_s: float | None = None, hold_s: float | None = None) -> int:
+        """The number of the fault that comes next."""
+        self._done.append(
+            _Done(
+                fault_id=len(self._done),
+                kind=fault.kind,
+                target=str(fault.target),
+                parameters=fault.parameters,
+                planned_at_s=at_s,
+                planned_hold_s=hold_s,
+            )
+        )
+        return len(self._done) - 1
+
+    def pass_over(self, number: int, why: str) -> None:
+        self._done[number] = replace(self._done[number], passed_over=why)
+
+    def start(self, number: int, nodes: tuple[NodeId, ...], links: tuple[Link, ...]) -> None:
+        done = self._done[number]
+        names = tuple(map(str, links))
+        now = self._recorder.fault(
+            number,
+            FaultStage.START,
+            {
+                "kind": done.kind,
+                "targets": [int(node) for node in nodes],
+                "links": list(names),
+                "params": {**done.parameters, "target": done.target},
+            },
+        )
+        self._done[number] = replace(done, nodes=nodes, links=names, t_start=now)
+
+    def stage(self, number: int, stage: FaultStage) -> None:
+        done, now = self._done[number], self._recorder.fault(number, stage, {})
+        match stage:
+            case FaultStage.BIT:
+                self._done[number] = replace(done, t_bit=now)
+            case FaultStage.HEAL:
+                self._done[number] = replace(done, t_heal=now)
+            case FaultStage.HEALED:
+                self._done[number] = replace(done, t_healed=now)
+
+    def evidence(self, number: int, evidence: Evidence) -> None:
+        self._recorder.fault(
+            number,
+            FaultStage.EVIDENCE,
+            {"bit": evidence.bit, "evidence": evidence.what, "facts": dict(evidence.facts)},
+        )
+        self._done[number] = replace(self._done[number], bit=evidence.bit, evidence=evidence.what)
+
+    def save(self, plan: Plan) -> None:
+        """Replace `schedule.json` as a whole, so that a killed run leaves a readable one."""
+        content = {
+            "seed": self._seed,
+            **plan,
+            "done": [asdict(done) for done in self._done],
+        }
+        part = self._directory / ".schedule.json.tmp"
+        part.write_text(json.dumps(content, indent=2) + "\n")
+        part.replace(self._directory / "schedule.json")

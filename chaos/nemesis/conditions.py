@@ -1,0 +1,115 @@
+"""What a script waits for, as values: how things stand in the cluster, as its brokers tell it.
+
+A broker that is cut off from the controllers answers from what it last heard, and a change of an
+ISR leaves the leader epoch as it was: nothing in an answer tells who is behind. So all brokers are
+asked, and a condition that can only come true holds as soon as one of them says so.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from workloads.wire.partitions import PartitionClaim
+
+Claims = Sequence[PartitionClaim]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """The cluster at one moment. `claims`: by broker, of those that answered."""
+
+    claims: Mapping[int, Claims]
+    acknowledged: int  # writes since the run began
+
+
+@dataclass(frozen=True, slots=True)
+class IsrIs:
+    """Every partition's in-sync replicas are these."""
+
+    nodes: tuple[int, ...]
+
+    def holds(self, sight: Sight) -> bool:
+        return _somebody_says(sight, lambda claim: sorted(claim.isr) == sorted(self.nodes))
+
+    def __str__(self) -> str:
+        return f"the ISR is {list(self.nodes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyLeads:
+    """Every partition is without a leader."""
+
+    def holds(self, sight: Sight) -> bool:
+        return _somebody_says(sight, lambda claim: claim.leader < 0)
+
+    def __str__(self) -> str:
+        return "no partition has a leader"
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Every partition has a leader; by one of `nodes`, where there are any."""
+
+    nodes: tuple[int, ...] = ()
+
+    def holds(self, sight: Sight) -> bool:
+        return _somebody_says(
+            sight,
+            lambda claim: claim.leader in self.nodes if self.nodes else claim.leader >= 0,
+        )
+
+    def __str__(self) -> str:
+        by = f" by one of {list(self.nodes)}" if self.nodes else ""
+        return f"every partition is led{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Every broker that is asked says that every replica is in sync, and names the same leader."""
+
+    brokers: int
+
+    def holds(self, sight: Sight) -> bool:
+        if len(sight.claims) < self.brokers:
+            return False
+        leaders = {
+            tuple((claim.key, claim.leader) for claim in claims) for claims in sight.claims.values()
+        }
+        return len(leaders) == 1 and all(
+            claims and all(_is_whole(claim) for claim in claims) for claims in sight.claims.values()
+        )
+
+    def __str__(self) -> str:
+        return f"all {self.brokers} brokers say that every replica is in sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """So many writes were acknowledged since the run began."""
+
+    count: int
+
+    def holds(self, sight: Sight) -> bool:
+        return sight.acknowledged >= self.count
+
+    def __str__(self) -> str:
+        return f"{self.count:,} writes are acknowledged"
+
+
+Condition = IsrIs | NobodyLeads | Led | Whole | Acknowledged
+
+
+class Lookout(Protocol):
+    async def look(self) -> Sight:
+        """How things stand now."""
+
+    async def wait_for(self, condition: Condition, within_s: float) -> bool:
+        """Whether it came true in time."""
+
+
+def _is_whole(claim: PartitionClaim) -> bool:
+    return claim.leader >= 0 and sorted(claim.isr) == sorted(claim.replicas)
+
+
+def _somebody_says(sight: Sight, what: Callable[[PartitionClaim], bool]) -> bool:
+    return any(claims and all(map(what, claims)) for claims in sight.claims.values())

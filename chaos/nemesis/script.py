@@ -1,0 +1,75 @@
+"""A story told step by step, where what comes next waits for what was brought about. Pure.
+
+A schedule says when faults fire. A script says what must be so before the next one does: that the
+ISR has shrunk to one broker, say, before the power of that broker fails.
+"""
+
+from dataclasses import dataclass
+
+from chaos.nemesis.conditions import Condition
+from chaos.nemesis.faults import Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """A fault begins, and lasts until the `End` of the same name."""
+
+    name: str
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Until:
+    """Go on when this is so; the run has failed where it is not within the time."""
+
+    condition: Condition
+    within_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """Let load and faults go on for so long."""
+
+    seconds: float
+
+
+Step = Begin | End | Until | Rest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """Steps, one after the other. Each fault that begins ends, and each of them must bite."""
+
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        opened: list[str] = []
+        for step in self.steps:
+            if isinstance(step, Begin):
+                assert step.name not in opened, step
+                opened.append(step.name)
+            elif isinstance(step, End):
+                opened.remove(step.name)
+        assert not opened, f"{opened} never end"
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return tuple(step.fault for step in self.steps if isinstance(step, Begin))
+
+
+def in_words(step: Step) -> str:
+    """A step as `schedule.json` tells it."""
+    match step:
+        case Begin(name=name, fault=fault):
+            return f"{name} begins: {fault.kind} of {fault.target}"
+        case End(name=name):
+            return f"{name} ends"
+        case Until(condition=condition, within_s=within_s):
+            return f"until {condition}, within {within_s:g} s"
+        case Rest(seconds=seconds):
+            return f"for {seconds:g} s"

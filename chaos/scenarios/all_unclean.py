@@ -1,0 +1,53 @@
+"""What part one of KIP-966 cannot save: every member of ISR and ELR was shut down uncleanly."""
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
+from chaos.nemesis.faults import Kill, PowerOff
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from checkers.verdict import Verdict
+
+_LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
+
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(300)),
+        Begin(name="third", fault=Kill(target=_THIRD)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=Kill(target=_SECOND)),
+        Until(condition=IsrIs((1,))),
+        Begin(name="last", fault=PowerOff(target=_LAST)),
+        Rest(seconds=1.0),
+        End(name="last"),
+        End(name="third"),
+        End(name="second"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+ALL_UNCLEAN = Scenario(
+    name="all-unclean",
+    story="two brokers are killed, the third loses its power: loss, although two hold everything",
+    description=(
+        "As last-replica-standing, but brokers 3 and 2 are killed instead of cut off. Their disks "
+        "hold every record, but a process that was killed left no sign of a clean shutdown, so "
+        "each of them leaves the ELR as it registers. The last known leader is elected, which lost "
+        "its page cache: more unclean shutdowns than min ISR - 1, so the loss is allowed and "
+        "counted apart. Comparing logs would have saved them (KIP-966 part two)."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=30.0,
+    append=PROMISED,
+    settings={**TWO_IN_SYNC, "elr": "on"},
+    sides=(
+        Side(
+            name="elr=on",
+            settings={"elr": "on"},
+            expected=Verdict.VALID,
+            promise="records are lost, and more disks than allowed were shut down uncleanly",
+        ),
+    ),
+)

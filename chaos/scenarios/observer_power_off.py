@@ -1,0 +1,51 @@
+"""A broker loses its power before its copy of the metadata log is on its disk."""
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.faults import PowerOff
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED
+from checkers.verdict import Verdict
+
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(50)),
+        Begin(name="power", fault=PowerOff(target=OneNode(NodeId(1)))),
+        Rest(seconds=1.0),
+        End(name="power"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+OBSERVER_POWER_OFF = Scenario(
+    name="observer-power-off",
+    story="a broker's power fails soon after its first start",
+    description=(
+        "An observer of the metadata quorum need not sync what it fetches: it can fetch it again. "
+        "But what it knows of the leader is synced at once. A broker whose power fails in between "
+        "comes back with an empty log, in which the voters would be, and with the leader's id. "
+        "Where the voters are named by configuration (quorum=static) it goes on; where they are in "
+        "the log alone (quorum=dynamic, KIP-853) it must go on as well."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=15.0,
+    append=PROMISED,
+    settings={"min_isr": "2"},
+    sides=(
+        Side(
+            name="quorum=dynamic",
+            settings={"quorum": "dynamic"},
+            expected=Verdict.INVALID,
+            promise="the broker does not start again",
+        ),
+        Side(
+            name="quorum=static",
+            settings={"quorum": "static"},
+            expected=Verdict.VALID,
+            promise="it does",
+        ),
+    ),
+)

@@ -1,0 +1,40 @@
+"""A broker is cut off from its peers, from the controllers, and from clients, each alone."""
+
+import random
+
+from chaos.nemesis.faults import Fault, Partition, Peers, ShutOut
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import PartitionLeader
+from chaos.scenario import Scenario
+from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
+
+_SLOT_S = 12.0
+_FAULTS: tuple[Fault, ...] = (
+    Partition(target=PartitionLeader(), peers=Peers.BROKERS),
+    Partition(target=PartitionLeader(), peers=Peers.CONTROLLERS),
+    ShutOut(target=PartitionLeader()),
+)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    slots = max(len(_FAULTS), round(duration_s / _SLOT_S))
+    faults = [_FAULTS[number % len(_FAULTS)] for number in range(slots)]
+    rng.shuffle(faults)
+    return spread(faults, duration_s=duration_s, rng=rng, held_share=0.6)
+
+
+PARTITION_BROKERS = Scenario(
+    name="partition-brokers",
+    story="the leader of a partition is cut off: from its peers, the controllers, or its clients",
+    description=(
+        "Cut off from its peers, a leader must shrink the ISR before it acknowledges anything; cut "
+        "off from the controllers, it is replaced and must not go on; cut off from clients, nobody "
+        "hears its answers, and what they were is unknown until the end."
+    ),
+    faults=_FAULTS,
+    draw=_draw,
+    default_duration_s=40.0,
+    append=MIXED,
+    settings=TWO_IN_SYNC,
+)

@@ -1,0 +1,67 @@
+"""Power fails: of one broker after another, and of all of them at one moment."""
+
+import random
+
+from chaos.nemesis.faults import Fault, PowerOff
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import AllBrokers, PartitionLeader, RandomBroker
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
+from checkers.verdict import Verdict
+
+_SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
+_FAULTS: tuple[Fault, ...] = (PowerOff(target=PartitionLeader()), PowerOff(target=RandomBroker()))
+_ALL = PowerOff(target=AllBrokers())
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    slots = max(2, round(duration_s / _SLOT_S))
+    faults = [_FAULTS[number % len(_FAULTS)] for number in range(slots)]
+    rng.shuffle(faults)
+    return spread(faults, duration_s=duration_s, rng=rng, held_share=0.25)
+
+
+POWER_OFF_BROKERS = Scenario(
+    name="power-off-brokers",
+    story="one broker after another loses its power, with what it had not synced",
+    description=(
+        "Brokers answer before their disks do: a record is as durable as the replicas that hold it "
+        "are many. With min ISR 2 and one power cut between two full recoveries, nothing that was "
+        "acknowledged may be lost, whoever led."
+    ),
+    faults=_FAULTS,
+    draw=_draw,
+    default_duration_s=45.0,
+    append=MIXED,
+    settings=TWO_IN_SYNC,
+)
+
+
+def _draw_all(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    del nodes
+    return spread([_ALL], duration_s=duration_s, rng=rng, held_share=0.1)
+
+
+BLACKOUT_BROKERS = Scenario(
+    name="blackout-brokers",
+    story="all brokers lose their power at one moment: allowed loss, counted",
+    description=(
+        "More disks forget at once than min ISR - 1: what was not yet written out may go, whatever "
+        "was promised. What is left must still be one log: no gaps among what survived, replicas "
+        "alike, nothing twice."
+    ),
+    faults=(_ALL,),
+    draw=_draw_all,
+    default_duration_s=20.0,
+    append=MIXED,
+    settings=TWO_IN_SYNC,
+    sides=(
+        Side(
+            name="allowed",
+            settings={},
+            expected=Verdict.VALID,
+            promise="records are lost, as they may be",
+        ),
+    ),
+)

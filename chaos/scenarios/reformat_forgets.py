@@ -1,0 +1,58 @@
+"""KIP-856's motivation: a controller that lost its disk votes as if it remembered."""
+
+from dataclasses import replace
+
+from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.faults import Partition, Wipe
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import ControllerLeader, Follower
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED
+from checkers.verdict import Verdict
+
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(50)),
+        Begin(name="behind", fault=Partition(target=Follower())),
+        Rest(seconds=6.0),  # topics are created, and committed by the two that are left
+        Begin(name="wiped", fault=Wipe(target=Follower())),
+        Begin(name="first", fault=Partition(target=ControllerLeader())),
+        End(name="wiped"),
+        End(name="behind"),
+        Rest(seconds=10.0),  # an election, if the one that forgot may vote for the one behind
+        End(name="first"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+REFORMAT_FORGETS = Scenario(
+    name="reformat-forgets",
+    story="a controller loses its disk and votes for one who never heard of the latest topics",
+    description=(
+        "Of three controllers, a follower is cut off while topics are created: the others hold "
+        "them, a majority. Then the second follower loses its disk, the leader is cut off, and the "
+        "first one comes back. Where voters are known by their ids alone (quorum=static, "
+        "kraft.version 0), the empty one elects the one that was behind, and committed "
+        "topics are forgotten. Where a voter is id and directory (quorum=dynamic, KIP-856), "
+        "the new disk is nobody's voter, and the quorum stops rather than forgets."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=40.0,
+    append=replace(PROMISED, producers=5, rate=50.0, admin_rate=3.0),
+    settings={"min_isr": "2", "controllers": "3"},
+    sides=(
+        Side(
+            name="quorum=static",
+            settings={"quorum": "static"},
+            expected=Verdict.INVALID,
+            promise="topics are forgotten that were acknowledged",
+        ),
+        Side(
+            name="quorum=dynamic",
+            settings={"quorum": "dynamic"},
+            expected=Verdict.VALID,
+            promise="none is forgotten",
+        ),
+    ),
+)

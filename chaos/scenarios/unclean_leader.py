@@ -1,0 +1,52 @@
+"""Unclean leader election, asked for: what it costs is counted."""
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.conditions import Acknowledged, IsrIs, Led, Whole
+from chaos.nemesis.faults import Partition
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED
+from checkers.verdict import Verdict
+
+_LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
+
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(100)),
+        Begin(name="third", fault=Partition(target=_THIRD)),
+        Begin(name="second", fault=Partition(target=_SECOND)),
+        Until(condition=IsrIs((1,))),
+        Rest(seconds=3.0),  # with min ISR 1, records are acknowledged that only broker 1 has
+        Begin(name="last", fault=Partition(target=_LAST)),
+        End(name="third"),
+        End(name="second"),
+        Until(condition=Led((2, 3)), within_s=30.0),
+        Rest(seconds=2.0),
+        End(name="last"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+
+UNCLEAN_LEADER = Scenario(
+    name="unclean-leader",
+    story="the only in-sync replica is away, and somebody else may lead",
+    description=(
+        "With unclean.leader.election.enable and min ISR 1, broker 1 acknowledges records that "
+        "nobody else has, and is cut off. Another is elected that never had them. The loss was "
+        "asked for: it is counted, not accused."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=30.0,
+    append=PROMISED,
+    settings={"min_isr": "1", "unclean": "on", "elr": "off", "quorum": "static"},
+    sides=(
+        Side(
+            name="unclean=on",
+            settings={"unclean": "on"},
+            expected=Verdict.VALID,
+            promise="records are lost, as was asked for",
+        ),
+    ),
+)

@@ -1,0 +1,78 @@
+"""Apache Kafka's image: a Java, and the jars of one release as Maven brings them."""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import docker
+
+from chaos.cluster.docker.archive import copy_out
+from chaos.cluster.targets.named import setup_command
+from chaos.setup import images
+from chaos.setup.needs import Progress, SetupError
+from chaos.setup.places import cache_dir, repository
+from chaos.setup.shell import found_program, run
+
+LIBS = "/libs"  # where the image of Debian's Maven has put the jars
+
+
+def name(client: docker.DockerClient, release: str) -> str:
+    """What the image of a release has to be called now; SetupError without a base image."""
+    return images.kafka_recipe(images.base_id(client), release).name
+
+
+def ensure(client: docker.DockerClient, release: str, progress: Progress) -> None:
+    """Have the image; the base image is there. SetupError says what was tried."""
+    recipe = images.kafka_recipe(images.base_id(client), release)
+    if images.image_id(client, recipe.name) is not None:
+        return
+    jars = _fetched(client, release, progress)
+    progress(f"building {recipe.name}")
+    files = {f"libs/{jar.name}": jar.read_bytes() for jar in sorted(jars.glob("*.jar"))}
+    images.build(client, replace(recipe, files={**recipe.files, **files}), recipe.name)
+
+
+def _fetched(client: docker.DockerClient, release: str, progress: Progress) -> Path:
+    """A directory of the jars, fetched once."""
+    kept = cache_dir() / f"kafka-{release}"
+    if kept.is_dir():
+        return kept
+    progress(f"fetching the jars of Apache Kafka {release}")
+    scratch = Path(tempfile.mkdtemp(prefix=f"kafka-{release}-", dir=cache_dir()))
+    try:
+        if found_program("mvn") is not None:
+            _by_host(release, scratch)
+        else:
+            progress("no mvn here: Debian's Maven fetches them in a container (about a minute)")
+            _by_container(client, release, scratch)
+        # A rename within the cache: whoever sees the directory sees all of it.
+        scratch.rename(kept)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return kept
+
+
+def _by_host(release: str, into: Path) -> None:
+    fetch = repository() / "compose" / "kafka-jars" / "fetch"
+    run(
+        [str(fetch), release, str(into)],
+        what=f"the jars of Apache Kafka {release} could not be fetched",
+        mend=f"{setup_command(release)}, with a release that Maven's repository has",
+    )
+
+
+def _by_container(client: docker.DockerClient, release: str, into: Path) -> None:
+    image = images.build(client, images.kafka_jars_recipe(images.base_id(client), release))
+    container = client.containers.create(image, command=["true"], network_mode="none")
+    try:
+        copy_out(container, LIBS, into)
+    finally:
+        container.remove(force=True)
+        client.images.remove(image)  # 400 MB that nobody needs again
+    if not any(into.glob("kafka_*.jar")):
+        raise SetupError(
+            f"the jars of Apache Kafka {release} could not be fetched",
+            why=f"{image} has none in {LIBS}",
+            mend=setup_command(release),
+        )

@@ -1,0 +1,191 @@
+"""A story told to a cluster that stands.
+
+first acknowledged write - load and hurt - heal - whole again - final reads by fresh clients
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from chaos.cluster.interface import Cluster
+from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.targets.named import NODE
+from chaos.nemesis.nemesis import Nemesis, refuse_dead
+from chaos.phases import Phases
+from chaos.plan import RunPlan
+from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, driver_for, entries_of
+from chaos.recorder import Recorder
+from checkers.history.events import EventType
+from workloads.append import AppendOptions, AppendWorkload
+from workloads.connection import Entry, TcpDriver
+from workloads.library_clients import library_clients
+from workloads.register import RegisterWorkload
+from workloads.workload import Workload
+
+_FIRST_WRITE_WITHIN_S = 30.0
+_WHOLE_WITHIN_S = 30.0
+_FINAL_READS_WITHIN_S = 20.0
+_POLL_S = 0.02
+
+
+class RunFailedError(Exception):
+    """The run cannot go on; the message says what and where."""
+
+
+class StuckError(RunFailedError):
+    """All is healed, and something does not come about that has to."""
+
+
+class Story:
+    """Of one run; told once."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        cluster: Cluster,
+        recorder: Recorder,
+        phases: Phases,
+        directory: Path,
+    ) -> None:
+        of_logs = isinstance(plan.load, AppendOptions)
+        asked = brokers_of(cluster) if of_logs else controllers_of(cluster)
+        self._plan = plan
+        self._cluster = cluster
+        self._schedule = plan.drawn()
+        self._recorder = recorder
+        self._phases = phases
+        self._probe = QuorumProbe(driver_for(cluster))
+        self._workload = _workload(plan, entries_of(cluster, asked), recorder)
+        self._watch = _watch(plan, cluster, self._workload, recorder, phases)
+        self._quorum_watch = _quorum_watch(plan, cluster, recorder, phases)
+        self._nemesis = Nemesis(
+            cluster=cluster,
+            probe=self._probe,
+            recorder=recorder,
+            seed=plan.seed,
+            directory=directory,
+            tell=phases.tell,
+            lookout=self._watch,
+        )
+
+    async def tell(self) -> None:
+        """From the first write to the last read. Raises what kept it from its end."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                beside = [group.create_task(self._tick())]
+                watches = (self._watch, self._quorum_watch)
+                beside += [group.create_task(each.sample()) for each in watches if each is not None]
+                load = group.create_task(self._workload.run())
+                await self._hurt()
+                self._workload.stop()
+                await load
+                await self._final_reads()
+                for task in beside:
+                    task.cancel()
+        finally:
+            await self._workload.close()
+            await self._probe.close()
+            if self._watch is not None:
+                self._watch.close()
+            if self._quorum_watch is not None:
+                await self._quorum_watch.close()
+
+    async def _hurt(self) -> None:
+        workload, script = self._workload, self._plan.scenario.script
+        with self._phases.timed("first_write", "waiting for the first acknowledged write"):
+            await _first_write(workload)
+        with self._phases.timed("hurt", "hurting it"):
+            if script is not None:
+                self._phases.tell(f"load runs; faults to come: {len(script.faults)}")
+                await self._nemesis.tell(script)
+            else:
+                faults = len(self._schedule.windows)
+                lasts = f"{self._plan.duration_s:g} s"
+                self._phases.tell(f"load runs for {lasts}; faults to come: {faults}")
+                await self._nemesis.run(self._schedule)
+        with self._phases.timed("whole", "waiting until it is whole again"):
+            await self._become_whole()
+
+    async def _become_whole(self) -> None:
+        """Raises NeverBackError, StuckError."""
+        if not await self._probe.wait_until_whole(_WHOLE_WITHIN_S):
+            await refuse_dead(self._cluster)
+            raise StuckError(f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure")
+        if self._watch is not None and not await self._watch.wait_until_whole(_WHOLE_WITHIN_S):
+            raise StuckError(
+                f"not every replica was in sync {_WHOLE_WITHIN_S:g} s after the last cure"
+            )
+        if self._schedule.side_by_side and not await _another_write(self._workload):
+            raise StuckError(
+                f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s of being whole"
+            )
+
+    async def _final_reads(self) -> None:
+        with self._phases.timed("final_reads", "reading every key by fresh clients"):
+            unread = await self._workload.read_all(_FINAL_READS_WITHIN_S)
+        if unread:
+            self._phases.tell(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
+
+    async def _tick(self) -> None:
+        """Once a second: close frames, show how things stand."""
+        before = 0
+        while True:
+            await asyncio.sleep(1)
+            self._recorder.flush()
+            counts = self._recorder.counts
+            done = counts[EventType.OK]
+            leader = self._workload.leader
+            self._phases.progress.status(
+                f"t={self._phases.clock.now_ns() / 1e9:.0f}s  {done - before} ok/s  ok {done}  "
+                f"fail {counts[EventType.FAIL]}  info {counts[EventType.INFO]}  "
+                f"leader {leader if leader is not None else '-'}  "
+                f"{self._nemesis.current or self._phases.current}"
+            )
+            before = done
+
+
+def _workload(plan: RunPlan, entries: Mapping[int, Entry], recorder: Recorder) -> Workload:
+    driver, load = TcpDriver(entries), plan.load
+    if isinstance(load, AppendOptions):
+        clients = library_clients(plan.client, entries, load.patience)
+        return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
+    return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
+
+
+def _quorum_watch(
+    plan: RunPlan, cluster: Cluster, recorder: Recorder, phases: Phases
+) -> QuorumWatch | None:
+    """None where nodes tell in their traces what they do."""
+    if plan.target == NODE:
+        return None
+    return QuorumWatch(driver_for(cluster, controllers_of(cluster)), recorder, phases.clock)
+
+
+def _watch(
+    plan: RunPlan, cluster: Cluster, workload: Workload, recorder: Recorder, phases: Phases
+) -> PartitionWatch | None:
+    """None where no clients use partitions, and so there are none to look at."""
+    brokers, load = brokers_of(cluster), plan.load
+    if not brokers or not isinstance(load, AppendOptions):
+        return None
+    return PartitionWatch(
+        cluster, brokers, load.names, workload=workload, recorder=recorder, clock=phases.clock
+    )
+
+
+async def _first_write(workload: Workload) -> None:
+    if not await _another_write(workload):
+        raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
+
+
+async def _another_write(workload: Workload) -> bool:
+    """Whether one is acknowledged within the time; nobody waits for a load that has come to its
+    end."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _FIRST_WRITE_WITHIN_S
+    before = workload.acknowledged_writes
+    while workload.acknowledged_writes == before and not workload.is_over:
+        if loop.time() > deadline:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True

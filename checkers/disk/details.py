@@ -1,0 +1,206 @@
+"""The fields of metadata records about brokers and partitions, by Kafka's own names.
+
+Written from the field tables (facts: schemas). All are flexible: the fields of the version first,
+then those that carry a tag, where they differ from their default. What a default leaves out is left
+out here as well, as Kafka's own dump tool does.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from checkers.disk.fields import DamagedError, Fields
+
+Value: TypeAlias = "int | str | bool | list[Value] | dict[str, Value] | None"
+Kind: TypeAlias = Callable[[Fields, int], Value]  # reads one field of a record of this version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field without a tag, and the first version that has it."""
+
+    name: str
+    kind: Kind
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A record or a structure within one."""
+
+    fields: tuple[Field, ...]
+    tagged: Mapping[int, Field] = field(default_factory=dict)
+    newest: int = 0
+
+    def read(self, fields: Fields, version: int) -> dict[str, Value]:
+        found = {one.name: one.kind(fields, version) for one in self.fields if one.since <= version}
+        for _ in range(fields.uvarint()):
+            tag, size = fields.uvarint(), fields.uvarint()
+            body = Fields(fields.take(size))
+            if tag in self.tagged:
+                found[self.tagged[tag].name] = self.tagged[tag].kind(body, version)
+        return found
+
+
+def _int8(fields: Fields, _: int) -> Value:
+    return fields.int8()
+
+
+def _int16(fields: Fields, _: int) -> Value:
+    return fields.int16()
+
+
+def _uint16(fields: Fields, _: int) -> Value:
+    return fields.uint16()
+
+
+def _int32(fields: Fields, _: int) -> Value:
+    return fields.int32()
+
+
+def _int64(fields: Fields, _: int) -> Value:
+    return fields.int64()
+
+
+def _bool(fields: Fields, _: int) -> Value:
+    return fields.boolean()
+
+
+def _text(fields: Fields, _: int) -> Value:
+    return fields.text()
+
+
+def _uuid(fields: Fields, _: int) -> Value:
+    return fields.uuid()
+
+
+def _list(kind: Kind) -> Kind:
+    def read(fields: Fields, version: int) -> Value:
+        length = fields.uvarint() - 1
+        if length > fields.left:
+            raise DamagedError(f"a list of {length} at {fields.at}, {fields.left} bytes are left")
+        return None if length < 0 else [kind(fields, version) for _ in range(length)]
+
+    return read
+
+
+def _structures(*members: tuple[str, Kind]) -> Kind:
+    layout = Layout(fields=tuple(Field(name=name, kind=kind) for name, kind in members))
+    return _list(lambda fields, version: dict(layout.read(fields, version)))
+
+
+def _of(*members: tuple[str, Kind] | tuple[str, Kind, int]) -> tuple[Field, ...]:
+    return tuple(
+        Field(name=member[0], kind=member[1], since=member[2] if len(member) > 2 else 0)
+        for member in members
+    )
+
+
+def _tags(*members: tuple[int, str, Kind]) -> dict[int, Field]:
+    return {tag: Field(name=name, kind=kind) for tag, name, kind in members}
+
+
+_NODES, _UUIDS = _list(_int32), _list(_uuid)
+_ENDPOINTS = _structures(
+    ("name", _text), ("host", _text), ("port", _uint16), ("securityProtocol", _int16)
+)
+_FEATURES = _structures(
+    ("name", _text), ("minSupportedVersion", _int16), ("maxSupportedVersion", _int16)
+)
+_EPOCH_OF_BROKER = _of(("id", _int32), ("epoch", _int64))
+
+LAYOUTS: Mapping[str, Layout] = {
+    "RegisterBroker": Layout(
+        fields=_of(
+            ("brokerId", _int32),
+            ("isMigratingZkBroker", _bool, 2),
+            ("incarnationId", _uuid),
+            ("brokerEpoch", _int64),
+            ("endPoints", _ENDPOINTS),
+            ("features", _FEATURES),
+            ("rack", _text),
+            ("fenced", _bool),
+            ("inControlledShutdown", _bool, 1),
+        ),
+        tagged=_tags((0, "logDirs", _UUIDS), (1, "cordonedLogDirs", _UUIDS)),
+        newest=4,
+    ),
+    "UnregisterBroker": Layout(fields=_of(("brokerId", _int32), ("brokerEpoch", _int64))),
+    "Topic": Layout(fields=_of(("name", _text), ("topicId", _uuid))),
+    "Partition": Layout(
+        fields=_of(
+            ("partitionId", _int32),
+            ("topicId", _uuid),
+            ("replicas", _NODES),
+            ("isr", _NODES),
+            ("removingReplicas", _NODES),
+            ("addingReplicas", _NODES),
+            ("leader", _int32),
+            ("leaderEpoch", _int32),
+            ("partitionEpoch", _int32),
+            ("directories", _UUIDS, 1),
+        ),
+        tagged=_tags(
+            (0, "leaderRecoveryState", _int8),
+            (1, "eligibleLeaderReplicas", _NODES),
+            (2, "lastKnownElr", _NODES),
+        ),
+        newest=2,
+    ),
+    "PartitionChange": Layout(
+        fields=_of(("partitionId", _int32), ("topicId", _uuid)),
+        tagged=_tags(
+            (0, "isr", _NODES),
+            (1, "leader", _int32),
+            (2, "replicas", _NODES),
+            (3, "removingReplicas", _NODES),
+            (4, "addingReplicas", _NODES),
+            (5, "leaderRecoveryState", _int8),
+            (6, "eligibleLeaderReplicas", _NODES),
+            (7, "lastKnownElr", _NODES),
+            (8, "directories", _UUIDS),
+        ),
+        newest=2,
+    ),
+    "FenceBroker": Layout(fields=_EPOCH_OF_BROKER),
+    "UnfenceBroker": Layout(fields=_EPOCH_OF_BROKER),
+    "RemoveTopic": Layout(fields=_of(("topicId", _uuid))),
+    "ProducerIds": Layout(
+        fields=_of(("brokerId", _int32), ("brokerEpoch", _int64), ("nextProducerId", _int64))
+    ),
+    "BrokerRegistrationChange": Layout(
+        fields=_of(("brokerId", _int32), ("brokerEpoch", _int64)),
+        tagged=_tags(
+            (0, "fenced", _int8),
+            (1, "inControlledShutdown", _int8),
+            (2, "logDirs", _UUIDS),
+            (3, "cordonedLogDirs", _UUIDS),
+        ),
+        newest=3,
+    ),
+    "ClearElr": Layout(fields=_of(("topicName", _text))),
+    "LeaderChange": Layout(
+        fields=_of(
+            ("version", _int16),
+            ("leaderId", _int32),
+            ("voters", _structures(("voterId", _int32))),
+            ("grantingVoters", _structures(("voterId", _int32))),
+        )
+    ),
+}
+
+
+def read_detail(name: str, fields: Fields, version: int) -> dict[str, Value] | None:
+    """The fields of a record by name; None for a type whose fields nobody needs.
+
+    Raises DamagedError: the bytes end early, go on, or are of a version that nobody wrote yet.
+    """
+    layout = LAYOUTS.get(name)
+    if layout is None:
+        return None
+    if version > layout.newest:
+        raise DamagedError(f"{name} of version {version}; known are those up to {layout.newest}")
+    found = layout.read(fields, version)
+    if fields.left:
+        raise DamagedError(f"{name} of version {version}: {fields.left} bytes too many")
+    return found

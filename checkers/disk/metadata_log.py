@@ -1,0 +1,108 @@
+"""`__cluster_metadata-0`: its batches, its records, and the snapshot that stands for its head."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from checkers.disk.batches import Batch, batches_of, read_batches, read_records
+from checkers.disk.columns import batch_columns, joined, table
+from checkers.disk.fields import DamagedError
+from checkers.disk.records import decode_control, decode_metadata
+from checkers.disk.segments import LogFiles
+from checkers.history.tables import LOG_BATCHES, LOG_RECORDS
+
+METADATA_LOG = "__cluster_metadata-0"
+_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+
+Row = dict[str, int | str | bool | None]
+
+
+@dataclass(slots=True)
+class MetadataLog:
+    """As read off one node's disk."""
+
+    batches: list[pa.Table] = field(default_factory=list)
+    records: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    end: int = 0
+
+
+def read_metadata_log(directory: Path, node: int, directory_id: str) -> MetadataLog:
+    """Read all of a metadata log; what is damaged is among its `problems`."""
+    files, found = LogFiles(directory), MetadataLog()
+    for name, data, scanned in files.segments():
+        columns = batch_columns(scanned)
+        columns |= {"node": node, "directory": directory_id, "segment": name}
+        found.batches.append(table(LOG_BATCHES, len(scanned.positions), columns))
+        for batch in batches_of(data, scanned):
+            where = f"{name} position {batch.position} (offset {batch.base_offset})"
+            _add(batch, node, where, found)
+    found.problems = files.problems + found.problems
+    found.end = files.end
+    if files.start > 0:
+        _begin_with_snapshot(directory, files.start, node, found)
+    return found
+
+
+def _add(batch: Batch, node: int, where: str, found: MetadataLog, at: int | None = None) -> None:
+    """The records of a batch, at the offset `at` if it is one of a snapshot."""
+    try:
+        for row in _rows(batch, node):
+            found.records.append(row if at is None else row | {"offset": at})
+    except DamagedError as error:
+        found.problems.append(f"{where}: {error}")
+
+
+def _rows(batch: Batch, node: int) -> Iterator[Row]:
+    for record in read_records(batch):
+        decoded = decode_control(record) if batch.control else decode_metadata(record)
+        yield {
+            "node": node,
+            "offset": record.offset,
+            "epoch": batch.epoch,
+            "type": decoded.type,
+            "resource_type": decoded.resource_type,
+            "resource": decoded.resource,
+            "name": decoded.name,
+            "value": decoded.value,
+            "leader": decoded.leader,
+            "detail": decoded.detail,
+        }
+
+
+def _begin_with_snapshot(directory: Path, start: int, node: int, found: MetadataLog) -> None:
+    """Put the oldest snapshot that reaches the log's first offset before the log."""
+    ends = {
+        int(match[1]): path
+        for path in directory.iterdir()
+        if (match := _SNAPSHOT.fullmatch(path.name)) and int(match[1]) >= start
+    }
+    if not ends:
+        found.problems.append(f"the log begins at {start}, and no snapshot reaches that far")
+        return
+    end = min(ends)
+    snapshot = MetadataLog()
+    try:
+        for batch in read_batches(ends[end].read_bytes()):
+            where = f"{ends[end].name} position {batch.position}"
+            if not batch.crc_ok:
+                snapshot.problems.append(f"{where}: wrong CRC")
+            _add(batch, node, where, snapshot, at=end - 1)
+    except (DamagedError, OSError) as error:
+        snapshot.problems.append(f"{ends[end].name}: {error}")
+    if not snapshot.records or snapshot.records[-1]["type"] != "SnapshotFooter":
+        snapshot.problems.append(f"{ends[end].name} does not end with its footer")
+    found.records[:0] = snapshot.records
+    found.problems += snapshot.problems
+    found.end = max(found.end, end)
+
+
+def batches_table(logs: list[MetadataLog]) -> pa.Table:
+    return joined((part for log in logs for part in log.batches), LOG_BATCHES)
+
+
+def records_table(logs: list[MetadataLog]) -> pa.Table:
+    return pa.Table.from_pylist([row for log in logs for row in log.records], schema=LOG_RECORDS)

@@ -1,0 +1,86 @@
+"""The segments of a log, read one after the other, and where they contradict one another."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from checkers.disk.batches import Scan, scan
+from checkers.disk.fields import DamagedError
+from checkers.disk.files import read_leader_epochs
+
+_SEGMENT = re.compile(r"\d{20}\.log")
+
+
+@dataclass(slots=True)
+class LogFiles:
+    """What is known of a log while its segments are read.
+
+    `start` is the base offset of its first segment, `end` is behind its last intact batch; `whole`
+    is false where some bytes could not be read, and may have been records.
+    """
+
+    directory: Path
+    start: int = 0
+    end: int = 0
+    whole: bool = True
+    epochs: dict[int, int] = field(default_factory=dict)  # epoch -> its first offset
+    checkpoint: list[tuple[int, int]] = field(default_factory=list)  # the same, as the node has it
+    problems: list[str] = field(default_factory=list)
+
+    def segments(self) -> Iterator[tuple[str, bytes, Scan]]:
+        """Name, bytes and batches of each segment, in order; problems are noted on the way."""
+        paths = sorted(path for path in self.directory.iterdir() if _SEGMENT.fullmatch(path.name))
+        self.start = self.end = int(paths[0].stem) if paths else 0
+        for path in paths:
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                self.problems.append(f"{path.name}: {error}")
+                self.whole = False
+                continue
+            found = scan(data)
+            self._follow(path, found)
+            yield path.name, data, found
+        self._compare_epochs()
+
+    def _follow(self, path: Path, found: Scan) -> None:
+        self.end = max(self.end, int(path.stem))
+        self.whole &= found.problem is None and bool(found.crc_ok.all())
+        bases, lasts = found.column("base_offset"), found.last_offsets
+        for number in np.flatnonzero(~found.crc_ok).tolist():
+            self.problems.append(f"{self._where(path, found, number)}: wrong CRC")
+        whole = np.flatnonzero(found.crc_ok)
+        ends = np.concatenate([[self.end], lasts[whole] + 1])
+        for at in np.flatnonzero(bases[whole] != ends[:-1]).tolist():
+            where = self._where(path, found, int(whole[at]))
+            self.problems.append(f"{where}: the log ended at {ends[at]} before it")
+        self.end = int(ends[-1])
+        epochs, firsts = np.unique(found.column("epoch")[whole], return_index=True)
+        for epoch, first in zip(epochs.tolist(), bases[whole][firsts].tolist(), strict=True):
+            self.epochs.setdefault(epoch, first)
+        if found.problem is not None:
+            self.problems.append(f"{path.name}: {found.problem}")
+
+    def _where(self, path: Path, found: Scan, number: int) -> str:
+        base = found.column("base_offset")[number]
+        return f"{path.name} position {found.positions[number]} (offset {base})"
+
+    def _compare_epochs(self) -> None:
+        """The checkpoint may lag behind the log after a crash, but may not contradict it."""
+        path = self.directory / "leader-epoch-checkpoint"
+        if not path.exists():
+            return
+        try:
+            self.checkpoint = read_leader_epochs(path)
+        except DamagedError as error:
+            self.problems.append(str(error))
+        # The head of a log is cut within its first segment, too: its first epoch begins later then.
+        for epoch, start in self.checkpoint[self.start > 0 :]:
+            first = self.epochs.get(epoch, start)
+            if first != start and self.start <= start < self.end:
+                self.problems.append(
+                    f"{path.name}: epoch {epoch} starts at {start}, the log says {first}"
+                )

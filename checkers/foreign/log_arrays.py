@@ -1,0 +1,138 @@
+"""A history of logs that others recorded, as arrays for the kernels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from checkers.foreign.logs import ASSIGN, SEEK, SUBSCRIBE, Log, LogCall, Record
+from checkers.history.calls import Outcome
+from checkers.history.events import EventType
+from checkers.log.arrays import (
+    EVERY_KEY,
+    NO_ANSWERS,
+    NO_OFFSET,
+    Acks,
+    LogArrays,
+    Operations,
+    Polled,
+    Resets,
+    Sent,
+)
+
+_OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.INFO: Outcome.INFO}
+
+
+def sent_twice(log: Log) -> Record | None:
+    """A record whose value was sent before: what is polled then names no writer."""
+    seen: set[tuple[str, str]] = set()
+    for call in log.calls:
+        for record in call.sent:
+            if (record.key, record.value) in seen:
+                return record
+            seen.add((record.key, record.value))
+    return None
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Records as rows of numbers: operation, key, offset, value; of polled ones also a flag."""
+
+    key_codes: dict[str, int]
+    codes: dict[tuple[int, str], int] = field(default_factory=dict)
+    sent: list[tuple[int, int, int]] = field(default_factory=list)
+    polled: list[tuple[int, int, int, int, bool]] = field(default_factory=list)
+
+    def add_sent(self, op: int, call: LogCall) -> None:
+        for key, record in self._by_key(call.sent):
+            self.codes[key, record.value] = len(self.sent)
+            self.sent.append((op, key, _offset(record)))
+
+    def add_polled(self, op: int, call: LogCall) -> None:
+        """After all that was sent has its code."""
+        for key, record in self._by_key(call.polled):
+            value = self.codes.setdefault((key, record.value), len(self.codes))
+            moved = record.key in call.rebalanced
+            self.polled.append((op, key, _offset(record), value, moved))
+
+    def _by_key(self, records: tuple[Record, ...]) -> Iterator[tuple[int, Record]]:
+        """Key by key, each in its order."""
+        coded = [(self.key_codes[record.key], record) for record in records]
+        yield from sorted(coded, key=lambda one: one[0])
+
+
+def _offset(record: Record) -> int:
+    return NO_OFFSET if record.offset is None else record.offset
+
+
+def arrays_of(log: Log) -> LogArrays:
+    """Every send is taken to have asked for the acknowledgement of all, once: as Jepsen has it."""
+    rows = _Rows({key: code for code, key in enumerate(log.keys)})
+    for op, call in enumerate(log.calls):
+        rows.add_sent(op, call)
+    for op, call in enumerate(log.calls):
+        rows.add_polled(op, call)
+    names = [value for _, value in rows.codes]
+    return LogArrays(
+        ops=_operations(log),
+        sent=_sent(rows),
+        polled=_polled(rows),
+        answers=NO_ANSWERS,
+        resets=_resets(log, rows.key_codes),
+        keys=log.keys,
+        values=len(rows.codes),
+        name=names.__getitem__,
+        subscribes=any(call.f == SUBSCRIBE for call in log.calls),
+    )
+
+
+def _operations(log: Log) -> Operations:
+    pairs = [call.pair for call in log.calls]
+    return Operations(
+        process=np.array([one.invoke.process for one in pairs], np.int32),
+        outcome=np.array([_OUTCOMES[call.type] for call in log.calls], np.int8),
+        invoke=np.array([one.invoked for one in pairs], np.int64),
+        complete=np.array([one.completed for one in pairs], np.int64),
+        final=np.zeros(len(pairs), np.bool_),
+    )
+
+
+def _sent(rows: _Rows) -> Sent:
+    op, key, offset = np.array(rows.sent, np.int64).reshape(-1, 3).T
+    count = len(op)
+    return Sent(
+        op=op.astype(np.int32),
+        key=key.astype(np.int32),
+        value=np.arange(count),
+        offset=offset.copy(),
+        acks=np.full(count, Acks.ALL, np.int8),
+    )
+
+
+def _polled(rows: _Rows) -> Polled:
+    op, key, offset, value, moved = np.array(rows.polled, np.int64).reshape(-1, 5).T
+    return Polled(
+        op=op.astype(np.int32),
+        key=key.astype(np.int32),
+        offset=offset.copy(),
+        value=value.astype(np.int32),
+        rebalanced=moved.astype(np.bool_),
+    )
+
+
+def _resets(log: Log, key_codes: dict[str, int]) -> Resets:
+    found = [
+        (op, key)
+        for op, call in enumerate(log.calls)
+        if call.type is not EventType.FAIL
+        for key in _let_go(call, key_codes)
+    ]
+    op, key = np.array(found, np.int64).reshape(-1, 2).T
+    return Resets(op=op.astype(np.int32), key=key.astype(np.int32))
+
+
+def _let_go(call: LogCall, key_codes: dict[str, int]) -> Iterator[int]:
+    if call.f == SEEK:
+        yield EVERY_KEY
+    if call.f in (ASSIGN, SUBSCRIBE):
+        yield from (code for key, code in key_codes.items() if key not in call.held)

@@ -1,0 +1,116 @@
+"""The names of what can be wrong with a log, and cases of it as arrays.
+
+Names are those of Jepsen's Kafka workload where it has one; ours are PHANTOM, CORRUPT, FUTURE_READ,
+REALTIME_SEND, PAST_HIGH_WATERMARK, HIGH_WATERMARK_BACK and VANISHED.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from checkers.log.arrays import Codes, Flags, Ints
+
+NONE = -1  # an operation, offset or value that a case does not have
+
+
+class Anomaly(StrEnum):
+    """The most basic ones first: where offsets contradict each other, orders follow from it."""
+
+    CORRUPT = "corrupt"
+    PHANTOM = "phantom"
+    FUTURE_READ = "future-read"
+    G1A = "G1a"
+    INCONSISTENT_OFFSETS = "inconsistent-offsets"
+    DUPLICATE = "duplicate"
+    PRECOMMITTED_READ = "precommitted-read"
+    LOST_WRITE = "lost-write"
+    VANISHED = "vanished"
+    UNSEEN = "unseen"
+    PAST_HIGH_WATERMARK = "poll-past-high-watermark"
+    HIGH_WATERMARK_BACK = "nonmonotonic-high-watermark"
+    NONMONOTONIC_SEND = "nonmonotonic-send"
+    REALTIME_SEND = "nonmonotonic-send-realtime"
+    INT_NONMONOTONIC_SEND = "int-nonmonotonic-send"
+    INT_SEND_SKIP = "int-send-skip"
+    INT_NONMONOTONIC_POLL = "int-nonmonotonic-poll"
+    INT_POLL_SKIP = "int-poll-skip"
+    NONMONOTONIC_POLL = "nonmonotonic-poll"
+    POLL_SKIP = "poll-skip"
+
+
+# Writes of several producers interleave, so what one sends in a transaction need not be adjacent.
+ALWAYS_ALLOWED = frozenset({Anomaly.INT_SEND_SKIP})
+# A group may hand a partition to somebody else and back between two polls.
+ALLOWED_UNDER_SUBSCRIBE = frozenset({Anomaly.POLL_SKIP, Anomaly.NONMONOTONIC_POLL})
+
+
+def allowed(*, subscribes: bool) -> frozenset[Anomaly]:
+    """What fails no test, as Jepsen has it."""
+    return ALWAYS_ALLOWED | (ALLOWED_UNDER_SUBSCRIBE if subscribes else frozenset())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """All cases of one anomaly: row `i` of each array is case `i`.
+
+    `one` and `other` are the operations that show it, `other` the one that gives it away; `offset`
+    and `value` are what they say, NONE where they have none.
+    """
+
+    anomaly: Anomaly
+    key: Codes
+    one: Codes
+    other: Codes
+    one_offset: Ints
+    other_offset: Ints
+    one_value: Codes
+    other_value: Codes
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def where(self, chosen: Flags) -> "Found":
+        """Only the chosen cases."""
+        return Found(
+            anomaly=self.anomaly,
+            key=self.key[chosen],
+            one=self.one[chosen],
+            other=self.other[chosen],
+            one_offset=self.one_offset[chosen],
+            other_offset=self.other_offset[chosen],
+            one_value=self.one_value[chosen],
+            other_value=self.other_value[chosen],
+        )
+
+
+def cases(
+    anomaly: Anomaly,
+    key: Codes,
+    *,
+    other: Codes,
+    one: Codes | None = None,
+    one_offset: Ints | None = None,
+    other_offset: Ints | None = None,
+    one_value: Codes | None = None,
+    other_value: Codes | None = None,
+) -> Found:
+    """Cases with NONE wherever nothing is given."""
+    no_code, no_offset = np.full(len(key), NONE, np.int32), np.full(len(key), NONE, np.int64)
+    return Found(
+        anomaly=anomaly,
+        key=key,
+        one=no_code if one is None else one,
+        other=other,
+        one_offset=no_offset if one_offset is None else one_offset,
+        other_offset=no_offset if other_offset is None else other_offset,
+        one_value=no_code if one_value is None else one_value,
+        other_value=no_code if other_value is None else other_value,
+    )
+
+
+def in_order(found: Iterable[Found]) -> list[Found]:
+    """Without what has no cases; the order of `Anomaly`."""
+    rank = list(Anomaly)
+    return sorted((one for one in found if len(one)), key=lambda one: rank.index(one.anomaly))

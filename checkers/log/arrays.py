@@ -1,0 +1,109 @@
+"""The array form of a history of logs, on which all kernels run; built from a run or from a file.
+
+Rows of *operations* are in the order of invocation. A *value* is known by a code: code `c` below
+`len(sent)` is the record in row `c` of `sent`, codes above are values that were polled and never
+sent, and `CORRUPT` is a record whose bytes are nobody's. Values of different keys have different
+codes. Records stand in the order of their operations and, within one, key by key in its order.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Small = NDArray[np.int8]
+
+CORRUPT = -1  # the value code of a record that was damaged on its way
+NO_OFFSET = -1  # the offset of a record whose producer was not told
+EVERY_KEY = -1  # the key of a reset that lets go of all
+
+
+class Acks(IntEnum):
+    """What a producer waits for; codes of `Sent.acks`."""
+
+    ALL = -1
+    NONE = 0
+    LEADER = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    process: Codes
+    outcome: Small  # `checkers.history.calls.Outcome`
+    invoke: Ints  # event indices
+    complete: Ints  # NEVER where it has not returned
+    final: Flags  # of the final reads
+
+    def __len__(self) -> int:
+        return len(self.process)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """Row `c` is the record with the value code `c`."""
+
+    op: Codes
+    key: Codes
+    value: Ints  # as it was recorded; of a file, whose values are texts, the code
+    offset: Ints  # NO_OFFSET where unknown
+    acks: Small
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """`rebalanced`: the key changed hands while the operation ran, so its order binds nobody."""
+
+    op: Codes
+    key: Codes
+    offset: Ints
+    value: Codes
+    rebalanced: Flags
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Runs of records of one batch in one answer to a poll, with what the answer said of the log.
+
+    `row` is the last of them in `Polled`. Only where the high watermark was recorded.
+    """
+
+    row: Codes
+    epoch: Codes  # leader epoch of the batch
+    high_watermark: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resets:
+    """Consumers that were given other positions: the next poll of `key` need not go on."""
+
+    op: Codes
+    key: Codes  # or EVERY_KEY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogArrays:
+    ops: Operations
+    sent: Sent
+    polled: Polled
+    answers: Answers
+    resets: Resets
+    keys: Sequence[str]
+    values: int  # codes are below it
+    name: Callable[[int], str]  # of a value code, for a reader
+    subscribes: bool  # partitions come and go between polls, as the group has it
+
+
+NO_ANSWERS = Answers(
+    row=np.empty(0, np.int32), epoch=np.empty(0, np.int32), high_watermark=np.empty(0, np.int64)
+)

@@ -1,0 +1,175 @@
+"""Nothing that was promised is lost; and that enough was read at the end to say so."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.history.calls import Outcome
+from checkers.history.run import Run
+from checkers.log.anomalies import NONE
+from checkers.log.arrays import NO_OFFSET, Acks, Ints
+from checkers.log.findings import Findings, findings_of
+from checkers.log.tables import has_logs
+from checkers.log.witness import WitnessRow, fault, operation
+from checkers.verdict import CheckResult, EventValue, Verdict
+
+CHECK = "log-durability"
+ALGORITHM = "acknowledged and polled values against final reads, then against all replicas' disks"
+_LOST_SHOWN, _FAULTS_SHOWN = 6, 10
+
+
+def log_durability(run: Run) -> CheckResult | None:
+    """What all in-sync replicas acknowledged, or a consumer was given, is there at the end.
+
+    lost-write, and vanished: polled, then gone. Needs: ops, spans, faults; where the final reads
+    fell short, replicas and replica_spans. Records of acks=0 and acks=1 were promised nothing and
+    are counted apart, as is what may be lost beyond the budget: see `checkers.log.budget`.
+    """
+    if not has_logs(run):
+        return None
+    findings = findings_of(run)
+    sent = findings.log.sent
+    if len(sent) and not (sent.acks == Acks.ALL).any() and not findings.fates.promised.any():
+        return None
+    lost = np.flatnonzero(findings.lost_within_budget())
+    verdict, message = _verdict(findings, lost)
+    return CheckResult(
+        check=CHECK,
+        verdict=verdict,
+        message=message,
+        looked_at=int(findings.fates.promised.sum()),
+        count=len(lost),
+        witness=list(_witness(run, findings, lost)) if len(lost) else (),
+        algorithm=ALGORITHM,
+        facts=_facts(findings, lost),
+    )
+
+
+def _verdict(findings: Findings, lost: Ints) -> tuple[Verdict, str]:
+    fates = findings.fates
+    acknowledged = int(fates.acknowledged.sum())
+    if len(lost):
+        return Verdict.INVALID, _accusation(findings, lost)
+    undecided = int((fates.promised & fates.undecided).sum())
+    if undecided:
+        return Verdict.UNKNOWN, (
+            f"{undecided:,} of {acknowledged:,} acknowledged records were not read at the end, and "
+            "the disks do not tell whether they are lost or late"
+        )
+    if not fates.promised.any():
+        return Verdict.UNKNOWN, "no record was acknowledged by all in-sync replicas"
+    allowed = int(fates.lost.sum())
+    late = int((fates.promised & fates.late).sum())
+    there = int((fates.acknowledged & ~fates.gone).sum())
+    message = f"{there:,} of {acknowledged:,} acknowledged records are there at the end"
+    message += f", {late:,} of them only on disks" if late else ""
+    if allowed:
+        written = int((fates.lost & fates.acknowledged).sum())
+        polled = f", with {allowed - written:,} that were only polled" if written < allowed else ""
+        message += f"; {written:,} are an allowed loss{polled} ({findings.budget.said()})"
+    return Verdict.VALID, message
+
+
+def _accusation(findings: Findings, lost: Ints) -> str:
+    fates, log = findings.fates, findings.log
+    written = lost[fates.acknowledged[lost]]
+    name = "lost-write" if len(written) else "vanished"
+    first = written[0] if len(written) else lost[0]
+    offset = fates.offset[first]
+    place = f"offset {offset} of " if offset != NO_OFFSET else ""
+    promised = "acknowledged" if len(written) else "polled"
+    more = f", and so are {len(lost) - 1:,} more" if len(lost) > 1 else ""
+    return (
+        f"{name}: {log.name(int(first))}, {promised} at {place}{log.keys[log.sent.key[first]]}, is "
+        f"gone{more} ({findings.budget.said()})"
+    )
+
+
+def _facts(findings: Findings, lost: Ints) -> dict[str, EventValue]:
+    fates, sent = findings.fates, findings.log.sent
+    outcome = findings.log.ops.outcome[sent.op]
+    info, ok = outcome == Outcome.INFO, outcome == Outcome.OK
+    found = fates.kept | fates.late | findings.order.read[: len(sent)]
+    by_leader, unacknowledged = ok & (sent.acks == Acks.LEADER), ok & (sent.acks == Acks.NONE)
+    counts = {
+        "sent": np.ones(len(sent), np.bool_),
+        "acknowledged": fates.acknowledged,
+        "acknowledged_by_leader": by_leader,
+        "sent_without_acknowledgement": unacknowledged,
+        "allowed_loss": fates.lost,
+        "late": fates.promised & fates.late,
+        "undecided": fates.promised & fates.undecided,
+        "info": info,
+        "recovered": info & found,
+        "not_happened": info & fates.gone & ~found,
+        "gone_of_acks_1": by_leader & fates.gone & ~fates.promised,
+        "gone_of_acks_0": unacknowledged & fates.gone & ~fates.promised,
+    }
+    facts: dict[str, EventValue] = {name: int(chosen.sum()) for name, chosen in counts.items()}
+    facts["lost"] = len(lost)
+    facts["allowed_loss"] = int(fates.lost.sum()) - len(lost)
+    facts["budget"] = findings.budget.said()
+    return facts
+
+
+def _witness(run: Run, findings: Findings, lost: Ints) -> Iterator[WitnessRow]:
+    """The first lost records, who polled past them at the end, and the faults before."""
+    log, fates = findings.log, findings.fates
+    for code in lost[:_LOST_SHOWN]:
+        promised = "acknowledged" if fates.acknowledged[code] else "polled by others"
+        part = f"sent {log.name(int(code))}, {promised}: gone"
+        yield operation(run, int(log.sent.op[code]), part, log.keys[log.sent.key[code]])
+    key = int(log.sent.key[lost[0]])
+    polled = log.polled
+    past = np.flatnonzero(
+        log.ops.final[polled.op] & (polled.key == key) & (polled.offset == fates.reached[key])
+    )
+    if len(past):
+        row, part = int(polled.op[past[-1]]), f"read {log.keys[key]} at the end, up to "
+        yield operation(run, row, f"{part}{fates.reached[key]}", log.keys[key])
+    since = findings.began_ns[log.sent.op[lost[0]]]
+    for row in run.tables["faults"].to_pylist()[:_FAULTS_SHOWN]:
+        if row["t_healed"] is None or row["t_healed"] > since:
+            yield fault(row)
+
+
+def log_final_reads(run: Run) -> CheckResult | None:
+    """After all faults were healed, every partition was read to its last promised record.
+
+    Without it a record lost at the end would go unseen. Needs: ops, spans. What is known to be
+    lost need not have been reached.
+    """
+    if not has_logs(run):
+        return None
+    findings = findings_of(run)
+    target = _targets(findings)
+    short = [
+        f"{findings.log.keys[key]} {_reached(int(findings.fates.reached[key]))} of {target[key]}"
+        for key in np.flatnonzero(target > findings.fates.reached).tolist()
+    ]
+    keys = int((target != NONE).sum())
+    message = f"each of {keys:,} partitions was read to its last record at the end"
+    if not keys:
+        message = "no partition holds a record that was promised"
+    elif short:
+        message = f"{len(short):,} of {keys:,} partitions were not read to their end: "
+        message += ", ".join(short[:5]) + (" ..." if len(short) > 5 else "")
+    return CheckResult(
+        check="log-final-reads",
+        verdict=Verdict.UNKNOWN if short or not keys else Verdict.VALID,
+        message=message,
+        looked_at=keys,
+    )
+
+
+def _reached(offset: int) -> str:
+    return "not at all" if offset == NONE else f"to offset {offset}"
+
+
+def _targets(findings: Findings) -> Ints:
+    """By key: the highest offset of what was promised and is not known to be gone; else NONE."""
+    fates, sent = findings.fates, findings.log.sent
+    there = np.flatnonzero(fates.promised & ~fates.gone)
+    target = np.full(len(findings.log.keys), NONE, np.int64)
+    np.maximum.at(target, sent.key[there], fates.offset[there])
+    return target

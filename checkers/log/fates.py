@@ -1,0 +1,127 @@
+"""What became of every record that was sent: by the final reads, and then by the disks.
+
+Lost is told from late. A record that must be there, and that the final reads did not return, is
+lost where they reached past its offset, or where every replica's disk was read whole, from before
+its offset on, and none has it. Found on a disk it is late: nobody read so far. Else: undecided.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.history.calls import Outcome
+from checkers.history.run import Run
+from checkers.log.anomalies import NONE
+from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, Flags, Ints, LogArrays
+from checkers.log.version_order import VersionOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fates:
+    """Flags by row of `Sent`. `gone`, `late` and `undecided` part what was not `kept`."""
+
+    acknowledged: Flags  # by all replicas in the ISR
+    promised: Flags  # acknowledged so, or polled by somebody: committed, and there for ever
+    kept: Flags  # read at the end
+    gone: Flags
+    late: Flags  # on a disk, and not read
+    undecided: Flags
+    offset: Ints  # as told or polled; NO_OFFSET where nobody knows
+    reached: Ints  # by key: the highest offset of the final reads; NONE without one
+
+    @property
+    def lost(self) -> Flags:
+        return self.gone & self.promised
+
+
+def fates(run: Run, log: LogArrays, order: VersionOrder) -> Fates:
+    """Needs: ops, spans; replicas and replica_spans for what the final reads did not reach."""
+    sent, outcome = log.sent, log.ops.outcome[log.sent.op]
+    kept, reached = _final_reads(log)
+    offset = _offsets(log)
+    missing = ~kept & (outcome != Outcome.FAIL)
+    passed = missing & (offset >= _log_starts(run, log)[sent.key]) & (offset < reached[sent.key])
+    on_disk, off_disk = _on_disks(run, log, offset, missing & ~passed)
+    acknowledged = (outcome == Outcome.OK) & (sent.acks == Acks.ALL)
+    return Fates(
+        acknowledged=acknowledged,
+        promised=acknowledged | order.read[: len(sent)],
+        kept=kept,
+        gone=passed | off_disk,
+        late=on_disk,
+        undecided=missing & ~passed & ~on_disk & ~off_disk,
+        offset=offset,
+        reached=reached,
+    )
+
+
+def _final_reads(log: LogArrays) -> tuple[Flags, Ints]:
+    """What they returned, and how far they reached."""
+    polled = log.polled
+    final = log.ops.final[polled.op] & (log.ops.outcome[polled.op] == Outcome.OK)
+    kept = np.zeros(log.values, np.bool_)
+    kept[polled.value[final & (polled.value != CORRUPT)]] = True
+    reached = np.full(len(log.keys), NONE, np.int64)
+    np.maximum.at(reached, polled.key[final], polled.offset[final])
+    return kept[: len(log.sent)], reached
+
+
+def _log_starts(run: Run, log: LogArrays) -> Ints:
+    """By key: what is before it was dropped on purpose, if the disks know of anything dropped."""
+    starts = run.tables["replicas"].group_by("key").aggregate([("log_start", "max")]).to_pylist()
+    known = {row["key"]: row["log_start_max"] or 0 for row in starts}
+    return np.array([known.get(key, 0) for key in log.keys], np.int64)
+
+
+def _offsets(log: LogArrays) -> Ints:
+    """Where each record is: by an answer to its producer, or by a poll."""
+    polled = log.polled
+    known = (polled.value != CORRUPT) & (polled.value < len(log.sent))
+    offset = log.sent.offset.copy()
+    offset[polled.value[known]] = polled.offset[known]
+    return offset
+
+
+def _on_disks(run: Run, log: LogArrays, offset: Ints, missing: Flags) -> tuple[Flags, Flags]:
+    """Of the missing records those that some disk has, and those that surely none has."""
+    found, absent = np.zeros_like(missing), np.zeros_like(missing)
+    replicas, spans = run.tables["replicas"], run.tables["replica_spans"]
+    for key in np.unique(log.sent.key[missing]):
+        rows = np.flatnonzero(missing & (log.sent.key == key))
+        name = log.keys[key]
+        begins, ends = _runs(spans.filter(pc.equal(spans["key"], name)))
+        stored = _covered(log.sent.value[rows], begins, ends)
+        found[rows] = stored
+        start = _read_whole_from(run, replicas.filter(pc.equal(replicas["key"], name)))
+        if start is not None:
+            since = np.where(offset[rows] == NO_OFFSET, 0, offset[rows])
+            absent[rows] = ~stored & (since >= start)
+    return found, absent
+
+
+def _runs(spans: pa.Table) -> tuple[Ints, Ints]:
+    """Where runs of values begin, rising, and the highest end of those that begin up to there."""
+    spans = spans.filter(pc.not_equal(spans["value"], CORRUPT))
+    begins: Ints = spans["value"].to_numpy()
+    ends = begins + spans["records"].to_numpy()
+    order = np.argsort(begins, kind="stable")
+    return begins[order], np.maximum.accumulate(ends[order])
+
+
+def _covered(values: Ints, begins: Ints, ends: Ints) -> Flags:
+    """Whether each value lies in one of the runs."""
+    if not len(begins):
+        return np.zeros(len(values), np.bool_)
+    place = np.searchsorted(begins, values, side="right") - 1
+    return (place >= 0) & (ends[place] > values)
+
+
+def _read_whole_from(run: Run, replicas: pa.Table) -> int | None:
+    """The offset from which on every replica was read; None if one is missing or damaged."""
+    wanted = int(run.info.settings.get("replication", 3))
+    if replicas.num_rows < wanted or replicas["problem"].null_count < replicas.num_rows:
+        return None
+    start = pc.max(replicas["log_start"]).as_py()
+    return int(start) if start is not None else None

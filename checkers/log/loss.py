@@ -1,0 +1,63 @@
+"""What was acknowledged and never seen, by Jepsen's two definitions. They know polls only.
+
+Whether it is lost or late is for the disks to tell: see `fates`.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.history.calls import Outcome
+from checkers.log.anomalies import NONE, Anomaly, Found, cases
+from checkers.log.arrays import Acks, Codes, Ints, LogArrays
+from checkers.log.version_order import UNKNOWN, VersionOrder
+
+
+def losses(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+    """lost-write: it must have happened, somebody polled past it, and nobody polled it.
+
+    unseen: acknowledged, polled by nobody, and not even shown to be lost.
+    """
+    bound = _bound(log, order)
+    rank = order.last_rank[: len(log.sent)]
+    unread = ~order.read[: len(log.sent)]
+    lost = unread & order.committed & (rank != UNKNOWN) & (rank <= bound[log.sent.key])
+    codes = np.flatnonzero(lost).astype(np.int32)
+    past = _reader_past(log, order, bound)[log.sent.key[codes]]
+    yield cases(
+        Anomaly.LOST_WRITE,
+        log.sent.key[codes],
+        one=log.sent.op[codes],
+        other=log.polled.op[past],
+        one_offset=log.sent.offset[codes],
+        other_offset=log.polled.offset[past],
+        one_value=codes,
+        other_value=log.polled.value[past],
+    )
+    acknowledged = (log.ops.outcome[log.sent.op] == Outcome.OK) & (log.sent.acks == Acks.ALL)
+    codes = np.flatnonzero(unread & acknowledged & ~lost).astype(np.int32)
+    yield cases(
+        Anomaly.UNSEEN,
+        log.sent.key[codes],
+        other=log.sent.op[codes],
+        other_offset=log.sent.offset[codes],
+        other_value=codes,
+    )
+
+
+def _bound(log: LogArrays, order: VersionOrder) -> Ints:
+    """By key: the highest of the first ranks of all values read; what is behind it had to be."""
+    bound = np.full(len(log.keys), NONE, np.int64)
+    good = np.flatnonzero(log.ops.outcome[log.polled.op] == Outcome.OK)
+    good = good[order.polled_rank[good] != UNKNOWN]
+    np.maximum.at(bound, log.polled.key[good], order.first_rank[log.polled.value[good]])
+    return bound
+
+
+def _reader_past(log: LogArrays, order: VersionOrder, bound: Ints) -> Codes:
+    """By key: a row of `Polled` that read what stands at the bound."""
+    reader = np.zeros(len(log.keys), np.int32)
+    ok = log.ops.outcome[log.polled.op] == Outcome.OK
+    at_bound = np.flatnonzero(ok & (order.polled_rank == bound[log.polled.key]))
+    reader[log.polled.key[at_bound]] = at_bound
+    return reader

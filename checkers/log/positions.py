@@ -1,0 +1,137 @@
+"""In which order one process sends and polls, within an operation and from one to the next.
+
+Ranks are compared, not offsets: a gap that nobody knows a record in is none. Where a rank is not
+known, nothing is said.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.history.calls import Outcome
+from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.arrays import EVERY_KEY, Codes, Flags, Ints, LogArrays
+from checkers.log.version_order import UNKNOWN, VersionOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Steps:
+    """What operations did to keys, in their order: sent, or polled."""
+
+    op: Codes
+    key: Codes
+    rank: Ints
+    offset: Ints
+    value: Codes
+
+
+def positions(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+    """{int-,}nonmonotonic-{poll,send}: at or before where it was. {int-,}{poll,send}-skip: past
+    something that is there. Without `int-`: from an operation to the next of the same process.
+
+    A poll goes on from the last one that succeeded, unless the consumer was given another position
+    in between; sends of all outcomes follow each other, but for those that failed.
+    """
+    polled, sent = log.polled, log.sent
+    polls = _Steps(
+        op=polled.op,
+        key=polled.key,
+        rank=order.polled_rank,
+        offset=polled.offset,
+        value=polled.value,
+    )
+    kept = np.flatnonzero(log.ops.outcome[sent.op] != Outcome.FAIL)
+    codes = kept.astype(np.int32)
+    sends = _Steps(
+        op=sent.op[kept],
+        key=sent.key[kept],
+        rank=order.first_rank[kept],
+        offset=sent.offset[kept],
+        value=codes,
+    )
+    yield from _inside(
+        polls, polled.rebalanced, Anomaly.INT_POLL_SKIP, Anomaly.INT_NONMONOTONIC_POLL
+    )
+    nothing = np.zeros(len(kept), np.bool_)
+    yield from _inside(sends, nothing, Anomaly.INT_SEND_SKIP, Anomaly.INT_NONMONOTONIC_SEND)
+    ok = log.ops.outcome == Outcome.OK
+    first, then, delta = _successive(log, polls, advances=ok[polls.op])
+    yield _steps(polls, Anomaly.POLL_SKIP, first, then, delta > 1)
+    yield _steps(polls, Anomaly.NONMONOTONIC_POLL, first, then, delta < 1)
+    first, then, delta = _successive(log, sends, advances=np.ones(len(kept), np.bool_))
+    yield _steps(sends, Anomaly.NONMONOTONIC_SEND, first, then, delta < 1)
+
+
+def _inside(steps: _Steps, excused: Flags, skip: Anomaly, nonmonotonic: Anomaly) -> Iterator[Found]:
+    same = (steps.op[1:] == steps.op[:-1]) & (steps.key[1:] == steps.key[:-1])
+    then = np.flatnonzero(same & ~excused[1:]) + 1
+    delta = _delta(steps.rank[then - 1], steps.rank[then])
+    yield _steps(steps, skip, then - 1, then, delta > 1)
+    yield _steps(steps, nonmonotonic, then - 1, then, delta < 1)
+
+
+def _delta(before: Ints, after: Ints) -> Ints:
+    """How far it went; 1, which is right, where one of them is not known."""
+    return np.where((before == UNKNOWN) | (after == UNKNOWN), 1, after - before)
+
+
+def _successive(log: LogArrays, steps: _Steps, *, advances: Flags) -> tuple[Ints, Ints, Ints]:
+    """Last step of an operation, first of the next one of the same process on the key, distance."""
+    begins = np.ones(len(steps.op), np.bool_)
+    begins[1:] = (steps.op[1:] != steps.op[:-1]) | (steps.key[1:] != steps.key[:-1])
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:] - 1, len(steps.op) - 1)[: len(first)]
+    track = log.ops.process[steps.op[first]].astype(np.int64) * len(log.keys) + steps.key[first]
+    sort = _by_track(track)
+    first, last, track = first[sort], last[sort], track[sort]
+    place = np.where(advances[first], np.arange(len(first)), -1)
+    before = np.append(-1, np.maximum.accumulate(place)[:-1])[: len(first)]
+    then = np.flatnonzero(before >= 0)
+    before = before[then]
+    follows = track[before] == track[then]
+    before, then = last[before[follows]], first[then[follows]]
+    goes_on = ~_reset_between(log, steps, before, then)
+    before, then = before[goes_on], then[goes_on]
+    return before, then, _delta(steps.rank[before], steps.rank[then])
+
+
+def _by_track(track: Ints) -> Ints:
+    """Stable; small numbers are sorted by their digits, several times as fast."""
+    small = track.max(initial=0) < 1 << 16
+    return np.argsort(track.astype(np.uint16) if small else track, kind="stable")
+
+
+def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> Flags:
+    """Whether the process let go of the key, or of all, between two of its operations."""
+    resets, process, keys = log.resets, log.ops.process.astype(np.int64), len(log.keys)
+    every = resets.key == EVERY_KEY
+    start, end = steps.op[before], steps.op[then]
+    who = process[end]
+    of_all = resets.op[every]
+    of_one = resets.op[~every]
+    track = process[of_one] * keys + resets.key[~every]
+    return _any_between(len(process), process[of_all], of_all, who, start, end) | _any_between(
+        len(process), track, of_one, who * keys + steps.key[then], start, end
+    )
+
+
+def _any_between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, end: Codes) -> Flags:
+    """Whether there is a mark on the asked track after `start` and before `end`."""
+    marks = np.sort(track * ops + op)
+    base = asked * ops
+    return np.searchsorted(marks, base + start) < np.searchsorted(marks, base + end)
+
+
+def _steps(steps: _Steps, anomaly: Anomaly, first: Ints, then: Ints, chosen: Flags) -> Found:
+    one, other = first[chosen], then[chosen]
+    return cases(
+        anomaly,
+        steps.key[other],
+        one=steps.op[one],
+        other=steps.op[other],
+        one_offset=steps.offset[one],
+        other_offset=steps.offset[other],
+        one_value=steps.value[one],
+        other_value=steps.value[other],
+    )

@@ -1,0 +1,76 @@
+"""What a poll returned, against what was sent, and against what its answer said of the log."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.history.calls import Outcome
+from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.arrays import CORRUPT, Codes, Flags, LogArrays
+
+
+def reads(log: LogArrays) -> Iterator[Found]:
+    """corrupt, phantom: nobody sent it. G1a: its send failed. future-read: it was sent only later.
+
+    precommitted-read: a transaction polls what it sends itself, before anybody may see it.
+    poll-past-high-watermark: an answer holds what nobody ever said was committed. An answer's own
+    word is no measure: a broker looks at its high watermark before it looks for records, and sends
+    what was committed in between (`Partition.fetchRecords`).
+    """
+    polled, sent = log.polled, log.sent
+    value = polled.value
+    yield _alone(log, Anomaly.CORRUPT, value == CORRUPT)
+    yield _alone(log, Anomaly.PHANTOM, value >= len(sent))
+    rows = np.flatnonzero((value != CORRUPT) & (value < len(sent)))
+    writer = sent.op[value[rows]]
+    reader = polled.op[rows]
+    ok = log.ops.outcome[reader] == Outcome.OK
+    aborted = ok & (log.ops.outcome[writer] == Outcome.FAIL)
+    yield _with_writer(log, Anomaly.G1A, rows, writer, aborted)
+    early = log.ops.complete[reader] < log.ops.invoke[writer]
+    yield _with_writer(log, Anomaly.FUTURE_READ, rows, writer, early)
+    yield _with_writer(log, Anomaly.PRECOMMITTED_READ, rows, writer, reader == writer)
+    yield _past_high_watermark(log)
+
+
+def _alone(log: LogArrays, anomaly: Anomaly, chosen: Flags) -> Found:
+    polled = log.polled
+    return cases(
+        anomaly,
+        polled.key[chosen],
+        other=polled.op[chosen],
+        other_offset=polled.offset[chosen],
+        other_value=polled.value[chosen],
+    )
+
+
+def _with_writer(
+    log: LogArrays, anomaly: Anomaly, rows: np.ndarray, writer: Codes, chosen: Flags
+) -> Found:
+    polled, row = log.polled, rows[chosen]
+    return cases(
+        anomaly,
+        polled.key[row],
+        one=writer[chosen],
+        other=polled.op[row],
+        other_offset=polled.offset[row],
+        one_value=polled.value[row],
+        other_value=polled.value[row],
+    )
+
+
+def _past_high_watermark(log: LogArrays) -> Found:
+    answers, polled = log.answers, log.polled
+    key = polled.key[answers.row]
+    highest = np.full(len(log.keys), -1, np.int64)
+    np.maximum.at(highest, key, answers.high_watermark)
+    past = polled.offset[answers.row] >= highest[key]
+    row = answers.row[past]
+    return cases(
+        Anomaly.PAST_HIGH_WATERMARK,
+        polled.key[row],
+        other=polled.op[row],
+        one_offset=highest[key[past]],
+        other_offset=polled.offset[row],
+        other_value=polled.value[row],
+    )

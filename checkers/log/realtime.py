@@ -1,0 +1,157 @@
+"""What was there when something began is in front of it, whoever did it. Ours, not Jepsen's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.history.calls import Outcome
+from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.arrays import Acks, Codes, Ints, LogArrays
+from checkers.log.version_order import UNKNOWN, VersionOrder
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """Committed records, each with an operation whose completion told somebody that it is there."""
+
+    op: Codes
+    key: Codes
+    rank: Ints
+    offset: Ints
+    value: Codes
+
+
+def realtime(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+    """nonmonotonic-send-realtime: a record went before one that was there when it was sent.
+
+    nonmonotonic-high-watermark: a leader answered with a lower one than before, in one epoch.
+    """
+    yield _sends(log, order)
+    yield _high_watermarks(log)
+
+
+def _known(log: LogArrays, order: VersionOrder) -> _Known:
+    """By the acknowledgement of all replicas, or by a poll: of each poll the last of a key."""
+    ok = log.ops.outcome == Outcome.OK
+    sent, polled = log.sent, log.polled
+    rank = order.first_rank[: len(sent)]
+    told = np.flatnonzero(ok[sent.op] & (sent.acks == Acks.ALL) & (rank != UNKNOWN))
+    seen = _ends(polled.op, polled.key)
+    seen = seen[ok[polled.op[seen]] & (order.polled_rank[seen] != UNKNOWN)]
+    return _Known(
+        op=np.concatenate([sent.op[told], polled.op[seen]]),
+        key=np.concatenate([sent.key[told], polled.key[seen]]),
+        rank=np.concatenate([rank[told], order.polled_rank[seen]]),
+        offset=np.concatenate([sent.offset[told], polled.offset[seen]]),
+        value=np.concatenate([told.astype(np.int32), polled.value[seen]]),
+    )
+
+
+def _ends(op: Codes, key: Codes) -> Ints:
+    """The last row of each operation on each key."""
+    last = np.ones(len(op), np.bool_)
+    last[:-1] = (op[1:] != op[:-1]) | (key[1:] != key[:-1])
+    return np.flatnonzero(last)
+
+
+def _sends(log: LogArrays, order: VersionOrder) -> Found:
+    """Of each rank take the moment when somebody first knew of it. None behind a record may be
+    before the record was sent: the earliest of those is a running minimum from the end.
+    """
+    sent, known = log.sent, _known(log, order)
+    complete = log.ops.complete[known.op]
+    span = 1 + max(int(complete.max(initial=0)), int(log.ops.invoke.max(initial=0)))
+    # Ranks of later keys are higher. Their moments are made later too, so that they never count.
+    moment = known.key.astype(np.int64) * span + complete
+    first = np.full(order.ranks + 1, _NEVER, np.int64)
+    np.minimum.at(first, known.rank, moment)
+    behind = np.minimum.accumulate(first[::-1])[::-1]
+    asked = np.flatnonzero(order.first_rank[: len(sent)] != UNKNOWN)
+    sent_at = sent.key[asked].astype(np.int64) * span + log.ops.invoke[sent.op[asked]]
+    earliest = behind[order.first_rank[asked] + 1]
+    late = earliest < sent_at
+    code, teller = asked[late].astype(np.int32), _rows_at(moment, earliest[late])
+    return cases(
+        Anomaly.REALTIME_SEND,
+        sent.key[code],
+        one=known.op[teller],
+        other=sent.op[code],
+        one_offset=known.offset[teller],
+        other_offset=sent.offset[code],
+        one_value=known.value[teller],
+        other_value=code,
+    )
+
+
+def _rows_at(moments: Ints, wanted: Ints) -> Ints:
+    """A row for each wanted moment, all of which there are."""
+    if not len(wanted):
+        return np.empty(0, np.int64)
+    order = np.argsort(moments, kind="stable")
+    return order[np.searchsorted(moments[order], wanted, side="right") - 1]
+
+
+def _high_watermarks(log: LogArrays) -> Found:
+    """P12, as far as clients can see it.
+
+    An answer tells the epoch of a batch, and its sender may lead in a later one. But where a
+    record that was sent after the answer got that same epoch and was polled, no later leader had
+    taken over by then: one that has does not fetch from its predecessor any more.
+    """
+    row = _of_certain_epoch(log)
+    answers, polled = log.answers, log.polled
+    last = answers.row[row]
+    op, level = polled.op[last], answers.high_watermark[row]
+    track = _tracks(polled.key[last], answers.epoch[row])
+    before = _highest_before(track, log.ops.complete[op], level, log.ops.invoke[op])
+    back = (before >= 0) & (level[before] > level)
+    one, other = before[back], np.flatnonzero(back)
+    return cases(
+        Anomaly.HIGH_WATERMARK_BACK,
+        polled.key[last[other]],
+        one=op[one],
+        other=op[other],
+        one_offset=level[one],
+        other_offset=level[other],
+    )
+
+
+def _of_certain_epoch(log: LogArrays) -> Ints:
+    """Rows of answers, the last of each operation on a key, whose sender led in their epoch."""
+    answers, ops = log.answers, log.ops
+    last = _ends(log.polled.op[answers.row], log.polled.key[answers.row])
+    row, epoch = answers.row[last], answers.epoch[last]
+    code, op = log.polled.value[row], log.polled.op[row]
+    ok = (ops.outcome[op] == Outcome.OK) & (epoch >= 0)
+    track = _tracks(log.polled.key[row], epoch)
+    newest = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
+    known = np.flatnonzero(ok & (code >= 0) & (code < len(log.sent)))
+    np.maximum.at(newest, track[known], ops.invoke[log.sent.op[code[known]]])
+    certain: Ints = last[ok & (ops.complete[op] < newest[track])]
+    return certain
+
+
+def _tracks(key: Codes, epoch: Codes) -> Ints:
+    """A small number for each pair of key and epoch."""
+    pairs = key.astype(np.int64) << 32 | (epoch.astype(np.int64) + 1)
+    tracks: Ints = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return tracks
+
+
+def _highest_before(track: Ints, complete: Ints, level: Ints, invoke: Ints) -> Ints:
+    """For each answer the one with the highest level of its track that came before it, or -1."""
+    if not len(track):
+        return np.empty(0, np.int64)
+    span = 1 + int(complete.max())
+    moment = track * span + complete
+    sort = np.argsort(moment, kind="stable")
+    height = track[sort] * (1 + int(level.max())) + level[sort]
+    highest = np.maximum.accumulate(height)
+    holder = np.maximum.accumulate(np.where(height == highest, np.arange(len(sort)), 0))
+    place = np.searchsorted(moment[sort], track * span + invoke) - 1
+    found = sort[holder[place]]
+    is_before = (place >= 0) & (track[found] == track)
+    return np.where(is_before, found, np.int64(-1))

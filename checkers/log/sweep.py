@@ -1,0 +1,27 @@
+"""All kernels over one history."""
+
+from checkers.log.anomalies import Found, in_order
+from checkers.log.arrays import LogArrays
+from checkers.log.loss import losses
+from checkers.log.places import places
+from checkers.log.positions import positions
+from checkers.log.reads import reads
+from checkers.log.realtime import realtime
+from checkers.log.version_order import VersionOrder, version_order
+
+ALGORITHM = "version order from offsets, then one pass of array operations for each anomaly"
+
+
+def sweep(log: LogArrays) -> tuple[VersionOrder, list[Found]]:
+    """Every anomaly that has cases, whether it fails a test or not."""
+    order = version_order(log)
+    found = in_order(
+        [
+            *reads(log),
+            *places(log, order),
+            *losses(log, order),
+            *realtime(log, order),
+            *positions(log, order),
+        ]
+    )
+    return order, found

@@ -1,0 +1,44 @@
+"""Operations and faults as rows of a witness."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.history.run import Run
+from checkers.log.anomalies import Found
+from checkers.log.arrays import LogArrays
+from checkers.log.words import explain
+from checkers.verdict import EventValue
+
+WitnessRow = Mapping[str, EventValue]
+_RENAMED = {"t0": "t_ns", "t1": "t1_ns"}
+_SHOWN = ("t0", "t1", "process", "node", "f", "value", "outcome", "phase", "op_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    message: str
+    rows: Sequence[WitnessRow]
+
+
+def of_case(run: Run, log: LogArrays, found: Found, case: int) -> Told:
+    explained = explain(log, found, case)
+    rows = [operation(run, row, part, explained.key) for row, part in explained.operations]
+    return Told(message=explained.message, rows=rows)
+
+
+def operation(run: Run, row: int, part: str, key: str) -> WitnessRow:
+    """An operation by its row, with the part it plays."""
+    ops = run.tables["ops"]
+    found = {_RENAMED.get(name, name): ops[name][row].as_py() for name in _SHOWN}
+    return {"what": part, **found, "key": key}
+
+
+def fault(row: Mapping[str, object]) -> WitnessRow:
+    """A fault by its row in FAULTS."""
+    targets, start, healed = row["targets"], row["t_start"], row["t_healed"]
+    whom = ", ".join(map(str, targets)) if isinstance(targets, list) else "nobody"
+    return {
+        "what": f"fault {row['fault_id']}: {row['kind']} of {whom}",
+        "t_ns": start if isinstance(start, int) else None,
+        "t1_ns": healed if isinstance(healed, int) else None,
+    }

@@ -1,0 +1,134 @@
+"""A case in a sentence, and the part that each of its operations plays."""
+
+from dataclasses import dataclass
+
+from checkers.log.anomalies import NONE, Anomaly, Found
+from checkers.log.arrays import CORRUPT, LogArrays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """`operations` are rows of the operations with the part each plays, in the order to show."""
+
+    anomaly: Anomaly
+    key: str
+    message: str
+    operations: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """What a case says, as text."""
+
+    key: str
+    one: str  # the value
+    other: str
+    at_one: str  # the offset
+    at_other: str
+    who: str  # the process that gives it away
+
+
+def explain(log: LogArrays, found: Found, case: int) -> Case:
+    words = _Words(
+        key=log.keys[found.key[case]],
+        one=_value(log, int(found.one_value[case])),
+        other=_value(log, int(found.other_value[case])),
+        at_one=_offset(int(found.one_offset[case])),
+        at_other=_offset(int(found.other_offset[case])),
+        who=f"process {log.ops.process[found.other[case]]}",
+    )
+    message, one_part, other_part = _said(found.anomaly, words)
+    one, other = int(found.one[case]), int(found.other[case])
+    if one in (NONE, other):
+        operations: tuple[tuple[int, str], ...] = ((other, other_part),)
+    else:
+        operations = ((one, one_part), (other, other_part))
+    return Case(anomaly=found.anomaly, key=words.key, message=message, operations=operations)
+
+
+def _value(log: LogArrays, code: int) -> str:
+    return "a damaged record" if code == CORRUPT else log.name(code)
+
+
+def _offset(offset: int) -> str:
+    return "an offset that nobody was told" if offset < 0 else str(offset)
+
+
+def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
+    """The sentence, and the parts of the two operations."""
+    match anomaly:
+        case Anomaly.CORRUPT:
+            message = f"{w.who} polled a record at {w.key}, offset {w.at_other}, that is damaged"
+            return message, "", f"polled bytes that nobody sent, at offset {w.at_other}"
+        case Anomaly.PHANTOM:
+            message = f"{w.who} polled {w.other} at {w.key}, which nobody sent"
+            return message, "", f"polled {w.other} at offset {w.at_other}"
+        case Anomaly.FUTURE_READ:
+            message = f"{w.who} polled {w.other} at {w.key} before it was sent"
+            return message, f"sent {w.other} only later", f"polled {w.other} first"
+        case Anomaly.G1A:
+            message = f"{w.who} polled {w.other} at {w.key}, the sending of which had failed"
+            return message, f"was told that {w.other} is not there", f"polled {w.other}"
+        case Anomaly.INCONSISTENT_OFFSETS:
+            message = f"{w.key}, offset {w.at_other}, holds both {w.one} and {w.other}"
+            return message, f"{w.one} at {w.at_one}", f"{w.other} at {w.at_other}"
+        case Anomaly.DUPLICATE:
+            message = f"{w.other} is at the offsets {w.at_one} and {w.at_other} of {w.key}"
+            return message, f"at {w.at_one}", f"at {w.at_other}"
+        case Anomaly.PRECOMMITTED_READ:
+            message = f"{w.who} polled {w.other} at {w.key} in the transaction that sent it"
+            return message, "", f"sent {w.other} and polled it"
+    return _said_of_loss(anomaly, w)
+
+
+def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
+    match anomaly:
+        case Anomaly.LOST_WRITE:
+            message = (
+                f"{w.one} was acknowledged at offset {w.at_one} of {w.key} and never polled, "
+                f"though offset {w.at_other} was"
+            )
+            return message, f"sent {w.one}", f"polled past it, to {w.at_other}"
+        case Anomaly.VANISHED:
+            message = f"{w.one} was polled at {w.key} and is gone"
+            return message, f"sent {w.one}", f"polled it at offset {w.at_other}"
+        case Anomaly.UNSEEN:
+            message = (
+                f"{w.other} was acknowledged at offset {w.at_other} of {w.key}; nobody polled it"
+            )
+            return message, "", f"sent {w.other}"
+        case Anomaly.PAST_HIGH_WATERMARK:
+            message = (
+                f"{w.who} was given offset {w.at_other} of {w.key}, and no answer ever told of a "
+                f"high watermark above {w.at_one}"
+            )
+            return message, "", f"polled {w.at_other}"
+        case Anomaly.HIGH_WATERMARK_BACK:
+            message = (
+                f"the high watermark of {w.key} went back from {w.at_one} to {w.at_other} in one "
+                "epoch of its leader"
+            )
+            return message, f"was told {w.at_one}", f"was told {w.at_other} afterwards"
+    return _said_of_order(anomaly, w)
+
+
+def _said_of_order(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
+    inside = "in one operation, " if anomaly.startswith("int-") else ""
+    way = f"from offset {w.at_one} of {w.key} to {w.at_other}"
+    match anomaly:
+        case Anomaly.REALTIME_SEND:
+            message = f"{w.other} went to offset {w.at_other} of {w.key} when {w.at_one} was there"
+            return message, f"knew of {w.at_one}", f"sent {w.other} only then"
+        case Anomaly.NONMONOTONIC_SEND | Anomaly.INT_NONMONOTONIC_SEND:
+            message = f"{inside}{w.who} sent {w.one}, then {w.other}, and went back {way}"
+            return message, f"sent {w.one} first", f"sent {w.other} next"
+        case Anomaly.INT_SEND_SKIP:
+            message = f"{inside}what {w.who} sent goes {way}, past others"
+            return message, f"sent {w.one} first", f"sent {w.other} next"
+        case Anomaly.NONMONOTONIC_POLL | Anomaly.INT_NONMONOTONIC_POLL:
+            message = f"{inside}{w.who} went back {way}"
+        case Anomaly.POLL_SKIP | Anomaly.INT_POLL_SKIP:
+            message = f"{inside}{w.who} went {way}, past what is between"
+        case _:
+            raise AssertionError(anomaly)
+    return message, f"polled up to {w.at_one}", f"polled from {w.at_other} on"

@@ -1,0 +1,97 @@
+"""The sides of one story, beside each other: what each promised, and what was seen of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.interval import in_words
+from checkers.page import units
+from checkers.page.document import document, section
+from checkers.page.markup import Child, Markup, tag
+from checkers.page.tables import table
+from checkers.verdict import EventValue, Judgement, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRun:
+    judgement: Judgement
+    href: str  # of its page, from where the comparison is
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One way in which the story was told, and all runs of it."""
+
+    name: str
+    promise: str
+    expected: Verdict
+    runs: tuple[SideRun, ...]
+
+    @property
+    def as_expected(self) -> int:
+        return sum(run.judgement.verdict is self.expected for run in self.runs)
+
+
+def render_comparison(name: str, story: str, sides: Sequence[Side], facts_of: str) -> str:
+    """A self-contained page. `facts_of`: the check whose facts are shown of every run."""
+    body = (
+        tag(
+            "header",
+            tag("h1", tag("span", name, class_="what")),
+            tag("p", story, class_="sentence"),
+        ),
+        section("Side by side", table(_columns(sides), _rows(sides, facts_of))),
+        *(section(side.name, _runs(side)) for side in sides),
+    )
+    return document(f"{name}: {' and '.join(side.name for side in sides)}", body)
+
+
+def _columns(sides: Sequence[Side]) -> list[tuple[str, str]]:
+    return [("", "fixed"), *((side.name, "wide") for side in sides)]
+
+
+def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Child]]]:
+    first = [side.runs[0].judgement for side in sides]
+    rows: list[tuple[str, Sequence[Child]]] = [
+        ("", ["promised", *(side.promise for side in sides)]),
+        ("", ["expected", *(_word(side.expected) for side in sides)]),
+        ("", ["as expected", *(in_words(side.as_expected, len(side.runs)) for side in sides)]),
+        ("", ["first run", *(judgement.sentence for judgement in first)]),
+    ]
+    facts = [_facts(judgement, facts_of) for judgement in first]
+    for fact in dict.fromkeys(fact for known in facts for fact in known):
+        if all(known.get(fact) == "0" for known in facts):
+            continue  # what happened nowhere is no difference
+        cells = (known.get(fact, units.NOTHING) for known in facts)
+        rows.append(("", [fact.replace("_", " "), *cells]))
+    return rows
+
+
+def _word(verdict: Verdict) -> Markup:
+    return tag("span", verdict.word, class_=f"word {verdict.word}")
+
+
+def _facts(judgement: Judgement, check: str) -> Mapping[str, str]:
+    rows = (result.facts for result in judgement.results if result.check == check)
+    return {name: _shown(value) for name, value in next(rows, {}).items()}
+
+
+def _shown(value: EventValue) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _runs(side: Side) -> Markup:
+    columns = (("run", "fixed"), ("verdict", "fixed"), ("in words", "wide"), ("again", "wide"))
+    rows = [
+        (
+            "" if run.judgement.verdict is side.expected else "bad",
+            (
+                tag("a", run.judgement.run_id, href=run.href),
+                _word(run.judgement.verdict),
+                run.judgement.sentence,
+                tag("code", run.command),
+            ),
+        )
+        for run in side.runs
+    ]
+    return table(columns, rows)

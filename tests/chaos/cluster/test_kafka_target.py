@@ -1,0 +1,199 @@
+"""How Apache Kafka is laid out, configured and formatted."""
+
+import pytest
+
+from chaos.cluster.docker.identity import labels_of, target_of
+from chaos.cluster.interface import Address, NodeId, Roles
+from chaos.cluster.targets.kafka import Kafka
+from chaos.cluster.targets.kafka_settings import SettingError, read_settings
+from chaos.cluster.targets.named import (
+    NEWEST,
+    UnknownTargetError,
+    layout,
+    release_of,
+    setup_command,
+    target_named,
+)
+from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.target import Reformatting, Seat
+from chaos.cluster.topology import host_name
+
+FILE = "/tmp/server.properties"
+BROKER, COMBINED, CONTROLLER = NodeId(1), NodeId(1), NodeId(4)
+
+
+def kafka(**words: str) -> Kafka:
+    made = target_named("kafka", words)
+    assert isinstance(made, Kafka)
+    return made
+
+
+def seat(target: Kafka, node: NodeId) -> Seat:
+    return Seat(
+        node=node,
+        directory_id="abcdefghijklmnopqrstu" + str(node),
+        inner=Address(host_name(node), target.inner_ports(node)[0]),
+        outer=Address("127.0.0.1", 25000 + node),
+    )
+
+
+def properties(target: Kafka, node: NodeId) -> dict[str, str]:
+    text = target.properties(seat(target, node), "/data/kraft")
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def formatting(target: Kafka, node: NodeId) -> str:
+    seats = [seat(target, each) for each in target.nodes]
+    return " ".join(target.format_command("cluster", seats[node - 1], seats, FILE))
+
+
+def test_brokers_come_first_and_controllers_after_them() -> None:
+    apart, together = kafka(brokers="2", controllers="3"), kafka(roles="combined")
+    broker, controller = Roles.BROKER, Roles.CONTROLLER
+    assert [*map(apart.roles, apart.nodes)] == [broker, broker, controller, controller, controller]
+    assert [*map(together.roles, together.nodes)] == 3 * [Roles.BOTH]
+
+
+def test_a_broker_listens_to_others_and_to_clients() -> None:
+    found = properties(kafka(), BROKER)
+    assert found["process.roles"] == "broker"
+    assert found["listeners"] == "INT://0.0.0.0:9101,EXT://0.0.0.0:9200"
+    assert found["advertised.listeners"] == "INT://node-1:9101,EXT://127.0.0.1:25001"
+    assert found["inter.broker.listener.name"] == "INT"
+    assert found["controller.quorum.bootstrap.servers"] == "node-4:9104"
+    assert found["log.dirs"] == "/data/kraft"
+
+
+def test_clients_reach_a_controller_by_a_controller_listener() -> None:
+    found = properties(kafka(), CONTROLLER)
+    assert found["process.roles"] == "controller"
+    assert found["controller.listener.names"] == "CONTROLLER,EXTERNAL"
+    assert found["advertised.listeners"] == "CONTROLLER://node-4:9104,EXTERNAL://127.0.0.1:25004"
+    assert "inter.broker.listener.name" not in found
+
+
+def test_a_combined_node_is_reached_by_two_inner_ports() -> None:
+    target = kafka(roles="combined")
+    assert target.inner_ports(COMBINED) == (9101, 9301)
+    found = properties(target, COMBINED)
+    assert found["process.roles"] == "broker,controller"
+    assert found["listeners"] == "INT://0.0.0.0:9101,CONTROLLER://0.0.0.0:9301,EXT://0.0.0.0:9200"
+    servers = "node-1:9301,node-2:9302,node-3:9303"
+    assert found["controller.quorum.bootstrap.servers"] == servers
+
+
+def test_a_static_quorum_is_in_the_configuration_and_not_in_the_format() -> None:
+    target = kafka(controllers="3", quorum="static")
+    voters = "4@node-4:9104,5@node-5:9105,6@node-6:9106"
+    assert properties(target, BROKER)["controller.quorum.voters"] == voters
+    assert "controllers" not in formatting(target, CONTROLLER)
+    assert "controllers" not in " ".join(target.reformat_command("cluster", CONTROLLER, FILE))
+
+
+def test_a_dynamic_quorum_is_formatted_with_its_voters_disks() -> None:
+    target = kafka()
+    voters = "--initial-controllers 4@node-4:9104:abcdefghijklmnopqrstu4"
+    assert formatting(target, CONTROLLER).endswith(voters)
+    assert "controllers" not in formatting(target, BROKER)
+    assert isinstance(target, Reformatting)
+    anew = target.reformat_command("cluster", CONTROLLER, FILE)
+    assert anew[-1] == "--no-initial-controllers"
+    assert "controllers" not in " ".join(target.reformat_command("cluster", BROKER, FILE))
+
+
+@pytest.mark.parametrize(("word", "level"), [("on", 1), ("off", 0)])
+def test_eligible_leader_replicas_are_a_feature_of_the_format(word: str, level: int) -> None:
+    target = kafka(elr=word)
+    for node in target.nodes:
+        feature = f"--feature eligible.leader.replicas.version={level}"
+        assert feature in formatting(target, node)
+        assert feature in " ".join(target.reformat_command("cluster", node, FILE))
+
+
+def test_time_outs_are_quick_unless_kafkas_own_are_asked_for() -> None:
+    assert properties(kafka(), BROKER)["broker.session.timeout.ms"] == "3000"
+    stock = properties(kafka(defaults="stock"), BROKER)
+    assert not [name for name in stock if name.endswith(".ms")]
+
+
+def test_kafkas_own_names_pass_through_and_win() -> None:
+    target = target_named(
+        "kafka", {"broker.session.timeout.ms": "9000", "log.flush.interval.messages": "1"}
+    )
+    assert isinstance(target, Kafka)
+    found = properties(target, BROKER)
+    assert found["broker.session.timeout.ms"] == "9000"
+    assert found["log.flush.interval.messages"] == "1"
+
+
+def test_copies_are_no_more_than_brokers() -> None:
+    for brokers, copies, least in (("1", "1", "1"), ("2", "2", "2"), ("5", "3", "2")):
+        found = properties(kafka(brokers=brokers), BROKER)
+        assert found["default.replication.factor"] == copies
+        assert found["offsets.topic.replication.factor"] == copies
+        assert found["min.insync.replicas"] == least
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ({"colour": "red"}, "no such setting; there are roles, quorum, elr"),
+        ({"elr": "maybe"}, "it is on or off"),
+        ({"controllers": "2"}, "1 or 3"),
+        ({"controllers": "1", "roles": "combined"}, "all 3 are both"),
+        ({"brokers": "6"}, "a number from 1 to 5"),
+        ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),
+        ({"replication": "1", "min_isr": "2"}, "a number from 1 to 1"),
+        ({"min.insync.replicas": "1"}, "here that is min_isr=N"),
+        ({"kraft.version": "0"}, "here that is quorum=dynamic or static"),
+        ({"log.dirs": "/tmp"}, "the harness's to say"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_can(words: dict[str, str], why: str) -> None:
+    with pytest.raises(SettingError, match=why):
+        read_settings(words)
+
+
+def test_settings_survive_the_record() -> None:
+    words = {"elr": "off", "roles": "combined", "brokers": "5", "num.io.threads": "2"}
+    chosen = read_settings(words)
+    assert read_settings(chosen.as_words()) == chosen
+    assert chosen.as_words().items() >= {**words, "min_isr": "2", "controllers": "5"}.items()
+
+
+def test_a_cluster_that_is_up_is_known_by_its_labels() -> None:
+    target = kafka(elr="off", brokers="2")
+    assert target_of(labels_of(target, "id")) == target
+    assert target_of(labels_of(OwnNode(), "id")) == OwnNode()
+    assert target_of({}) == OwnNode()
+
+
+@pytest.mark.parametrize(
+    ("word", "release"), [("node", ""), ("kafka", NEWEST), ("kafka:4.1.0", "4.1.0")]
+)
+def test_targets_have_words(word: str, release: str) -> None:
+    assert release_of(word) == release
+
+
+@pytest.mark.parametrize("word", ["", "kafka:", "kafka:3.9.0", "kafka:4.3", "kafka:4.3.1 ", "zk"])
+def test_other_words_are_refused_with_those_that_there_are(word: str) -> None:
+    with pytest.raises(UnknownTargetError, match="kafka:VERSION"):
+        release_of(word)
+
+
+def test_only_what_is_not_the_newest_is_spelled_out() -> None:
+    assert setup_command(NEWEST) == "kraft-chaos setup --target kafka"
+    assert setup_command("4.1.0") == "kraft-chaos setup --target kafka:4.1.0"
+
+
+def test_nodes_are_controllers_of_ours_and_brokers_of_kafkas() -> None:
+    assert layout("node", 5, {})[1] == 5
+    assert layout("kafka", 5, {})[1] == 6
+    assert layout("kafka", 2, {"controllers": "3"})[1] == 5
+    assert layout("kafka", 3, {"roles": "combined"})[1] == 3
+    with pytest.raises(SettingError, match="3 or 5"):
+        layout("node", 4, {})
+    with pytest.raises(SettingError, match="no settings"):
+        layout("node", 3, {"elr": "off"})
+    with pytest.raises(SettingError, match="our own node only"):
+        layout("kafka", 3, {}, mutation="q-zombie")

@@ -1,0 +1,202 @@
+"""Scripts go on when what they wait for has come about, and say so where it never does."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.conditions import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
+from chaos.nemesis.faults import Kill, Partition, Pause
+from chaos.nemesis.nemesis import Nemesis, NeverSoError
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
+from chaos.probes import QuorumProbe, driver_for
+from chaos.recorder import Recorder
+from chaos.scenarios import BROKER_STORIES
+from chaos.seal import faults_table
+from tests.chaos.test_recorder import HandClock, lines_of
+from tests.support.fake_cluster import FakeCluster
+from workloads.wire.partitions import PartitionClaim
+
+TWO, THREE = OneNode(NodeId(2)), OneNode(NodeId(3))
+
+
+def claim(isr: tuple[int, ...], leader: int = 1, key: str = "t-0") -> PartitionClaim:
+    return PartitionClaim(
+        topic="t",
+        key=key,
+        leader=leader,
+        epoch=0,
+        replicas=(1, 2, 3),
+        isr=isr,
+        elr=(),
+        last_known_elr=(),
+        offline=(),
+    )
+
+
+def sight(*claims: PartitionClaim, acknowledged: int = 0) -> Sight:
+    """What each broker says of the only partition."""
+    told = {node: (each,) for node, each in enumerate(claims, start=1)}
+    return Sight(claims=told, acknowledged=acknowledged)
+
+
+ALL = claim((1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("condition", "so", "not_so"),
+    [
+        (IsrIs((1,)), sight(ALL, claim((1,)), ALL), sight(ALL, claim((1, 2)), ALL)),
+        (IsrIs((1, 2)), sight(claim((2, 1))), sight()),
+        (NobodyLeads(), sight(ALL, claim((), leader=-1)), sight(ALL)),
+        (Led((2, 3)), sight(ALL, claim((2,), leader=2)), sight(ALL, ALL)),
+        (Led(), sight(ALL), sight(claim((1,), leader=-1))),
+        (Whole(3), sight(ALL, ALL, ALL), sight(ALL, ALL)),
+        (Whole(2), sight(ALL, ALL), sight(ALL, claim((1, 2)))),
+        (Whole(2), sight(ALL, ALL), sight(ALL, claim((1, 2, 3), leader=2))),
+        (Acknowledged(5), sight(acknowledged=5), sight(ALL, acknowledged=4)),
+    ],
+)
+def test_what_is_so(condition: Condition, so: Sight, not_so: Sight) -> None:
+    assert condition.holds(so)
+    assert not condition.holds(not_so)
+
+
+def test_every_partition_counts() -> None:
+    both = Sight(claims={1: (claim((1,)), claim((1, 2), key="t-1"))}, acknowledged=0)
+    assert not IsrIs((1,)).holds(both)
+
+
+class Hand:
+    """A lookout that sees what it is told to, one sight after another."""
+
+    def __init__(self, sights: Sequence[Sight]) -> None:
+        self._sights = sights
+
+    async def look(self) -> Sight:
+        return self._sights[-1]
+
+    async def wait_for(self, condition: Condition, within_s: float) -> bool:
+        del within_s
+        return any(condition.holds(each) for each in self._sights)
+
+
+def told(
+    directory: Path, cluster: FakeCluster, script: Script, *sights: Sight
+) -> list[dict[str, object]]:
+    """The rows of the faults table."""
+
+    async def main() -> None:
+        await cluster.create()
+        probe = QuorumProbe(driver_for(cluster))
+        try:
+            with Recorder(directory, HandClock()) as recorder:
+                nemesis = Nemesis(
+                    cluster=cluster,
+                    probe=probe,
+                    recorder=recorder,
+                    seed=1,
+                    directory=directory,
+                    tell=lambda _: None,
+                    lookout=Hand(sights),
+                )
+                await nemesis.tell(script)
+        finally:
+            await probe.close()
+            await cluster.destroy()
+
+    asyncio.run(main())
+    rows: list[dict[str, object]] = faults_table(
+        list(lines_of(directory / "events-nemesis.jsonl.zst"))
+    ).to_pylist()
+    return rows
+
+
+SCRIPT = Script(
+    steps=(
+        Begin(name="third", fault=Partition(target=THREE)),
+        Until(condition=IsrIs((1, 2))),
+        Begin(name="second", fault=Kill(target=TWO)),
+        Rest(seconds=0.01),
+        End(name="third"),
+        End(name="second"),
+    )
+)
+
+
+def test_steps_follow_each_other(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    rows = told(tmp_path, cluster, SCRIPT, sight(ALL), sight(claim((1, 2))))
+    acts = [call.split()[0] for call in cluster.calls]
+    assert [act for act in acts if act in ("cut", "kill", "heal", "start")] == [
+        "cut",
+        "kill",
+        "heal",
+        "start",
+    ]
+    assert [(row["kind"], row["targets"], row["bit"]) for row in rows] == [
+        ("partition", [3], True),
+        ("kill", [2], True),
+    ]
+    kept = json.loads((tmp_path / "schedule.json").read_text())
+    assert kept["script"][:2] == [
+        "third begins: partition of 3",
+        "until the ISR is [1, 2], within 30 s",
+    ]
+    assert [done["t_healed"] is not None for done in kept["done"]] == [True, True]
+
+
+def test_a_link_that_two_cut_is_healed_by_the_last(tmp_path: Path) -> None:
+    script = Script(
+        steps=(
+            Begin(name="third", fault=Partition(target=THREE)),
+            Begin(name="second", fault=Partition(target=TWO)),
+            End(name="third"),
+            End(name="second"),
+        )
+    )
+    cluster = FakeCluster()
+    rows = told(tmp_path, cluster, script)
+    cuts_and_heals = [call for call in cluster.calls if call.startswith(("cut", "heal"))]
+    assert cuts_and_heals == [
+        "cut 3->1 3->2 1->3 2->3",
+        "cut 2->1 1->2",
+        "heal 3->1 1->3",
+        "heal 2->1 1->2 3->2 2->3",
+    ]
+    assert [row["bit"] for row in rows] == [True, True]
+
+
+def test_what_never_comes_true_ends_the_story(tmp_path: Path) -> None:
+    with pytest.raises(NeverSoError, match=r"within 30 s .* the ISR is \[1, 2\]"):
+        told(tmp_path, FakeCluster(), SCRIPT, sight(ALL), sight(ALL, acknowledged=7))
+    kept = json.loads((tmp_path / "schedule.json").read_text())
+    assert [done["kind"] for done in kept["done"]] == ["partition"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (Begin(name="a", fault=Pause(target=TWO)),),
+        (End(name="a"),),
+        (Begin(name="a", fault=Pause(target=TWO)), Begin(name="a", fault=Pause(target=THREE))),
+    ],
+)
+def test_what_begins_must_end(steps: tuple[Begin | End, ...]) -> None:
+    with pytest.raises((AssertionError, ValueError)):
+        Script(steps=steps)
+
+
+@pytest.mark.parametrize("name", BROKER_STORIES)
+def test_a_story_of_brokers_hurts_them_as_it_says(name: str) -> None:
+    story = BROKER_STORIES[name]
+    assert story.append is not None
+    plan = story.plan(seed=1, nodes=3, duration_s=story.default_duration_s)
+    planned = story.script.faults if story.script else [each.fault for each in plan.windows]
+    assert planned
+    assert set(planned) <= set(story.faults)
+    assert len({side.name for side in story.sides}) == len(story.sides)

@@ -1,0 +1,218 @@
+"""Random histories of a log that keeps its promises are valid; what is planted in them is found."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkers.history.run import Run
+from checkers.log.checks import log_offsets, log_polls, log_sends
+from checkers.log.durability import log_durability, log_final_reads
+from checkers.verdict import CheckResult, Verdict
+from tests.support.histories import Row
+from tests.support.logs import LogStory
+from tests.support.simulated_log import SimulatedLog
+
+CHECKS = (log_offsets, log_polls, log_sends, log_durability, log_final_reads)
+Check = Callable[[Run], CheckResult | None]
+STEPS = 600
+SEEDS = st.integers(0, 1 << 32)
+
+
+@settings(max_examples=60)
+@given(seed=SEEDS, steps=st.integers(0, 400))
+def test_a_log_that_keeps_its_promises(seed: int, steps: int) -> None:
+    run = SimulatedLog(random.Random(seed)).live(steps).run()
+    for check in CHECKS:
+        result = check(run)
+        if result is not None and (steps > 100 or result.looked_at):
+            assert result.verdict is Verdict.VALID, result.message
+
+
+@settings(max_examples=10)
+@given(seed=SEEDS)
+def test_offsets_and_values_far_apart_are_judged_alike(seed: int) -> None:
+    """Where tables would be too large, places are found by sorting."""
+    near = SimulatedLog(random.Random(seed)).live(STEPS)
+    again(near, random.Random(seed))
+    found = [check(near.run()) for check in CHECKS]
+    for span in near.spans:
+        value = int(str(span["value"]))
+        span["value"] = (value >> 32 << 32) + (value & 0xFFFF) * 50_000
+        for name in ("offset", "high_watermark"):
+            if span.get(name) is not None:
+                span[name] = int(str(span[name])) * 1_000_000
+    far = [check(near.run()) for check in CHECKS]
+    assert [one and (one.verdict, one.count) for one in far] == [
+        one and (one.verdict, one.count) for one in found
+    ]
+
+
+def final_polls(story: LogStory, key: str = "t-0") -> list[list[Row]]:
+    """The spans of each final poll of a key that was given any."""
+    ops = {row["op_id"] for row in story.ops if row["phase"] == "final" and row["key"] == key}
+    spans: dict[object, list[Row]] = {}
+    for span in story.spans:
+        if span["op_id"] in ops:
+            spans.setdefault(span["op_id"], []).append(span)
+    return list(spans.values())
+
+
+def sender_of(story: LogStory, value: object) -> Row:
+    op_id = next(span["op_id"] for span in story.spans if span["sent"] and span["value"] == value)
+    return next(row for row in story.ops if row["op_id"] == op_id)
+
+
+def drop(story: LogStory, spans: list[Row]) -> None:
+    story.spans = [span for span in story.spans if all(span is not gone for gone in spans)]
+
+
+def any_record(story: LogStory, rng: random.Random) -> Row:
+    return rng.choice(rng.choice(final_polls(story)))
+
+
+def acknowledged(story: LogStory, rng: random.Random) -> Row:
+    """A record of a final read that was acknowledged, and is not the last."""
+    polls = [span for poll in final_polls(story) for span in poll][:-1]
+    return rng.choice([one for one in polls if sender_of(story, one["value"])["outcome"] == "ok"])
+
+
+def lost(story: LogStory, rng: random.Random) -> None:
+    drop(story, [acknowledged(story, rng)])
+
+
+def damaged(story: LogStory, rng: random.Random) -> None:
+    any_record(story, rng)["value"] = -1
+
+
+def made_up(story: LogStory, rng: random.Random) -> None:
+    any_record(story, rng)["value"] = 77 << 32
+
+
+def aborted(story: LogStory, rng: random.Random) -> None:
+    sender_of(story, any_record(story, rng)["value"])["outcome"] = "fail"
+
+
+def sent_later(story: LogStory, rng: random.Random) -> None:
+    row = sender_of(story, any_record(story, rng)["value"])
+    row |= {"invoke_index": story.events, "complete_index": story.events + 1}
+
+
+def another_value(story: LogStory, rng: random.Random) -> None:
+    """A poll is given, at an offset that others have seen, what stands elsewhere."""
+    first, second = rng.sample(final_polls(story), 2)
+    first[0]["value"] = second[0]["value"]
+
+
+def moved(story: LogStory, rng: random.Random) -> None:
+    one, two = acknowledged(story, rng), acknowledged(story, rng)
+    if one is two:
+        one = next(span for poll in final_polls(story) for span in poll if span is not two)
+    one["value"] = two["value"]
+
+
+def skipped(story: LogStory, rng: random.Random) -> None:
+    drop(story, rng.choice(final_polls(story)[1:-1]))
+
+
+def again(story: LogStory, rng: random.Random) -> None:
+    """Two polls in a row are given the same."""
+    polls = final_polls(story)
+    at = rng.randrange(len(polls) - 1)
+    for span in polls[at + 1][1:]:
+        drop(story, [span])
+    polls[at + 1][0] |= {name: polls[at][0][name] for name in ("offset", "value")}
+
+
+def skipped_inside(story: LogStory, rng: random.Random) -> None:
+    polls = [poll for poll in final_polls(story) if len(poll) > 2]
+    middles = [poll[1] for poll in polls if sender_of(story, poll[1]["value"])["outcome"] == "ok"]
+    drop(story, [rng.choice(middles)])
+
+
+def turned_round(story: LogStory, rng: random.Random) -> None:
+    poll = rng.choice([poll for poll in final_polls(story) if len(poll) > 1])
+    places = [{name: span[name] for name in ("offset", "value")} for span in poll]
+    for span, place in zip(poll, reversed(places), strict=True):
+        span |= place
+
+
+def uncommitted(story: LogStory, rng: random.Random) -> None:
+    """What was polled highest is above all that anybody was told was committed."""
+    key = any_record(story, rng)["key"]
+    polled = [each for each in story.spans if each["key"] == key and not each["sent"]]
+    last = max(int(str(each["offset"])) for each in polled)
+    for each in polled:
+        each["high_watermark"] = min(last, int(str(each["high_watermark"])))
+
+
+def watermark_back(story: LogStory, rng: random.Random) -> None:
+    """Told to two consumers, one after the other; then something is sent in the same epoch."""
+    last = final_polls(story)[-1][-1]
+    offset, epoch = int(str(last["offset"])), int(str(last["epoch"]))
+    high_watermark = 900 + rng.randrange(9)
+    place = (offset, int(str(last["value"])))
+    story.poll(place, process=3000, epoch=epoch, high_watermark=high_watermark)
+    story.poll(place, process=3001, epoch=epoch, high_watermark=high_watermark - 1)
+    value = 4000 << 32
+    story.send(value, offset + 1)
+    story.poll((offset + 1, value), process=3002, epoch=epoch, high_watermark=high_watermark)
+
+
+def sent_after_its_successors(story: LogStory, rng: random.Random) -> None:
+    row = sender_of(story, acknowledged(story, rng)["value"])
+    row |= {"invoke_index": story.events, "complete_index": story.events + 1}
+
+
+def sent_backwards(story: LogStory, rng: random.Random) -> None:
+    """Two acknowledgements that one producer got, one after the other, are exchanged."""
+    last: dict[tuple[object, object], Row] = {}
+    ops = {row["op_id"]: row for row in story.ops}
+    pairs = []
+    for span in story.spans:
+        op = ops[span["op_id"]]
+        if span["sent"] and op["outcome"] != "fail":
+            track = (op["process"], span["key"])
+            before = last.get(track)
+            if before is not None and before["offset"] is not None and span["offset"] is not None:
+                pairs.append((before, span))
+            last[track] = span
+    one, two = rng.choice(pairs)
+    one["offset"], two["offset"] = two["offset"], one["offset"]
+
+
+PLANTED: list[tuple[str, Check, Callable[[LogStory, random.Random], None]]] = [
+    ("lost", log_durability, lost),
+    ("corrupt", log_polls, damaged),
+    ("phantom", log_polls, made_up),
+    ("G1a", log_polls, aborted),
+    ("future-read", log_polls, sent_later),
+    ("inconsistent-offsets", log_offsets, moved),
+    ("duplicate", log_offsets, another_value),
+    ("poll-skip", log_polls, skipped),
+    ("nonmonotonic-poll", log_polls, again),
+    ("int-poll-skip", log_polls, skipped_inside),
+    ("int-nonmonotonic-poll", log_polls, turned_round),
+    ("poll-past-high-watermark", log_polls, uncommitted),
+    ("nonmonotonic-high-watermark", log_polls, watermark_back),
+    ("nonmonotonic-send", log_sends, sent_backwards),
+    ("nonmonotonic-send-realtime", log_sends, sent_after_its_successors),
+]
+
+
+@pytest.mark.parametrize(("name", "check", "plant"), PLANTED, ids=[one[0] for one in PLANTED])
+@settings(max_examples=10)
+@given(seed=SEEDS)
+def test_what_is_planted_is_found(
+    name: str, check: Check, plant: Callable[[LogStory, random.Random], None], seed: int
+) -> None:
+    rng = random.Random(seed)
+    story = SimulatedLog(rng).live(STEPS)
+    plant(story, rng)
+    result = check(story.run())
+    assert result is not None
+    assert result.verdict is Verdict.INVALID, (name, result.message)
+    assert int(str(result.facts[name])) > 0
+    assert 0 < len(result.witness) <= 20

@@ -1,0 +1,165 @@
+"""Apache Kafka in the nodes: it comes up behind the proxy, is hurt with evidence, and collected.
+
+One cluster of three brokers and a controller for all of it, to be had in some 20 s; the image is
+made where it is missing.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.docker.cluster import DockerCluster, WipeableDockerCluster
+from chaos.cluster.errors import ClusterError
+from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
+from chaos.cluster.probe import brokers_known, until_it_knows
+from chaos.cluster.targets.named import NEWEST, layout
+from chaos.setup.install import prepare
+from chaos.setup.needs import SetupError
+from tests.container.clusters import (
+    ONE,
+    THREE,
+    TWO,
+    answered,
+    containers_of,
+    run,
+    run_id,
+    said_in,
+)
+
+NAME = "kafka"
+FOUR = NodeId(4)
+BROKERS = [ONE, TWO, THREE]
+UNFENCED_WITHIN_S = 30.0
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[WipeableDockerCluster]:
+    prepare(print, NEWEST)
+    target, nodes = layout("kafka", 3, {})
+    made = DockerCluster.new(run_id=run_id(NAME), nodes=nodes, target=target)
+    assert isinstance(made, WipeableDockerCluster), made.no_power
+    try:
+        run(made.create())
+        yield made
+    finally:
+        run(made.destroy())
+
+
+def known_by(cluster: DockerCluster, broker: NodeId) -> frozenset[int]:
+    return run(brokers_known(cluster.bootstrap[broker], timeout_s=5.0))
+
+
+def knows_all(cluster: DockerCluster, broker: NodeId) -> bool:
+    return run(until_it_knows(cluster.bootstrap[broker], frozenset(BROKERS), UNFENCED_WITHIN_S))
+
+
+def directory_id(node: NodeId) -> str:
+    with containers_of(NAME) as nodes:
+        text = said_in(nodes[node], "cat", "/data/kraft/meta.properties").decode()
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)["directory.id"]
+
+
+def test_it_is_up_when_every_broker_knows_all_of_them(cluster: WipeableDockerCluster) -> None:
+    assert [known_by(cluster, broker) for broker in BROKERS] == 3 * [frozenset({1, 2, 3})]
+    assert cluster.roles == {**dict.fromkeys(BROKERS, Roles.BROKER), FOUR: Roles.CONTROLLER}
+    assert cluster.settings["elr"] == "on"
+    assert cluster.version.startswith(f"kafka {NEWEST} ")
+
+
+def test_every_node_is_reached_through_the_proxy_only(cluster: WipeableDockerCluster) -> None:
+    topology = cluster.topology
+    with containers_of(NAME) as nodes:
+        for link in topology.links():
+            (port,) = topology.inner_ports(link.target)
+            assert answered(nodes[link.source], f"node-{link.target}", port), link
+            around = topology.networks[link.target].address
+            if link.source == ONE:
+                assert not answered(nodes[link.source], around, port), link
+
+
+def test_another_process_finds_it_with_its_target(cluster: WipeableDockerCluster) -> None:
+    other = DockerCluster.attach(run_id(NAME))
+    try:
+        assert isinstance(other, Wipeable)
+        assert (other.version, other.roles) == (cluster.version, cluster.roles)
+        assert (other.settings, other.bootstrap) == (cluster.settings, cluster.bootstrap)
+    finally:
+        other.let_go()
+
+
+def test_a_broker_cut_from_all_is_fenced_and_comes_back(cluster: WipeableDockerCluster) -> None:
+    others = [node for node in cluster.nodes if node != THREE]
+    links = [link for other in others for link in (Link(THREE, other), Link(other, THREE))]
+
+    async def until_fenced() -> None:
+        async with asyncio.timeout(UNFENCED_WITHIN_S):
+            while THREE in await brokers_known(cluster.bootstrap[ONE], timeout_s=1.0):
+                await asyncio.sleep(0.1)  # between two questions
+
+    run(cluster.cut(links))
+    run(until_fenced())
+    evidence = run(cluster.heal(links))
+    assert [str(link) for link, seen in evidence.items() if not seen.bit] == []
+    assert knows_all(cluster, ONE)
+
+
+def test_a_killed_broker_is_unclean_and_starts_again(cluster: WipeableDockerCluster) -> None:
+    evidence = run(cluster.kill(ONE))
+    assert evidence.bit, evidence
+    assert run(cluster.status(ONE)) is NodeStatus.OFF
+    run(cluster.start(ONE))
+    assert knows_all(cluster, ONE)
+
+
+def test_brokers_and_controller_survive_a_power_cut(cluster: WipeableDockerCluster) -> None:
+    run(cluster.power_off([TWO, FOUR], PowerCutMode.LOSE_ALL))
+
+    async def start() -> None:
+        await asyncio.gather(cluster.start(TWO), cluster.start(FOUR))
+
+    run(start())
+    for node in (TWO, FOUR):
+        evidence = run(cluster.power_evidence(node))
+        assert evidence.bit, evidence
+    assert knows_all(cluster, TWO)
+
+
+def test_a_wiped_broker_has_another_disk_and_comes_back(cluster: WipeableDockerCluster) -> None:
+    before = directory_id(THREE)
+    with pytest.raises(ClusterError, match="runs"):
+        run(cluster.wipe(THREE))
+    run(cluster.kill(THREE))
+    evidence = run(cluster.wipe(THREE))
+    assert evidence.bit, evidence
+    assert evidence.facts["directory_id_before"] == before
+    run(cluster.start(THREE))
+    assert directory_id(THREE) == evidence.facts["directory_id_after"] != before
+    assert knows_all(cluster, THREE)
+
+
+def test_a_stopped_broker_leaves_in_good_order(cluster: WipeableDockerCluster) -> None:
+    run(cluster.stop(TWO))
+    with containers_of(NAME) as nodes:
+        assert nodes[TWO].attrs["State"]["ExitCode"] == 143  # a JVM's word for SIGTERM
+    run(cluster.start(TWO))
+
+
+def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path: Path) -> None:
+    run(cluster.collect(tmp_path))
+    for node in cluster.nodes:
+        disk = tmp_path / f"disks/node-{node}"
+        assert f"node.id={node}" in (disk / "meta.properties").read_text()
+        log = disk / "__cluster_metadata-0" / "00000000000000000000.log"
+        assert log.stat().st_size > 1000
+        assert "Kafka Server started" in (tmp_path / f"logs/node-{node}.log").read_text()
+    assert "Fencing broker 3" in (tmp_path / "logs/node-4.log").read_text()
+
+
+def test_an_image_that_was_never_made_is_asked_for_by_its_release() -> None:
+    target, nodes = layout("kafka:4.0.999", 3, {})
+    with pytest.raises(SetupError, match=r"try: kraft-chaos setup --target kafka:4\.0\.999"):
+        DockerCluster.new(run_id=run_id("unmade"), nodes=nodes, target=target)

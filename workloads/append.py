@@ -1,0 +1,248 @@
+"""Appends to logs and polls of them, to be judged for what was lost, reordered or made up.
+
+Producers send records of values that are unique in the run to partitions of a few topics: some
+with acks of all replicas in sync, with and without idempotence, some of the leader alone, some
+without any. Consumers poll, seek back and take up other partitions. Now and then a topic is created
+or deleted. When all is healed, fresh clients read every partition from its start, until they have
+come as far as anybody ever saw: what was acknowledged must be there.
+
+    producing.py, consuming.py, topics.py   the processes, which record what they do
+    log_driver.py                           what a client library does for them
+    raw_clients.py                          our own: workloads.wire on plain connections
+    librdkafka.py, kafka_python.py          other people's
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from checkers.history.payload import WORD
+from workloads.connection import Driver
+from workloads.consuming import Consuming, read_all
+from workloads.history import MAIN, LogHistory
+from workloads.log_driver import LogClients, Sending
+from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.producing import Pace, Producing, Seen
+from workloads.raw_clients import RawClients
+from workloads.raw_producer import Patience
+from workloads.topics import Topics, TopicShape, have_topics, keep_administering
+from workloads.wire.produce import ALL
+
+_TOPICS_WITHIN_S = 60.0
+_ADMIN_TIMEOUT_S = 5.0
+_POLL_INTERVAL_S = 0.05
+_MOST_BYTES = 1 << 20  # of one poll
+_READERS_AT_ONCE = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendOptions:
+    """What clients do. Raises ValueError if that cannot be done.
+
+    `rate` limits all producers together, in sends a second; 0 lets them run. A request waits
+    `timeout_s` for its answer; an idempotent producer goes on for `delivery_s`.
+    """
+
+    topics: int = 2
+    partitions: int = 3
+    replication: int = 3
+    configs: Mapping[str, str] = field(default_factory=lambda: {"min.insync.replicas": "2"})
+    prefix: str = "append"
+    producers: int = 20
+    consumers: int = 3
+    acks_none_share: float = 0.1  # of producers
+    acks_leader_share: float = 0.2
+    idempotent_share: float = 0.5  # of those that want acks of all
+    record_bytes: int = 1024
+    batch_records: int = 1  # in one send
+    rate: float = 0.0
+    admin_rate: float = 0.5  # topics created or deleted a second
+    timeout_s: float = 1.0
+    delivery_s: float = 5.0
+    most_operations: int = 0  # sends before the final reads; 0: until told to stop
+
+    def __post_init__(self) -> None:
+        if self.record_bytes < WORD or self.record_bytes % WORD:
+            raise ValueError(
+                f"records of {self.record_bytes} bytes cannot be told apart from damaged ones; "
+                f"take a multiple of {WORD}"
+            )
+
+    @property
+    def patience(self) -> Patience:
+        return Patience(request_s=self.timeout_s, delivery_s=self.delivery_s)
+
+    @property
+    def concurrency(self) -> int:
+        """Processes that send."""
+        return self.producers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"{self.prefix}-{number}" for number in range(self.topics))
+
+    def all_partitions(self) -> tuple[TopicPartition, ...]:
+        numbers = range(self.partitions)
+        return tuple(TopicPartition(name, number) for name in self.names for number in numbers)
+
+    def sendings(self) -> tuple[Sending, ...]:
+        """How each producer sends."""
+        none = round(self.producers * self.acks_none_share)
+        leader = round(self.producers * self.acks_leader_share)
+        rest = self.producers - none - leader
+        idempotent = round(rest * self.idempotent_share)
+        ways = [(0, False)] * none + [(1, False)] * leader
+        ways += [(ALL, True)] * idempotent + [(ALL, False)] * (rest - idempotent)
+        return tuple(
+            Sending(acks=acks, idempotent=repeats, record_bytes=self.record_bytes)
+            for acks, repeats in ways[: self.producers]
+        )
+
+
+class AppendWorkload:
+    """`run` until told to stop, then `read_all` once the cluster is healed.
+
+    `clients` send and poll; topics are created, and all is read at the end, by the raw driver.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        history: LogHistory,
+        *,
+        seed: int,
+        options: AppendOptions,
+        clients: LogClients | None = None,
+    ) -> None:
+        self._driver = driver
+        self._history = history
+        self._seed = seed
+        self._options = options
+        self._partitions = options.all_partitions()
+        self._leaders = PartitionLeaders(driver, self._partitions)
+        self._raw = RawClients(driver, self._leaders, options.patience, most_bytes=_MOST_BYTES)
+        self._clients: LogClients = clients or self._raw
+        self._seen = Seen()
+        self._stopping = False
+        self._issued = 0
+
+    @property
+    def acknowledged_writes(self) -> int:
+        """Sends whose offset was told."""
+        return self._seen.sends
+
+    @property
+    def acknowledged_records(self) -> int:
+        return self._seen.records
+
+    @property
+    def leader(self) -> int | None:
+        """Who leads the first partition, as far as is known."""
+        return self._leaders.known(self._partitions[0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all that it may issue was issued."""
+        return 0 < self._options.most_operations <= self._issued
+
+    def stop(self) -> None:
+        """Let every process finish its operation; `run` returns within one delivery time-out."""
+        self._stopping = True
+
+    async def run(self) -> None:
+        """All processes, until `stop`. Raises NoTopicsError."""
+        await self._have_topics()
+        async with asyncio.TaskGroup() as group:
+            for number, sending in enumerate(self._options.sendings()):
+                group.create_task(self._produce(number, sending))
+            for number in range(self._options.consumers):
+                group.create_task(self._consume(number))
+            if self._options.admin_rate:
+                group.create_task(self._administer())
+
+    async def read_all(self, within_s: float) -> tuple[str, ...]:
+        """Read every partition by fresh clients; in words, what could not be within the time."""
+        return await read_all(
+            self._raw.consumer,
+            self._history,
+            self._seen,
+            self._partitions,
+            at_once=_READERS_AT_ONCE,
+            within_s=within_s,
+        )
+
+    async def close(self) -> None:
+        await self._clients.close()
+        await self._leaders.close()
+
+    @property
+    def _goes_on(self) -> bool:
+        return not (self._stopping or self.is_over)
+
+    def _may_send(self) -> bool:
+        """Counts the send that follows."""
+        if not self._goes_on:
+            return False
+        self._issued += 1
+        return True
+
+    async def _have_topics(self) -> None:
+        options = self._options
+        topics = self._topics(
+            TopicShape(
+                partitions=options.partitions,
+                replication=options.replication,
+                configs=options.configs,
+            )
+        )
+        try:
+            await have_topics(topics, self._leaders, options.names, _TOPICS_WITHIN_S)
+        finally:
+            topics.close()
+
+    async def _produce(self, number: int, sending: Sending) -> None:
+        options = self._options
+        producing = Producing(
+            self._clients.producer(sending),
+            self._history,
+            self._seen,
+            partitions=self._partitions,
+            sending=sending,
+            pace=Pace(
+                records=min(options.batch_records, self._clients.most_records),
+                rate=options.rate / options.producers,
+            ),
+            rng=self._rng(f"producer:{number}"),
+        )
+        await producing.run(self._may_send)
+
+    async def _consume(self, number: int) -> None:
+        consuming = Consuming(self._clients.consumer(), self._history, self._seen, MAIN)
+        await consuming.keep_polling(
+            self._partitions,
+            self._rng(f"consumer:{number}"),
+            interval_s=_POLL_INTERVAL_S,
+            goes_on=lambda: self._goes_on,
+        )
+
+    async def _administer(self) -> None:
+        options = self._options
+        shape = TopicShape(partitions=1, replication=options.replication, configs={})
+        topics = self._topics(shape)
+        try:
+            await keep_administering(
+                topics,
+                self._rng("admin"),
+                f"{options.prefix}-admin",
+                options.admin_rate,
+                lambda: self._goes_on,
+            )
+        finally:
+            topics.close()
+
+    def _topics(self, shape: TopicShape) -> Topics:
+        return Topics(self._driver, self._history, shape=shape, timeout_s=_ADMIN_TIMEOUT_S)
+
+    def _rng(self, name: str) -> random.Random:
+        return random.Random(f"{self._seed}:{name}")

@@ -1,0 +1,37 @@
+"""One client's connections: one to a broker, opened when needed, opened anew when lost."""
+
+from workloads.connection import Connection, Driver, NotSentError
+from workloads.wire.header import Api
+
+_CONNECT_TIMEOUT_S = 1.0
+
+
+class Brokers:
+    def __init__(self, driver: Driver, timeout_s: float) -> None:
+        self._driver = driver
+        self._timeout_s = timeout_s
+        self._connections: dict[int, Connection] = {}
+
+    async def ask(self, node: int | None, api: Api, body: bytes) -> bytes:
+        """Body of the answer. Raises NotSentError or LostError; no `node` is never sent."""
+        connection = await self._connection(node)
+        return await connection.ask(api, body, self._timeout_s)
+
+    async def tell(self, node: int | None, api: Api, body: bytes) -> None:
+        """Send what nobody answers. Raises NotSentError or LostError."""
+        connection = await self._connection(node)
+        await connection.tell(api, body, self._timeout_s)
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    async def _connection(self, node: int | None) -> Connection:
+        if node is None:
+            raise NotSentError("no leader found")
+        connection = self._connections.get(node)
+        if connection is None or connection.closed:
+            connection = await self._driver.connect(node, _CONNECT_TIMEOUT_S)
+            self._connections[node] = connection
+        return connection

@@ -1,0 +1,92 @@
+"""What client libraries with threads of their own have in common."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from checkers.history.events import EventType
+from checkers.history.payload import NOBODYS, value_in
+from workloads.history import Span
+from workloads.log_driver import Sent
+from workloads.wire.errors import ErrorCode
+
+Result = TypeVar("Result")
+Report = Callable[[Sent], None]
+
+# Errors of a send that the library attempted once, which prove that nothing was appended. A library
+# does not tell the offset that came with an error, so NOT_LEADER_OR_FOLLOWER and
+# UNKNOWN_TOPIC_OR_PARTITION, which may follow an append, prove nothing here (`wire.errors`).
+REFUSALS = frozenset(
+    {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A record as a library gave it to its user."""
+
+    key: str
+    offset: int
+    data: bytes | None
+    epoch: int | None
+
+
+async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float) -> Sent:
+    """Submit a record, and wait for the report that some thread of the library makes of it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Sent] = loop.create_future()
+
+    def settle(sent: Sent) -> None:
+        if not future.done():
+            future.set_result(sent)
+
+    def report(sent: Sent) -> None:
+        loop.call_soon_threadsafe(settle, sent)
+
+    try:
+        async with asyncio.timeout(timeout_s):
+            await submit(report)
+            return await future
+    except TimeoutError:
+        return Sent(outcome=EventType.INFO, error="no delivery report")
+
+
+async def in_thread(pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+    """What blocks, without blocking the event loop."""
+    return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+
+def spans_of(records: Iterable[Delivered]) -> list[Span]:
+    """Records in the order given, those that go on from their predecessor taken together."""
+    spans: list[Span] = []
+    for record in records:
+        value = value_in(record.data)
+        last = spans[-1] if spans else None
+        if last is not None and _goes_on(last, record, value):
+            value, offset, count = last.value, last.offset, last.records + 1
+            spans[-1] = _span(record, value, offset, count)
+        else:
+            spans.append(_span(record, value, record.offset, 1))
+    return spans
+
+
+def _goes_on(last: Span, record: Delivered, value: int) -> bool:
+    assert last.offset is not None, "what was polled has an offset"
+    return (
+        value != NOBODYS
+        and (last.key, last.epoch) == (record.key, record.epoch)
+        and (last.offset + last.records, last.value + last.records) == (record.offset, value)
+    )
+
+
+def _span(record: Delivered, value: int, offset: int | None, count: int) -> Span:
+    return Span(key=record.key, value=value, records=count, offset=offset, epoch=record.epoch)

@@ -1,0 +1,232 @@
+"""librdkafka (confluent-kafka) as the client library of a workload.
+
+One librdkafka producer serves all processes that send alike, as in an application, and batches
+what they send; its delivery reports come from a thread of ours that polls it. Its own retries hide
+what became of single attempts, so hardly any error of it proves that nothing happened. Producers
+without idempotence do not retry: a record that is there twice would look like a broker's fault.
+"""
+
+import itertools
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as Place
+
+from checkers.history.events import EventType
+from checkers.history.payload import payload
+from workloads.connection import Entry
+from workloads.library import REFUSALS, Delivered, Report, in_thread, reported, spans_of
+from workloads.log_driver import NOBODY, Aim, LogBounds, Polled, Sending, Sent
+from workloads.partitions import TopicPartition
+from workloads.raw_producer import Patience
+
+_POLL_S = 0.1
+_MOST_MESSAGES = 1000  # of one poll
+_REPORT_SLACK_S = 2.0  # librdkafka looks for timed-out messages once a second
+_BOUNDS_S = 1.0
+
+_Setting = str | int | bool
+
+
+def _common(entries: Mapping[int, Entry], patience: Patience) -> dict[str, _Setting]:
+    """With librdkafka's defaults nothing is sent for most of a minute after a leader's power cut:
+    it waits for answers of the dead one, and asks for news every five minutes."""
+    request_ms = int(patience.request_s * 1000)
+    return {
+        "bootstrap.servers": ",".join(f"{each.host}:{each.port}" for each in entries.values()),
+        "client.id": "kraft-chaos",
+        "socket.timeout.ms": request_ms,
+        "socket.connection.setup.timeout.ms": max(1000, request_ms),
+        "topic.metadata.refresh.interval.ms": 500,
+        "reconnect.backoff.max.ms": 500,
+        "allow.auto.create.topics": False,
+        "log_level": 0,  # what it would say on stderr is in the history
+    }
+
+
+class LibrdkafkaClients:
+    """Implements `LogClients`."""
+
+    most_records = 1  # batches are librdkafka's to make
+
+    def __init__(self, entries: Mapping[int, Entry], patience: Patience) -> None:
+        self._common = _common(entries, patience)
+        self._patience = patience
+        self._shared: dict[Sending, _SharedProducer] = {}
+        self._pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="librdkafka")
+        self._groups = (f"kraft-chaos-{os.getpid()}-{number}" for number in itertools.count())
+
+    def producer(self, sending: Sending) -> "LibrdkafkaProducer":
+        shared = self._shared.get(sending)
+        if shared is None:
+            settings = self._common | _producer_settings(sending, self._patience)
+            shared = self._shared[sending] = _SharedProducer(settings)
+        return LibrdkafkaProducer(shared, sending, self._patience)
+
+    def consumer(self) -> "LibrdkafkaConsumer":
+        settings = self._common | _consumer_settings(next(self._groups))
+        return LibrdkafkaConsumer(Consumer(settings), self._pool)
+
+    async def close(self) -> None:
+        for shared in self._shared.values():
+            await in_thread(self._pool, shared.close)
+        self._pool.shutdown(wait=False)
+
+
+def _producer_settings(sending: Sending, patience: Patience) -> dict[str, _Setting]:
+    settings: dict[str, _Setting] = {
+        "acks": sending.acks,
+        "enable.idempotence": sending.idempotent,
+        "linger.ms": 5,
+        "request.timeout.ms": int(patience.request_s * 1000),
+        "message.timeout.ms": int(patience.delivery_s * 1000),
+    }
+    return settings if sending.idempotent else settings | {"retries": 0}
+
+
+def _consumer_settings(group: str) -> dict[str, _Setting]:
+    return {
+        "group.id": group,  # it wants one; nothing is committed
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "isolation.level": "read_uncommitted",
+        "check.crcs": True,
+        "fetch.wait.max.ms": int(_POLL_S * 1000),
+    }
+
+
+class _SharedProducer:
+    """A librdkafka producer and the thread in which its delivery reports come."""
+
+    def __init__(self, settings: dict[str, _Setting]) -> None:
+        self._producer = Producer(settings)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="delivery-reports", daemon=True)
+        self._thread.start()
+
+    def send(
+        self, partition: TopicPartition, data: bytes, report: Report, sending: Sending
+    ) -> None:
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            report(sent_as_told(error, message, sending))
+
+        try:
+            self._producer.produce(
+                partition.topic, value=data, partition=partition.partition, on_delivery=delivered
+            )
+        except (BufferError, KafkaException) as refusal:
+            report(Sent(outcome=EventType.FAIL, error=f"not taken: {refusal}"))
+
+    def close(self) -> None:
+        """Reports whatever is still under way as purged."""
+        self._producer.purge()
+        self._producer.flush(_POLL_S)
+        self._closing.set()
+        self._thread.join()
+
+    def _poll(self) -> None:
+        while not self._closing.is_set():
+            self._producer.poll(_POLL_S)
+
+
+def sent_as_told(error: KafkaError | None, message: Message, sending: Sending) -> Sent:
+    """A delivery report. No offset is told without acks, nor for a batch that the log had."""
+    if error is None:
+        offset = message.offset()
+        known = sending.acks != 0 and offset is not None and offset >= 0
+        return Sent(outcome=EventType.OK, offset=offset if known else None)
+    # Purged from the queue: never handed to a connection, unless it was queued to be sent again.
+    proof = REFUSALS | {KafkaError._PURGE_QUEUE}
+    refused = not sending.idempotent and error.code() in proof
+    return Sent(outcome=EventType.FAIL if refused else EventType.INFO, error=error.name())
+
+
+class LibrdkafkaProducer:
+    """Implements `LogProducer`."""
+
+    def __init__(self, shared: _SharedProducer, sending: Sending, patience: Patience) -> None:
+        self._shared = shared
+        self._sending = sending
+        self._timeout_s = patience.delivery_s + _REPORT_SLACK_S
+
+    async def prepare(self, partition: TopicPartition) -> int:  # noqa: ARG002
+        return NOBODY
+
+    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+        assert records == 1, "batches are librdkafka's to make"
+        data = payload(value, self._sending.record_bytes)
+
+        async def submit(report: Report) -> None:
+            self._shared.send(partition, data, report, self._sending)
+
+        return await reported(submit, self._timeout_s)
+
+    async def close(self) -> None:
+        """The librdkafka producer is shared: it is closed with the clients."""
+
+
+class LibrdkafkaConsumer:
+    """Implements `LogConsumer`. Its answers' high watermarks are not told: librdkafka knows only
+    the newest, which may be another than that of the answer that brought a record."""
+
+    def __init__(self, consumer: Consumer, pool: ThreadPoolExecutor) -> None:
+        self._consumer = consumer
+        self._pool = pool
+        self._key = ""
+
+    async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        self._key = ",".join(sorted({each.topic for each in positions}))
+        places = [Place(each.topic, each.partition, at) for each, at in positions.items()]
+        await in_thread(self._pool, lambda: self._consumer.assign(places))
+
+    async def aim(self) -> Aim:
+        return Aim(key=self._key, node=NOBODY)
+
+    async def poll(self, aim: Aim) -> Polled:  # noqa: ARG002
+        try:
+            messages = await in_thread(
+                self._pool, lambda: self._consumer.consume(_MOST_MESSAGES, _POLL_S)
+            )
+        except KafkaException as trouble:
+            return Polled(error=str(trouble))
+        return polled_as_given(messages)
+
+    async def bounds(self, partition: TopicPartition) -> LogBounds | None:
+        place = Place(partition.topic, partition.partition)
+        try:
+            found = await in_thread(
+                self._pool, lambda: self._consumer.get_watermark_offsets(place, timeout=_BOUNDS_S)
+            )
+        except KafkaException:
+            return None
+        return LogBounds(start=found[0], end=found[1]) if found is not None else None
+
+    async def close(self) -> None:
+        await in_thread(self._pool, self._consumer.close)
+
+
+def polled_as_given(messages: Sequence[Message]) -> Polled:
+    """Records, and errors that librdkafka gives in the guise of records."""
+    records: list[Delivered] = []
+    ends: dict[TopicPartition, int] = {}
+    lost: list[TopicPartition] = []
+    trouble: str | None = None
+    for message in messages:
+        topic, index, offset = message.topic(), message.partition(), message.offset()
+        error = message.error()
+        if error is not None:
+            trouble = error.name()
+            if error.code() == KafkaError._AUTO_OFFSET_RESET and topic and index is not None:
+                lost.append(TopicPartition(topic, index))
+            continue
+        assert topic is not None and index is not None and offset is not None  # noqa: PT018
+        partition = TopicPartition(topic, index)
+        ends[partition] = offset + 1
+        epoch, data = message.leader_epoch(), message.value()
+        assert data is None or isinstance(data, bytes), "nobody decodes it"
+        records.append(Delivered(key=partition.key, offset=offset, data=data, epoch=epoch))
+    error_of_poll = trouble if not records else None
+    return Polled(spans=spans_of(records), error=error_of_poll, ends=ends, lost=lost)

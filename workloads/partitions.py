@@ -1,0 +1,96 @@
+"""Which broker leads a partition: every broker is asked, the leader of the highest epoch is taken.
+
+A broker that is cut from the controllers answers from a stale image, and nothing in its answer
+says so; the comparison of leader epochs shows it up. Where all who answer are stale, whoever is
+sent to refuses or does not answer, and the next search is made. One search serves all clients.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from workloads.connection import Driver
+from workloads.survey import Survey
+from workloads.wire.header import Api
+from workloads.wire.metadata import PartitionLeader, metadata, read_metadata
+
+_FIRST_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicPartition:
+    topic: str
+    partition: int
+
+    @property
+    def key(self) -> str:
+        """How histories name it."""
+        return f"{self.topic}-{self.partition}"
+
+
+class PartitionLeaders:
+    """The last known leaders, looked for anew when somebody met an error with one."""
+
+    def __init__(self, driver: Driver, partitions: Iterable[TopicPartition]) -> None:
+        self._driver = driver
+        self._partitions = frozenset(partitions)
+        topics = tuple(sorted({partition.topic for partition in self._partitions}))
+        self._survey = Survey(driver, Api.METADATA, metadata(topics), read_metadata)
+        self._search: asyncio.Task[None] | None = None
+        self._leaders: Mapping[TopicPartition, PartitionLeader] = {}
+
+    def known(self, partition: TopicPartition) -> int | None:
+        """Who led it when last somebody looked."""
+        found = self._leaders.get(partition)
+        return found.leader if found is not None else None
+
+    @property
+    def all_known(self) -> bool:
+        return self._leaders.keys() == self._partitions
+
+    async def find(self, partition: TopicPartition, timeout_s: float) -> int | None:
+        """Ask all brokers, at least once, until one names a leader; None if none did in time."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        pause = _FIRST_PAUSE_S
+        while True:
+            await self.look()
+            if (found := self.known(partition)) is not None or loop.time() >= deadline:
+                return found
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+    async def look(self) -> None:
+        """Ask all brokers once, together with whoever does so already."""
+        if self._search is None or self._search.done():
+            self._search = asyncio.create_task(self._search_once())
+        await asyncio.shield(self._search)
+
+    async def close(self) -> None:
+        if self._search is not None:
+            self._search.cancel()
+            await asyncio.wait([self._search])
+        self._survey.close()
+
+    async def _search_once(self) -> None:
+        answers = await self._survey.ask(enough=self._names_all)
+        self._leaders = newest_leaders(answers.values(), self._driver.nodes)
+
+    def _names_all(self, answer: tuple[PartitionLeader, ...]) -> bool:
+        return sum(each.leader >= 0 for each in answer) == len(self._partitions)
+
+
+def newest_leaders(
+    answers: Iterable[Iterable[PartitionLeader]], nodes: Iterable[int]
+) -> dict[TopicPartition, PartitionLeader]:
+    """Of each partition the leader of the highest epoch that anybody names."""
+    reachable = frozenset(nodes)
+    newest: dict[TopicPartition, PartitionLeader] = {}
+    for answer in answers:
+        for each in answer:
+            partition = TopicPartition(each.topic, each.partition)
+            rival = newest.get(partition)
+            if rival is None or each.epoch > rival.epoch:
+                newest[partition] = each
+    return {key: each for key, each in newest.items() if each.leader in reachable}

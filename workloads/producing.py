@@ -1,0 +1,114 @@
+"""A process that sends to logs: one send in flight, values that nobody else ever sends."""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from checkers.history.events import EventType
+from workloads.history import MAIN, LogHistory, Span, value_of
+from workloads.log_driver import LogProducer, Sending
+from workloads.partitions import TopicPartition
+from workloads.wire.produce import ALL
+
+# Nobody answers a send without acks, so nothing slows its process down.
+_UNANSWERED_PAUSE_S = 0.01
+
+
+@dataclass(slots=True)
+class Seen:
+    """What clients know of each log: the offset behind the last one that was acknowledged by all
+    replicas in sync, and behind the last one polled. What stands below either was committed."""
+
+    acknowledged: dict[TopicPartition, int] = field(default_factory=dict)
+    polled: dict[TopicPartition, int] = field(default_factory=dict)
+    sends: int = 0  # acknowledged ones, whatever their acks
+    records: int = 0  # in those
+
+    def acknowledge(self, partition: TopicPartition, end: int) -> None:
+        self.acknowledged[partition] = max(end, self.acknowledged.get(partition, 0))
+
+    def poll(self, partition: TopicPartition, end: int) -> None:
+        self.polled[partition] = max(end, self.polled.get(partition, 0))
+
+    def end(self, partition: TopicPartition) -> int:
+        """How far a reader must come."""
+        return max(self.acknowledged.get(partition, 0), self.polled.get(partition, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """`records` in a send; `rate` of sends a second of this process, 0: as they come."""
+
+    records: int
+    rate: float
+
+
+class Producing:
+    """A process; after an `info` it goes on under a new process id."""
+
+    def __init__(
+        self,
+        producer: LogProducer,
+        history: LogHistory,
+        seen: Seen,
+        *,
+        partitions: Sequence[TopicPartition],
+        sending: Sending,
+        pace: Pace,
+        rng: random.Random,
+    ) -> None:
+        self._producer = producer
+        self._history = history
+        self._seen = seen
+        self._partitions = partitions
+        self._sending = sending
+        self._pace = pace
+        self._rng = rng
+        self._process = history.new_process()
+        self._number = 0
+
+    async def run(self, may_go_on: Callable[[], bool]) -> None:
+        """Send while `may_go_on`, which counts the send that follows."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        try:
+            while may_go_on():
+                await self._send(self._rng.choice(self._partitions))
+                if self._pace.rate:
+                    due = max(due + 1 / self._pace.rate, loop.time() - 1)
+                    await asyncio.sleep(max(0.0, due - loop.time()))
+                elif self._sending.acks == 0:
+                    await asyncio.sleep(_UNANSWERED_PAUSE_S)
+        finally:
+            await self._producer.close()
+
+    async def _send(self, partition: TopicPartition) -> None:
+        node = await self._producer.prepare(partition)
+        records = self._pace.records
+        value = value_of(self._process, self._number)
+        self._number += records
+        span = Span(key=partition.key, value=value, records=records)
+        self._history.invoke_send(
+            self._process,
+            span,
+            acks=self._sending.acks,
+            idempotent=self._sending.idempotent,
+            node=node,
+            phase=MAIN,
+        )
+        sent = await self._producer.send(partition, value, records)
+        told = replace(span, offset=sent.offset)
+        self._history.complete_spans(self._process, sent.outcome, [told], sent.error)
+        if sent.outcome is EventType.OK:
+            self._acknowledged(partition, sent.offset)
+        elif sent.outcome is EventType.INFO:
+            self._process, self._number = self._history.new_process(), 0
+
+    def _acknowledged(self, partition: TopicPartition, offset: int | None) -> None:
+        if offset is None:
+            return
+        self._seen.sends += 1
+        self._seen.records += self._pace.records
+        if self._sending.acks == ALL:
+            self._seen.acknowledge(partition, offset + self._pace.records)

@@ -1,0 +1,182 @@
+"""A producer on the raw driver: one batch in flight, sent to whoever leads the partition.
+
+Without idempotence a batch is sent once. An idempotent producer sends the same batch, under the
+same sequence, until the leader says that it has it or the time is over: a log that has it already
+answers with the offset that it has there. After a send that did not succeed it asks for a new
+producer id: what became of the old one's sequence is in doubt.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from checkers.history.events import EventType
+from workloads.brokers import Brokers
+from workloads.connection import Driver, LostError, NotSentError
+from workloads.log_driver import NOBODY, Sending, Sent
+from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.wire.batch import ANONYMOUS, Identity, encode_batch
+from workloads.wire.errors import error_name, is_retriable_send, send_outcome
+from workloads.wire.fields import MalformedAnswerError
+from workloads.wire.header import Api
+from workloads.wire.produce import init_producer_id, produce, read_produce, read_producer_id
+
+_SEARCH_S = 1.0
+_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """`request_s`: for one answer. `delivery_s`: for a batch that is sent again and again."""
+
+    request_s: float
+    delivery_s: float
+
+
+@dataclass(slots=True)
+class _Sequences:
+    """What an idempotent producer counts, in each partition."""
+
+    producer_id: int
+    epoch: int
+    next: dict[TopicPartition, int]
+
+    def identity(self, partition: TopicPartition) -> Identity:
+        return Identity(
+            producer_id=self.producer_id,
+            epoch=self.epoch,
+            sequence=self.next.get(partition, 0),
+        )
+
+    def advance(self, partition: TopicPartition, records: int) -> None:
+        self.next[partition] = self.next.get(partition, 0) + records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    sent: Sent
+    retriable: bool = False
+
+
+class RawProducer:
+    """Implements `LogProducer`."""
+
+    def __init__(
+        self, driver: Driver, leaders: PartitionLeaders, sending: Sending, patience: Patience
+    ) -> None:
+        self._brokers = Brokers(driver, patience.request_s)
+        self._leaders = leaders
+        self._sending = sending
+        self._patience = patience
+        self._sequences: _Sequences | None = None
+        self._troubled = False
+        self._pause_s = _PAUSE_S
+
+    async def close(self) -> None:
+        self._brokers.close()
+
+    async def prepare(self, partition: TopicPartition) -> int:
+        node = await self._leader(partition)
+        if node is not None and self._sending.idempotent and self._sequences is None:
+            self._sequences = await self._fresh_sequences(node)
+            node = self._leaders.known(partition)  # others may have looked meanwhile
+        return node if node is not None else NOBODY
+
+    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+        if self._sending.idempotent and self._sequences is None:
+            return self._end(Sent(outcome=EventType.FAIL, error="no producer id"))
+        identity = self._sequences.identity(partition) if self._sequences else ANONYMOUS
+        batch = encode_batch(value, records, self._sending.record_bytes, identity)
+        body = produce(
+            partition.topic,
+            partition.partition,
+            batch,
+            acks=self._sending.acks,
+            timeout_ms=int(self._patience.request_s * 1000),
+        )
+        if self._sending.acks == 0:
+            return self._end(await self._tell(partition, body))
+        if not self._sending.idempotent:
+            return self._end((await self._attempt(partition, body)).sent)
+        sent = await self._deliver(partition, body)
+        if self._sequences is not None and sent.outcome is EventType.OK:
+            self._sequences.advance(partition, records)
+        return self._end(sent)
+
+    async def _leader(self, partition: TopicPartition) -> int | None:
+        """Looked for anew, after a growing pause, if the last send erred."""
+        if self._troubled:
+            await asyncio.sleep(self._pause_s)
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        found = self._leaders.known(partition)
+        if self._troubled or found is None:
+            found = await self._leaders.find(partition, _SEARCH_S)
+        return found
+
+    async def _fresh_sequences(self, node: int) -> _Sequences | None:
+        """None if no producer id can be had: then the send that follows fails."""
+        try:
+            body = await self._brokers.ask(node, Api.INIT_PRODUCER_ID, init_producer_id())
+            answer = read_producer_id(body)
+        except (NotSentError, LostError, MalformedAnswerError):
+            return None
+        if answer.error:
+            return None
+        return _Sequences(producer_id=answer.producer_id, epoch=answer.epoch, next={})
+
+    async def _deliver(self, partition: TopicPartition, body: bytes) -> Sent:
+        """Attempt until it succeeds, is refused for good, or the time is over.
+
+        It failed only if every attempt did: an earlier one may still have been appended.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._patience.delivery_s
+        pause, in_doubt = _PAUSE_S, False
+        while True:
+            attempt = await self._attempt(partition, body)
+            in_doubt |= attempt.sent.outcome is EventType.INFO
+            if attempt.sent.outcome is EventType.OK:
+                return attempt.sent
+            left = deadline - loop.time()
+            if not attempt.retriable or left <= 0:
+                outcome = EventType.INFO if in_doubt else EventType.FAIL
+                return Sent(outcome=outcome, error=attempt.sent.error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+            await self._leaders.find(partition, min(_SEARCH_S, left))
+
+    async def _attempt(self, partition: TopicPartition, body: bytes) -> _Attempt:
+        try:
+            answer = await self._brokers.ask(self._leaders.known(partition), Api.PRODUCE, body)
+            produced = read_produce(answer, partition.topic, partition.partition)
+        except NotSentError as trouble:
+            return _Attempt(sent=Sent(outcome=EventType.FAIL, error=str(trouble)), retriable=True)
+        except LostError as trouble:
+            return _Attempt(sent=Sent(outcome=EventType.INFO, error=str(trouble)), retriable=True)
+        except MalformedAnswerError as trouble:
+            return _Attempt(sent=Sent(outcome=EventType.INFO, error=f"malformed: {trouble}"))
+        outcome = send_outcome(produced)
+        if outcome is EventType.OK:
+            return _Attempt(sent=Sent(outcome=outcome, offset=produced.base_offset))
+        return _Attempt(
+            sent=Sent(outcome=outcome, error=error_name(produced.error)),
+            retriable=is_retriable_send(produced.error),
+        )
+
+    async def _tell(self, partition: TopicPartition, body: bytes) -> Sent:
+        """Of acks 0: nobody answers, and nothing is promised of what was sent."""
+        try:
+            await self._brokers.tell(self._leaders.known(partition), Api.PRODUCE, body)
+        except NotSentError as trouble:
+            return Sent(outcome=EventType.FAIL, error=str(trouble))
+        except LostError as trouble:
+            return Sent(outcome=EventType.INFO, error=str(trouble))
+        return Sent(outcome=EventType.OK)
+
+    def _end(self, sent: Sent) -> Sent:
+        self._troubled = sent.outcome is not EventType.OK
+        if self._troubled:
+            self._sequences = None
+        else:
+            self._pause_s = _PAUSE_S
+        return sent

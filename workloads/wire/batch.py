@@ -1,0 +1,233 @@
+"""Record batches of magic 2 (uncompressed), written and read.
+
+A client sends many records of one shape: lengths are the same, values rise by one. So a batch is a
+template into which the values are written, and a batch read is compared with the one that its first
+value would have made; only where they differ is it read record by record. Records carry no
+timestamp (-1): then no clock is needed, and a broker goes by the age of its files.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from crc32c import crc32c
+
+from checkers.history.payload import NOBODYS, WORD, payload, value_in
+from workloads.wire.fields import MalformedAnswerError, varint
+
+_MAGIC = 2
+_LENGTH = struct.Struct(">qi")  # base offset and length of what follows
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_UNCHECKED = struct.Struct(">qiibI")  # what stands before what the CRC is of
+_CHECKED = struct.Struct(">hiqqqhii")
+_CODEC_BITS, _CONTROL_BIT = 0x07, 0x20
+_NO_TIMESTAMP = -1
+_NO_KEY = b"\x01"
+_NO_HEADERS = b"\x00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What makes a producer idempotent: its id, and the sequence of the batch's first record."""
+
+    producer_id: int
+    epoch: int
+    sequence: int
+
+
+ANONYMOUS = Identity(producer_id=-1, epoch=-1, sequence=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Consecutive records: offset and value rise by one, unless the value is `NOBODYS`."""
+
+    offset: int
+    value: int
+    records: int
+    epoch: int
+
+
+def encode_batch(value: int, records: int, size: int, identity: Identity = ANONYMOUS) -> bytes:
+    """A batch of `records` records of `size` bytes, whose values count up from `value`."""
+    block = record_block(value, records, size)
+    checked = _CHECKED.pack(
+        0,
+        records - 1,
+        _NO_TIMESTAMP,
+        _NO_TIMESTAMP,
+        identity.producer_id,
+        identity.epoch,
+        identity.sequence,
+        records,
+    )
+    crc = crc32c(block, crc32c(checked))
+    length = _HEADER.size - _LENGTH.size + len(block)
+    return b"".join((_UNCHECKED.pack(0, length, -1, _MAGIC, crc), checked, block))
+
+
+def record_block(value: int, records: int, size: int) -> bytes:
+    """The records of a batch, without its header."""
+    if records == 1:
+        head, tail = _record_frame(0, size)
+        return b"".join((head, payload(value, size), tail))
+    blocks = []
+    for template in _templates(records, size):
+        block = template.copy()
+        values = np.arange(value, value + len(block), dtype=np.int64)
+        block["value"] = values[:, np.newaxis]
+        blocks.append(block.tobytes())
+        value += len(block)
+    return b"".join(blocks)
+
+
+def read_batches(data: bytes, start: int) -> Iterator[Values]:
+    """What a Fetch brought from offset `start` on.
+
+    A broker sends whole batches, so the first may begin before `start`, and cuts the last wherever
+    it was told to: both are expected. Raises MalformedAnswerError where no batch can be made out.
+    """
+    at = 0
+    while len(data) - at >= _HEADER.size:
+        length = _LENGTH.unpack_from(data, at)[1]
+        size = _LENGTH.size + length
+        if size < _HEADER.size or data[at + 16] != _MAGIC:
+            raise MalformedAnswerError(f"no record batch at byte {at} of what was fetched")
+        if at + size > len(data):
+            return
+        for values in _read_batch(data, at, size):
+            if values.offset >= start:
+                yield values
+            elif values.offset + values.records > start:
+                yield _from(values, start)
+        at += size
+
+
+def next_offset(data: bytes, start: int) -> int:
+    """Where to fetch next: behind the last whole batch, control batches and gaps included."""
+    at = 0
+    while len(data) - at >= _HEADER.size:
+        header = _HEADER.unpack_from(data, at)
+        if at + _LENGTH.size + header[1] > len(data):
+            break
+        start = max(start, header[0] + header[6] + 1)
+        at += _LENGTH.size + header[1]
+    return start
+
+
+def _read_batch(data: bytes, at: int, size: int) -> Iterable[Values]:
+    header = _HEADER.unpack_from(data, at)
+    base, _, epoch, _, crc, attributes, last_delta = header[:7]
+    records = header[-1]
+    checked = data[at + _UNCHECKED.size : at + size]
+    intact = crc32c(checked) == crc
+    if intact and attributes & _CONTROL_BIT:
+        return ()
+    if not intact or attributes & _CODEC_BITS:
+        count = max(1, min(last_delta + 1, size))  # it may be damaged too
+        return [Values(base + delta, NOBODYS, 1, epoch) for delta in range(count)]
+    block = checked[_CHECKED.size :]
+    value, value_size = _first_value(block)
+    dense = value != NOBODYS and records == last_delta + 1
+    if dense and record_block(value, records, value_size) == block:
+        return (Values(base, value, records, epoch),)
+    return _runs(block, base, records, epoch)
+
+
+def _first_value(block: bytes) -> tuple[int, int]:
+    """Value and size of the first record, were it one of ours; `NOBODYS` if it cannot be."""
+    try:
+        _, start = _signed(block, 0)
+        size, at = _signed(block, start + 4)  # attributes, timestamp, offset, key: a byte each
+        if size < WORD or size % WORD or at + WORD > len(block) or block[at] > 0x7F:
+            return NOBODYS, 0
+        return int.from_bytes(block[at : at + WORD], "big"), size
+    except IndexError:
+        return NOBODYS, 0
+
+
+def _runs(block: bytes, base: int, records: int, epoch: int) -> Iterator[Values]:
+    """The records of a batch one by one, those that go on from their predecessor taken together."""
+    run: Values | None = None
+    for delta, value in _records(block, records):
+        offset = base + delta
+        if (
+            run is not None
+            and value != NOBODYS
+            and (offset, value) == (run.offset + run.records, run.value + run.records)
+        ):
+            run = Values(run.offset, run.value, run.records + 1, epoch)
+            continue
+        if run is not None:
+            yield run
+        run = Values(offset, value, 1, epoch)
+    if run is not None:
+        yield run
+
+
+def _records(block: bytes, records: int) -> Iterator[tuple[int, int]]:
+    """Offset delta and value of each record. Raises MalformedAnswerError."""
+    end = 0
+    try:
+        for _ in range(records):
+            length, at = _signed(block, end)
+            end = at + length
+            _, at = _signed(block, at + 1)  # behind the attributes: timestamp delta
+            delta, at = _signed(block, at)
+            key, at = _signed(block, at)
+            size, at = _signed(block, at + max(key, 0))
+            if not at + max(size, 0) < end <= len(block):
+                raise MalformedAnswerError(f"a record ends behind its {length} bytes")
+            yield delta, value_in(block[at : at + size]) if size > 0 else NOBODYS
+    except IndexError:
+        raise MalformedAnswerError("a batch ends within a record") from None
+
+
+def _from(values: Values, start: int) -> Values:
+    """Without the records before `start`."""
+    skipped = start - values.offset
+    value = values.value + skipped if values.value != NOBODYS else NOBODYS
+    return Values(start, value, values.records - skipped, values.epoch)
+
+
+@lru_cache(maxsize=64)
+def _templates(records: int, size: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.void]], ...]:
+    """The records of a batch without their values: one array for each length of offset deltas."""
+    templates = []
+    first = 0
+    while first < records:
+        head, tail = _record_frame(first, size)
+        last = first
+        while last < records and len(_record_frame(last, size)[0]) == len(head):
+            last += 1
+        shape = [
+            ("head", f"V{len(head)}"),
+            ("value", ">i8", (size // WORD,)),
+            ("tail", f"V{len(tail)}"),
+        ]
+        template = np.zeros(last - first, dtype=np.dtype(shape))
+        template["head"] = [_record_frame(delta, size)[0] for delta in range(first, last)]
+        templates.append(template)
+        first = last
+    return tuple(templates)
+
+
+@lru_cache(maxsize=4096)
+def _record_frame(delta: int, size: int) -> tuple[bytes, bytes]:
+    """What stands before and behind the value of a record."""
+    body = b"\x00\x00" + varint(2 * delta) + _NO_KEY + varint(2 * size)
+    return varint(2 * (len(body) + size + len(_NO_HEADERS))) + body, _NO_HEADERS
+
+
+def _signed(data: bytes, at: int) -> tuple[int, int]:
+    """A zig-zag varint and where it ends. Raises IndexError."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7

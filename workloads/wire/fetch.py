@@ -1,0 +1,108 @@
+"""Fetch of one partition, outside any session, and ListOffsets."""
+
+import struct
+from dataclasses import dataclass
+
+from workloads.wire.fields import MalformedAnswerError, Reader, string
+
+EARLIEST, LATEST = -2, -1
+
+_CONSUMER = -1
+_READ_UNCOMMITTED = 0
+_NO_SESSION = struct.pack(">ii", 0, -1)
+_LIMITS = struct.Struct(">iiiib")
+_PARTITION = struct.Struct(">iiqiqi")
+_QUESTION = struct.Struct(">iiq")
+_UNKNOWN_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What a leader had. `data` are record batches, the last of them perhaps cut."""
+
+    error: int
+    high_watermark: int
+    log_start: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedOffset:
+    error: int
+    offset: int
+
+
+def fetch(topic: str, partition: int, offset: int, *, most_bytes: int, wait_ms: int) -> bytes:
+    """Body of a Fetch that reads uncommitted, and waits `wait_ms` for the first byte."""
+    return b"".join(
+        (
+            _LIMITS.pack(_CONSUMER, wait_ms, 1, most_bytes, _READ_UNCOMMITTED),
+            _NO_SESSION,
+            b"\x02",
+            string(topic),
+            b"\x02",
+            _PARTITION.pack(partition, _UNKNOWN_EPOCH, offset, _UNKNOWN_EPOCH, -1, most_bytes),
+            b"\x00\x00\x01\x01\x00",  # tags twice, nothing forgotten, no rack, tags
+        )
+    )
+
+
+def read_fetch(body: bytes, topic: str, partition: int) -> Fetched:
+    """The one partition's result. Raises MalformedAnswerError."""
+    reader = Reader(body)
+    reader.skip(4)  # throttle time
+    error = reader.int16()
+    reader.skip(4)  # session
+    if error:
+        return Fetched(error=error, high_watermark=-1, log_start=-1, data=b"")
+    _expect(reader, topic, partition)
+    error, high_watermark = reader.int16(), reader.int64()
+    reader.skip(8)  # last stable offset
+    log_start = reader.int64()
+    for _ in range(reader.count()):
+        reader.skip(16)
+        reader.tags()
+    reader.skip(4)  # preferred read replica
+    data = reader.data_block()
+    reader.tags()
+    reader.tags()
+    reader.end()
+    return Fetched(error=error, high_watermark=high_watermark, log_start=log_start, data=data)
+
+
+def list_offset(topic: str, partition: int, timestamp: int) -> bytes:
+    """Body of a ListOffsets for `EARLIEST` or `LATEST`, the end of what may be read."""
+    return b"".join(
+        (
+            struct.pack(">ib", _CONSUMER, _READ_UNCOMMITTED),
+            b"\x02",
+            string(topic),
+            b"\x02",
+            _QUESTION.pack(partition, _UNKNOWN_EPOCH, timestamp),
+            b"\x00\x00\x00",
+        )
+    )
+
+
+def read_listed(body: bytes, topic: str, partition: int) -> ListedOffset:
+    """The one partition's result. Raises MalformedAnswerError."""
+    reader = Reader(body)
+    reader.skip(4)  # throttle time
+    _expect(reader, topic, partition)
+    error = reader.int16()
+    reader.skip(8)  # timestamp
+    offset = reader.int64()
+    reader.skip(4)  # leader epoch
+    reader.tags()
+    reader.tags()
+    reader.end()
+    return ListedOffset(error=error, offset=offset)
+
+
+def _expect(reader: Reader, topic: str, partition: int) -> None:
+    reader.expect_one()
+    named = reader.string()
+    reader.expect_one()
+    index = reader.int32()
+    if (named, index) != (topic, partition):
+        raise MalformedAnswerError(f"answers {named}-{index}, not {topic}-{partition}")

@@ -1,0 +1,65 @@
+"""Requests' and answers' heads: which API in which version, and which request is answered."""
+
+import struct
+from enum import IntEnum
+
+from workloads.wire.fields import Reader
+
+CLIENT_ID = "kraft-chaos"
+
+_HEADER = struct.Struct(">ihhi")
+_CLIENT = struct.pack(">h", len(CLIENT_ID)) + CLIENT_ID.encode() + b"\x00"
+
+
+class Api(IntEnum):
+    """The APIs spoken; `version` is the one that requests are sent in.
+
+    All versions are flexible: request header 2, response header 1.
+    """
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    INIT_PRODUCER_ID = 22
+    DESCRIBE_CONFIGS = 32
+    INCREMENTAL_ALTER_CONFIGS = 44
+    DESCRIBE_QUORUM = 55
+    DESCRIBE_TOPIC_PARTITIONS = 75
+
+    @property
+    def version(self) -> int:
+        return _VERSIONS[self]
+
+
+# Of Produce and Fetch the newest that name topics by their names: a topic id would have to be
+# learnt from the very metadata that may be stale.
+_VERSIONS = {
+    Api.PRODUCE: 12,
+    Api.FETCH: 12,
+    Api.LIST_OFFSETS: 7,
+    Api.METADATA: 12,
+    Api.CREATE_TOPICS: 7,
+    Api.DELETE_TOPICS: 6,
+    Api.INIT_PRODUCER_ID: 4,
+    Api.DESCRIBE_CONFIGS: 4,
+    Api.INCREMENTAL_ALTER_CONFIGS: 1,
+    Api.DESCRIBE_QUORUM: 0,
+    Api.DESCRIBE_TOPIC_PARTITIONS: 0,
+}
+
+
+def request_frame(api: Api, correlation_id: int, body: bytes) -> bytes:
+    """A whole request, with its size."""
+    size = _HEADER.size - 4 + len(_CLIENT) + len(body)
+    return b"".join((_HEADER.pack(size, api, _VERSIONS[api], correlation_id), _CLIENT, body))
+
+
+def read_header(frame: bytes) -> tuple[int, int]:
+    """Correlation id, and where the body begins. Raises MalformedAnswerError."""
+    reader = Reader(frame)
+    correlation_id = reader.int32()
+    reader.tags()
+    return correlation_id, reader.position
