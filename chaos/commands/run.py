@@ -25,6 +25,7 @@ from workloads.library_clients import RAW
 from workloads.register import RegisterOptions
 
 _NODES = 3
+_OWN_NODES = (3, 5)  # in containers; what a failure was shrunk to may be replayed with any number
 _CONCURRENCY = 20
 # Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
 # and each of its operations costs ours.
@@ -124,7 +125,9 @@ def _load(scenario: Scenario, arguments: RunArguments) -> RegisterOptions | Appe
 def require_layout(
     target: str, nodes: int, settings: Mapping[str, str], *, mutation: str = ""
 ) -> None:
-    """Raises UsageError where no such cluster can be made."""
+    """Raises UsageError where no such cluster can be made, or none that anybody would ask for."""
+    if target == NODE and nodes not in _OWN_NODES:
+        raise UsageError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5\n  try: --nodes 3")
     try:
         layout(target, nodes, settings, mutation=mutation)
     except SettingError as error:
