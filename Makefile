@@ -10,7 +10,8 @@ help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
 	@echo "make test     set up what is missing, lint, type-check, run every test"
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
-	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer)"
+	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer),"
+	@echo "              and 20 of each side of last-replica-standing on Apache Kafka"
 	@echo "make fuzz     100,000 damaged frames and 10,000 damaged files against a node"
 	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
@@ -65,6 +66,8 @@ bench: .venv/test.stamp
 soak: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/python -m tests.soak $(SOAK)
+	@$(BIN)/kraft-chaos setup --target kafka
+	@$(BIN)/kraft-chaos compare last-replica-standing --times 20
 
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.frames --count 100000

@@ -172,7 +172,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _selftest(arguments: argparse.Namespace) -> int:
-    from chaos.commands.selftest import SelftestArguments, selftest
+    from chaos.commands.selftest import selftest
+    from chaos.commands.suspects import SelftestArguments
 
     return selftest(
         SelftestArguments(
@@ -183,6 +184,7 @@ def _selftest(arguments: argparse.Namespace) -> int:
             out=arguments.out,
             as_json=arguments.json,
             runtime=arguments.runtime,
+            target=arguments.target,
         )
     )
 

@@ -16,7 +16,7 @@ _INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 class Kind(StrEnum):
     MUTATION = "mutation"
     CANARY = "canary"  # what any harness must see
-    CORRECT = "correct"  # our node as it is: nobody may accuse it
+    CORRECT = "correct"  # what runs as it is: nobody may accuse it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

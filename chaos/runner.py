@@ -162,7 +162,7 @@ class Runner:
         try:
             await Story(self._plan, self._cluster, recorder, self._phases, self._directory).tell()
         except* NeverBackError as dead:
-            self._info = replace(self._info, stuck=str(dead.exceptions[0]))
+            self._info = replace(self._info, stuck=_in_a_line(dead.exceptions[0]))
             raise
         except* StuckError as stuck:
             if self._plan.runtime == SIM:  # elsewhere a slow machine may be to blame
@@ -229,6 +229,12 @@ class Runner:
             return
         if not quiet:
             self._trouble(problem)
+
+
+def _in_a_line(error: BaseException) -> str:
+    """What happened, and the last words of whoever it happened to."""
+    what, *words = str(error).splitlines()
+    return f"{what}: {words[-1].strip()}" if words else what
 
 
 def _parameters(plan: RunPlan) -> dict[str, str]:

@@ -11,6 +11,8 @@ from chaos.nemesis.script import Script
 from chaos.trial import Trial
 from checkers.verdict import Verdict
 from workloads.append import AppendOptions
+from workloads.connection import Driver
+from workloads.log_driver import LogClients
 
 SIM = "sim"  # the runtime of virtual time
 
@@ -53,6 +55,8 @@ class Scenario:
     # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
     trial: Callable[[int, float | None, int | None], Trial] | None = None
     append: AppendOptions | None = None
+    # Who sends and polls in its place, where clients are what the story is about.
+    clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, unless told others
     sides: tuple[Side, ...] = ()
 

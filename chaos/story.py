@@ -17,8 +17,9 @@ from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, driver_for, e
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Entry, TcpDriver
+from workloads.connection import Driver, Entry, TcpDriver
 from workloads.library_clients import library_clients
+from workloads.log_driver import LogClients
 from workloads.register import RegisterWorkload
 from workloads.workload import Workload
 
@@ -147,9 +148,18 @@ class Story:
 def _workload(plan: RunPlan, entries: Mapping[int, Entry], recorder: Recorder) -> Workload:
     driver, load = TcpDriver(entries), plan.load
     if isinstance(load, AppendOptions):
-        clients = library_clients(plan.client, entries, load.patience)
+        clients = _log_clients(plan, load, driver, entries)
         return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
     return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
+
+
+def _log_clients(
+    plan: RunPlan, load: AppendOptions, driver: Driver, entries: Mapping[int, Entry]
+) -> LogClients | None:
+    """The story's own, or those of the library that was asked for; None: the raw driver's."""
+    if plan.scenario.clients is not None:
+        return plan.scenario.clients(driver, load)
+    return library_clients(plan.client, entries, load.patience)
 
 
 def _quorum_watch(

@@ -156,6 +156,11 @@ class Timeline:
         found = (change for batch in self.batches for change in batch.changes)
         return [change for change in found if change.partition.key == key]
 
+    def last_leader(self, key: str) -> int:
+        """Who led a partition last, also if nobody leads any more; NO_LEADER if nobody ever did."""
+        leaders = [change.after.leader for change in self.history(key) if change.after is not None]
+        return next((node for node in reversed(leaders) if node != NO_LEADER), NO_LEADER)
+
     def elected_outside(self) -> frozenset[str]:
         """Partitions of which somebody led who was neither in the ISR nor in the ELR."""
         return frozenset(c.partition.key for _, c in self.changes() if c.elected_outside)

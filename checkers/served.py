@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from checkers.conclusion import Violation, conclude
 from checkers.history.run import Run
-from checkers.image import NO_LEADER, Timeline
+from checkers.image import Timeline
 from checkers.metadata_replay import timeline
 from checkers.replicas import NEED, Row, may_be_lost, replicas_by_key, sorted_out
 from checkers.stored_logs import Stretches, acknowledged, columns, polled, split, stored_logs
@@ -62,7 +62,7 @@ def _against_leaders(
         key = str(name)
         if len(found.topics.get(key.rpartition("-")[0], ())) > 1 or key not in found.partitions:
             continue  # deleted, and perhaps made anew: who knows which one an offset belongs to
-        leader = _last_leader(found, key)
+        leader = found.last_leader(key)
         row = next((one for one in replicas.get(key, ()) if one["node"] == leader), None)
         if row is None or not row["whole"]:
             why = row["problem"] if row else "its disk does not have it"
@@ -95,12 +95,6 @@ def _against_leaders(
 _NOTHING = Stretches(
     offset=np.empty(0, np.int64), records=np.empty(0, np.int64), shift=np.empty(0, np.int64)
 )
-
-
-def _last_leader(found: Timeline, key: str) -> int:
-    """Who led last, also if nobody leads any more; -1 if nobody ever did."""
-    leaders = [change.after.leader for change in found.history(key) if change.after is not None]
-    return next((node for node in reversed(leaders) if node != NO_LEADER), NO_LEADER)
 
 
 def _absent(span: dict[str, Any], row: Row, what: str, others: int) -> Violation:

@@ -98,6 +98,7 @@ DISKS = _struct(
     voted=_INT,
     voted_directory=_TEXT,
     log_end=_LONG,
+    clean_shutdown=_LONG,
     problem=_TEXT,
 )
 

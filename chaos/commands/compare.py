@@ -104,6 +104,7 @@ def _side_run(ran: Ran, out: Path) -> SideRun:
 def _write(page: Path, scenario: Scenario, sides: Sequence[Side]) -> None:
     text = render_comparison(scenario.name, scenario.description, sides, DURABILITY)
     page.write_text(text, encoding="utf-8")
+    page.with_suffix(".json").write_text(_as_json(sides, page) + "\n", encoding="utf-8")
 
 
 def _as_text(sides: Sequence[Side], page: Path) -> str:

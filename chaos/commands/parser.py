@@ -220,6 +220,7 @@ def _add_selftest(commands: _Commands) -> None:
     )
     tries = 10_000
     selftest_arguments.add_arguments(command, whole(0, _LARGEST_SEED - tries), whole(1, tries))
+    flags.add_target(command)
     flags.add_world(command)
 
 

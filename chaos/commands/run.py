@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from chaos.canaries import LYING_FSYNC
+from chaos.canaries import CANARIES
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import KAFKA, NODE, layout
 from chaos.commands.errors import OperatorError, UsageError
@@ -25,6 +25,7 @@ from workloads.library_clients import RAW
 from workloads.register import RegisterOptions
 
 _NODES = 3
+_OWN_NODES = (3, 5)  # in containers; what a failure was shrunk to may be replayed with any number
 _CONCURRENCY = 20
 # Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
 # and each of its operations costs ours.
@@ -124,7 +125,9 @@ def _load(scenario: Scenario, arguments: RunArguments) -> RegisterOptions | Appe
 def require_layout(
     target: str, nodes: int, settings: Mapping[str, str], *, mutation: str = ""
 ) -> None:
-    """Raises UsageError where no such cluster can be made."""
+    """Raises UsageError where no such cluster can be made, or none that anybody would ask for."""
+    if target == NODE and nodes not in _OWN_NODES:
+        raise UsageError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5\n  try: --nodes 3")
     try:
         layout(target, nodes, settings, mutation=mutation)
     except SettingError as error:
@@ -171,8 +174,8 @@ def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> s
 
 def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
-    if name == LYING_FSYNC.name:
-        return LYING_FSYNC  # not among the stories: it accuses every node
+    if name in CANARIES:  # not among the stories: most of them accuse whoever runs
+        return CANARIES[name]
     if name not in STORIES:
         raise UsageError(
             f"no scenario {name!r}; there are {', '.join(STORIES)}\n  try: kraft-chaos list"

@@ -7,15 +7,18 @@ everything. A bug unseen, a canary that lives, or the correct node accused, is e
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from chaos.canaries import LYING_FSYNC, without_an_acknowledged_write, without_its_record
-from chaos.commands.errors import OperatorError, UsageError
+from chaos.canaries.images import without_its_record_at_the_leader
+from chaos.canaries.quorum import without_an_acknowledged_write, without_its_record
+from chaos.cluster.targets.named import NODE
+from chaos.commands.errors import OperatorError
 from chaos.commands.run import RunArguments, perform, runtime_of, sparing_load
+from chaos.commands.suspects import SelftestArguments, Suspect, suspects
+from chaos.judging import judge_directory
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
-from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from checkers.history.run import Run
@@ -24,92 +27,34 @@ from checkers.suite import judge
 
 KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
 _CONCURRENCY = 20
-_CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelftestArguments:
-    """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
-    canaries. A scenario takes the place of the stories that show each of them best."""
-
-    mutations: tuple[str, ...]
-    tries: int | None
-    seed: int
-    out: Path
-    as_json: bool
-    runtime: str
-    scenario: str = ""
-
-    @property
-    def is_whole(self) -> bool:
-        """Nobody asked for less, or for something else."""
-        return not self.mutations and not self.scenario
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
-    """What is run, again and again, until it is decided. None: as scenario or seed have it."""
-
-    kind: Kind
-    id: str
-    scenario: str
-    duration_s: float | None
-    nodes: int | None
-    named: tuple[str, ...]
-    tries: int
-
-
-_LYING_FSYNC = Suspect(
-    kind=Kind.CANARY,
-    id="fsync that lies",
-    scenario=LYING_FSYNC.name,
-    duration_s=LYING_FSYNC.default_duration_s,
-    nodes=3,
-    named=(
-        "durability",
-        "linearizable",
-        "Q18-durable-before-counted",
-        "Q11-leader-completeness",
-        "Q1-monotonic-epoch",
-    ),
-    tries=3,
-)
+_OFF_THE_DISK = ("P10-leaders-hold-acknowledged", "P13-reads-are-stored")
 
 
 def selftest(arguments: SelftestArguments) -> int:
     """0 if every planted bug was found by a check named for it, and the correct node by none."""
     progress = ConsoleProgress()
-    arguments = replace(arguments, runtime=runtime_of(arguments.runtime, progress.tell))
+    runtime = runtime_of(arguments.runtime, progress.tell, arguments.target)
+    arguments = replace(arguments, runtime=runtime)
     rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
     if arguments.is_whole:
-        rows += _damaged_records(rows)
+        rows += _damaged_records(rows) if arguments.target == NODE else _damaged_image(rows)
     kept = json.dumps(as_json(rows), indent=2)
-    if arguments.is_whole:
+    if arguments.is_whole and arguments.target == NODE:
         (arguments.out / KEPT).write_text(kept + "\n", encoding="utf-8")
     sys.stdout.write((kept if arguments.as_json else as_text(rows)) + "\n")
     return 0 if all(row.holds for row in rows) else 1
 
 
-def suspects(arguments: SelftestArguments) -> list[Suspect]:
-    """The mutations, the canary that runs, then the correct node in each of their scenarios."""
-    shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
-    chosen = [_shown(name, shown) for name in arguments.mutations or shown]
-    planted = [_planted(mutation, arguments) for mutation in chosen]
-    canaries = [_LYING_FSYNC] if arguments.is_whole else []
-    return [*planted, *canaries, *_correct(planted)]
-
-
-def _shown(name: str, shown: Mapping[str, Mutation]) -> Mutation:
-    if name not in shown:
-        raise UsageError(f"{name} shows in virtual time only\n  try: --runtime {SIM}")
-    return shown[name]
+def _sound(rows: Sequence[Row]) -> list[Row]:
+    """Valid runs, for canaries that need no cluster. That there is none is said, and is exit 1."""
+    return [row for row in rows if row.kind is Kind.CORRECT and row.holds]
 
 
 def _damaged_records(rows: Sequence[Row]) -> list[Row]:
-    """Canaries that need no cluster: what a valid run recorded, with an acknowledged write gone."""
-    sound = [row for row in rows if row.kind is Kind.CORRECT and row.holds]
+    """What a valid run recorded, with an acknowledged write gone."""
+    sound = _sound(rows)
     if not sound:
-        return []  # which is said, and is exit 1, already
+        return []
     run = read_run(Path(sound[0].last.directory))
     damages = (
         ("write dropped from the history", "linearizable", without_an_acknowledged_write),
@@ -130,36 +75,29 @@ def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
     return Row(kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,))
 
 
-def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
-    elsewhere = bool(arguments.scenario)
-    return Suspect(
-        kind=Kind.MUTATION,
-        id=mutation.id,
-        scenario=arguments.scenario or mutation.scenario,
-        duration_s=None if elsewhere else mutation.duration_s,
-        nodes=None if elsewhere else mutation.nodes,
-        named=mutation.checks,
-        tries=arguments.tries or mutation.tries,
+def _damaged_image(rows: Sequence[Row]) -> list[Row]:
+    """A valid run of brokers, with an acknowledged record gone from the disk of its leader."""
+    sound = _sound(rows)
+    if not sound:
+        return []
+    began, directory = time.monotonic(), Path(sound[0].last.directory)
+    copy = directory.with_name(f"{directory.name}-without-a-record")
+    without_its_record_at_the_leader(directory, copy)
+    trial = trial_of(
+        judge_directory(copy),
+        seed=sound[0].last.seed,
+        seconds=time.monotonic() - began,
+        directory=str(copy),
     )
-
-
-def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
-    """One for a scenario, as long as the longest of its mutations."""
-    for scenario, nodes in dict.fromkeys((suspect.scenario, suspect.nodes) for suspect in planted):
-        lengths = [
-            suspect.duration_s
-            for suspect in planted
-            if (suspect.scenario, suspect.nodes) == (scenario, nodes) and suspect.duration_s
-        ]
-        yield Suspect(
-            kind=Kind.CORRECT,
-            id="correct node",
-            scenario=scenario,
-            duration_s=max(lengths, default=None),
-            nodes=nodes,
-            named=(),
-            tries=_CORRECT_TRIES,
+    return [
+        Row(
+            kind=Kind.CANARY,
+            id="record removed from a disk",
+            scenario=sound[0].scenario,
+            named=_OFF_THE_DISK,
+            trials=(trial,),
         )
+    ]
 
 
 def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> Row:
@@ -183,9 +121,7 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
 
 def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
     began = time.monotonic()
-    concurrency, rate = (
-        sparing_load(suspect.scenario) if arguments.runtime == SIM else (_CONCURRENCY, 0.0)
-    )
+    concurrency, rate = _load(suspect, arguments)
     ran = perform(
         RunArguments(
             scenario=suspect.scenario,
@@ -197,7 +133,7 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
             out=arguments.out,
             keep=False,
             as_json=False,
-            target="node",
+            target=arguments.target,
             runtime=arguments.runtime,
             mutation=suspect.id if suspect.kind is Kind.MUTATION else "",
         ),
@@ -207,3 +143,10 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
         raise OperatorError("interrupted; what was found so far is in the lines above")
     seconds = time.monotonic() - began
     return trial_of(ran.judgement, seed=seed, seconds=seconds, directory=str(ran.directory))
+
+
+def _load(suspect: Suspect, arguments: SelftestArguments) -> tuple[int | None, float]:
+    """Clients and their rate; stories of brokers bring their own."""
+    if arguments.target != NODE:
+        return None, 0.0
+    return sparing_load(suspect.scenario) if arguments.runtime == SIM else (_CONCURRENCY, 0.0)

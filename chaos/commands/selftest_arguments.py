@@ -16,7 +16,11 @@ STORY = (
     f"With --runtime sim: in virtual time, all {len(MUTATIONS)} of them instead of "
     f"{len(IN_CONTAINERS)}, in about a minute and with the same result each time. There the nodes "
     "are looked at from inside as well, which has a column of its own: a bug is found by a check "
-    "that is named for it, or by the invariant of that check's name."
+    "that is named for it, or by the invariant of that check's name.\n\n"
+    "With --target kafka: no bugs, for we plant none in other people's work, but clients that lie "
+    "to the judge about what they appended, answers that never reach them, and a record that was "
+    "acknowledged and is taken off the disk of its leader afterwards. Beside them runs Apache "
+    "Kafka with clients that tell the truth. It takes about two minutes."
 )
 
 EXAMPLES = """\
@@ -24,6 +28,7 @@ EXAMPLES = """\
     kraft-chaos selftest --runtime sim
     kraft-chaos selftest --runtime sim --scenario swarm --seed 0 --tries 500
     kraft-chaos selftest --mutation Q-ZOMBIE R-STALE-READ
+    kraft-chaos selftest --target kafka
     kraft-chaos selftest --json | jq '.rows[] | select(.holds | not)'"""
 
 

@@ -1,31 +1,12 @@
 """What part one of KIP-966 cannot save: every member of ISR and ELR was shut down uncleanly."""
 
-from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
-from chaos.nemesis.faults import Kill, PowerOff
-from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.faults import Kill
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power
 from checkers.verdict import Verdict
 
-_LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
-
-_SCRIPT = Script(
-    steps=(
-        Until(condition=Acknowledged(300)),
-        Begin(name="third", fault=Kill(target=_THIRD)),
-        Until(condition=IsrIs((1, 2))),
-        Begin(name="second", fault=Kill(target=_SECOND)),
-        Until(condition=IsrIs((1,))),
-        Begin(name="last", fault=PowerOff(target=_LAST)),
-        Rest(seconds=1.0),
-        End(name="last"),
-        End(name="third"),
-        End(name="second"),
-        Until(condition=Whole(3), within_s=60.0),
-    )
-)
+_SCRIPT = last_loses_power(third=Kill(target=THIRD), second=Kill(target=SECOND))
 
 ALL_UNCLEAN = Scenario(
     name="all-unclean",

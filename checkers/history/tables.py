@@ -102,23 +102,21 @@ NODE_EVENTS = pa.schema(
     ]
 )
 
-# One row a record batch found on a node's disk after the run, in log order.
-LOG_BATCHES = pa.schema(
-    [
-        ("node", pa.int16()),
-        ("directory", pa.string()),
-        ("base_offset", pa.int64()),
-        ("last_offset", pa.int64()),
-        ("epoch", pa.int32()),
-        ("crc", pa.int64()),
-        ("crc_ok", pa.bool_()),
-        ("control", pa.bool_()),
-        ("records", pa.int32()),
-        ("size", pa.int32()),
-        ("segment", pa.string()),
-        ("position", pa.int64()),
-    ]
+_BATCH = (
+    ("base_offset", pa.int64()),
+    ("last_offset", pa.int64()),
+    ("epoch", pa.int32()),
+    ("crc", pa.int64()),
+    ("crc_ok", pa.bool_()),
+    ("control", pa.bool_()),
+    ("records", pa.int32()),
+    ("size", pa.int32()),
+    ("segment", pa.string()),
+    ("position", pa.int64()),
 )
+
+# One row a record batch found on a node's disk after the run, in log order.
+LOG_BATCHES = pa.schema([("node", pa.int16()), ("directory", pa.string()), *_BATCH])
 
 # One row a record in those batches. For a ConfigRecord: resource_type, resource, name, value. A log
 # whose head is gone begins with the records of the snapshot that stands for it, from SnapshotHeader
@@ -144,16 +142,7 @@ REPLICA_BATCHES = pa.schema(
         ("node", pa.int16()),
         ("directory", pa.string()),
         ("key", pa.string()),
-        ("base_offset", pa.int64()),
-        ("last_offset", pa.int64()),
-        ("epoch", pa.int32()),
-        ("crc", pa.int64()),
-        ("crc_ok", pa.bool_()),
-        ("control", pa.bool_()),
-        ("records", pa.int32()),
-        ("size", pa.int32()),
-        ("segment", pa.string()),
-        ("position", pa.int64()),
+        *_BATCH,
         ("producer_id", pa.int64()),  # -1: none
         ("producer_epoch", pa.int16()),
         ("base_sequence", pa.int32()),

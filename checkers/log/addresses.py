@@ -40,13 +40,16 @@ class Addresses:
 
 
 def addresses(group: Ints | Codes, number: Ints, groups: int) -> Addresses | None:
-    """None where the numbers are too sparse. Numbers are not negative."""
+    """None where groups or numbers are too sparse. Numbers are not negative."""
+    most = _SPARSE * len(group) + _SLACK
+    if groups > most:
+        return None
     low = np.full(groups, np.iinfo(np.int64).max, np.int64)
     high = np.full(groups, -1, np.int64)
     np.minimum.at(low, group, number)
     np.maximum.at(high, group, number)
     sizes = np.where(high >= 0, high - low + 1, 0)
-    if float(sizes.astype(np.float64).sum()) > _SPARSE * len(group) + _SLACK:
+    if float(sizes.astype(np.float64).sum()) > most:
         return None
     low[high < 0] = 0
     return Addresses(low=low, begins=np.concatenate([[0], np.cumsum(sizes)]))

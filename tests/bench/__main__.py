@@ -2,8 +2,8 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, logs, cluster, runs, simulator, kept. Each row is printed as it
-is known, and all are written to bench.json. Exit code 1 when a bar is missed.
+Groups: recorder, linearizability, logs, cluster, runs, kafka, simulator, kept. Each row
+is printed as it is known, and all are written to bench.json. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import cluster, judge, kept, logs, recorder, runs, simulator
+from tests.bench import brokers, cluster, judge, kept, logs, recorder, runs, simulator
 from tests.bench.row import Row, table
 
 GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -21,6 +21,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "logs": logs.measure,
     "cluster": cluster.measure,
     "runs": runs.measure,
+    "kafka": brokers.measure,
     "simulator": simulator.measure,
     "kept": kept.measure,
 }

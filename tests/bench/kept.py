@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chaos.commands.selftest import KEPT as KEPT_SELFTEST
+from checkers.interval import in_words
 from tests.bench.row import Row
 from tests.soak import KEPT
 
@@ -14,6 +15,7 @@ TEST_SECONDS = RUNS / "test-seconds.json"
 
 def measure() -> Iterator[Row]:
     yield from soak()
+    yield from sides()
     yield from selftest()
     yield from test_run()
 
@@ -27,6 +29,25 @@ def soak() -> Iterator[Row]:
     yield Row(
         name="soak: runs not valid", value=len(bad), unit="runs", bar=0, note=f"of {len(runs)}"
     )
+
+
+def sides() -> Iterator[Row]:
+    """Of 20 runs each: red where it has to be, and never where it must not."""
+    path = RUNS / "last-replica-standing.json"
+    if not path.exists():
+        name = "last-replica-standing: runs as expected"
+        yield Row(name=name, value=None, unit="runs", bar=19, better="more", note="run make soak")
+        return
+    for side in json.loads(path.read_text())["sides"]:
+        runs = len(side["runs"])
+        yield Row(
+            name=f"last-replica-standing, {side['side']}: {side['expected']}",
+            value=side["as_expected"],
+            unit="runs",
+            bar=19 if side["expected"] == "invalid" else runs,
+            better="more",
+            note=in_words(side["as_expected"], runs),
+        )
 
 
 def selftest() -> Iterator[Row]:

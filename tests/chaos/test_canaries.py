@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.canaries import NoVictimError, without_an_acknowledged_write, without_its_record
+from chaos.canaries.quorum import NoVictimError, without_an_acknowledged_write, without_its_record
 from checkers.history.run import Run
 from checkers.suite import judge
 from checkers.verdict import Verdict

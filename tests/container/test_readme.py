@@ -85,6 +85,7 @@ def test_files_that_the_readme_names_exist() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.timeout(900)
 def test_whoever_types_what_the_readme_says_sees_what_it_promises(tmp_path: Path) -> None:
     docker_engine.require().close()
     if left_of("kraft-chaos-play-"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
+from chaos.cluster.targets.named import NEWEST
 from chaos.setup.install import prepare
 
 
@@ -50,3 +51,15 @@ def test_disks_that_lie_are_found_out(tmp_path: Path) -> None:
     verdict = json.loads((tmp_path / "latest" / "verdict.json").read_text())
     accusers = {row["check"] for row in verdict["results"] if row["verdict"] == "invalid"}
     assert accusers & {"durability", "linearizable", "Q18-durable-before-counted"}
+
+
+@pytest.mark.timeout(600)
+def test_clients_that_lie_about_apache_kafka_are_found_out(tmp_path: Path) -> None:
+    """The brokers did nothing wrong, and only who was lied about is accused of it."""
+    prepare(print, NEWEST)
+    words = ["run", "rash-client", "--target", "kafka", "--seed", "1", "--out", str(tmp_path)]
+    assert main(words) == 1
+    verdict = json.loads((tmp_path / "latest" / "verdict.json").read_text())
+    accusing = [row for row in verdict["results"] if row["verdict"] == "invalid"]
+    assert [row["check"] for row in accusing] == ["log-polls"]
+    assert accusing[0]["message"].startswith("G1a: ")

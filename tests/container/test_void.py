@@ -21,7 +21,7 @@ from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
 from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
 from chaos.nemesis.targets import ControllerLeader, Follower
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from chaos.setup.install import prepare
 from tests.support.one_fault import NAME, story
 
@@ -197,7 +197,7 @@ CASES = (
 def test_a_fault_without_its_effect_makes_the_run_void(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(CATALOGUE, NAME, story(case.fault))
+    monkeypatch.setitem(STORIES, NAME, story(case.fault))
     case.disable(monkeypatch)
     code = main(["run", NAME, "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
     sentence, _, rest = capsys.readouterr().out.partition("\n")

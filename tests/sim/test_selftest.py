@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.commands.selftest import KEPT, SelftestArguments, suspects
+from chaos.commands.selftest import KEPT
+from chaos.commands.suspects import SelftestArguments, suspects
 from chaos.kill_table import Kind
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
 

@@ -20,7 +20,7 @@ from chaos.cluster.sim.network import Path as Way
 from chaos.cluster.sim.process import Process
 from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
 from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import STORIES
 from tests.support.one_fault import NAME, story
 
 pytestmark = pytest.mark.slow
@@ -183,7 +183,7 @@ CASES = (
 def test_a_fault_without_its_effect_makes_the_run_void(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(CATALOGUE, NAME, story(case.fault))
+    monkeypatch.setitem(STORIES, NAME, story(case.fault))
     case.disable(monkeypatch)
     words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
     code = main([*words, "--out", str(tmp_path)])
@@ -202,7 +202,7 @@ def test_the_same_faults_bite_when_nothing_is_taken_away(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setitem(CATALOGUE, NAME, story(fault))
+    monkeypatch.setitem(STORIES, NAME, story(fault))
     words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
     main([*words, "--out", str(tmp_path)])
     assert "1 faults bit" in capsys.readouterr().out

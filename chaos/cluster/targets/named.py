@@ -13,7 +13,6 @@ NODE = "node"
 KAFKA = "kafka"
 NEWEST = "4.3.1"
 WORDS = f"{NODE}, {KAFKA}, {KAFKA}:VERSION with a release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
-OWN_NODES = (3, 5)
 _KAFKA = re.compile(r"kafka(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -66,7 +65,5 @@ def layout(
     """
     if release_of(word):
         settings = {"brokers": str(nodes), **settings}
-    elif nodes not in OWN_NODES:
-        raise SettingError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5")
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
     return made, len(made.nodes) if isinstance(made, Kafka) else nodes

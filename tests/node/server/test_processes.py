@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from node.errors import ErrorCode
 from node.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -111,15 +112,16 @@ def test_api_versions_in_every_version(three: QuorumProcesses) -> None:
 
 
 def test_topics_need_brokers(three: QuorumProcesses) -> None:
-    answer = three.under_one_leader(_created)
+    answer = wait_until(lambda: _created_by_who_is_active(three), "an active controller")
     assert answer.results[0].error == 38
 
 
-def _created(leader: NodeProcess) -> CreateTopicsResponse:
-    with leader.client() as client:
+def _created_by_who_is_active(three: QuorumProcesses) -> CreateTopicsResponse | None:
+    """A leader is active once it has replayed its log, and is named before that."""
+    with three.leader().client() as client:
         answer = client.ask(CreateTopicsRequest(topics=(NewTopic(name="t"),)))
     assert isinstance(answer, CreateTopicsResponse)
-    return answer
+    return None if answer.results[0].error == ErrorCode.NOT_CONTROLLER else answer
 
 
 def test_followers_refuse_reads(three: QuorumProcesses) -> None:

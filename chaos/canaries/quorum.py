@@ -1,4 +1,4 @@
-"""Two runs that must be red whatever the node is like: a harness in which they are green is blind.
+"""What must be red whatever our own node is like.
 
 `LYING_FSYNC` is a story for containers: an unmodified node, whose disk acknowledges every sync and
 does none, loses its power. `without_an_acknowledged_write` and `without_its_record` take a run that

@@ -1,0 +1,60 @@
+"""A few seconds of appends to brokers that nobody hurts, by clients of four kinds.
+
+Whatever is wrong in these runs the clients have done. Two must be found valid: those of clients
+that tell the truth, whether all answers reach them or not.
+"""
+
+from dataclasses import replace
+
+from chaos.canaries.clients import deaf_clients, hasty_clients, rash_clients
+from chaos.scenario import Scenario
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+
+_LOAD = replace(PROMISED, partitions=2, rate=200.0)
+_DURATION_S = 5.0
+
+QUIET_BROKERS = Scenario(
+    name="quiet-brokers",
+    story="clients append to brokers that nobody hurts, and tell the truth",
+    description=(
+        "What the canaries of brokers are compared with: nothing is planted, and nobody may be "
+        "accused."
+    ),
+    faults=(),
+    default_duration_s=_DURATION_S,
+    append=_LOAD,
+    settings=TWO_IN_SYNC,
+)
+
+LOST_ANSWERS = replace(
+    QUIET_BROKERS,
+    name="lost-answers",
+    story="some acknowledgements never reach their client, which says that it does not know",
+    description=(
+        "The records are there all the same, and are counted as recovered. An idempotent producer "
+        "sends them again, and is told where they are. Nobody may be accused."
+    ),
+    clients=deaf_clients,
+)
+
+RASH_CLIENT = replace(
+    QUIET_BROKERS,
+    name="rash-client",
+    story="clients say that a send failed when its answer does not come: must be red",
+    description=(
+        "The records are there, and consumers are given what surely never happened: an aborted "
+        "read (G1a). It proves the judge, not the brokers."
+    ),
+    clients=rash_clients,
+)
+
+HASTY_CLIENT = replace(
+    QUIET_BROKERS,
+    name="hasty-client",
+    story="clients acknowledge records before they send them: must be red",
+    description=(
+        "The last ones are never sent, and are acknowledged records that nobody has; the offsets "
+        "that were made up are those of other records. It proves the judge, not the brokers."
+    ),
+    clients=hasty_clients,
+)

@@ -1,0 +1,166 @@
+"""Clients of logs that lie about what they did, and answers that never come to them.
+
+Each function makes the clients of one load (`Scenario.clients`). The harness around them is as it
+always is: they send to a real cluster, and what they say is what is recorded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from checkers.history.events import EventType
+from workloads.append import AppendOptions
+from workloads.connection import Connection, Driver, LostError
+from workloads.log_driver import LogConsumer, LogProducer, Sending, Sent
+from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.raw_clients import RawClients
+from workloads.wire.header import Api
+
+LOST_EVERY = 25  # answers to Produce
+_MOST_BYTES = 1 << 20  # of one poll
+
+
+def hasty_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
+    """Acknowledge before they send."""
+    return _planted(driver, options, HastyProducer)
+
+
+def deaf_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
+    """Honest ones that some answers do not reach: they do not know, and say so."""
+    return _planted(LossyDriver(driver), options, lambda producer: producer)
+
+
+def rash_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
+    """As deaf, and take silence for a no."""
+    return _planted(LossyDriver(driver), options, RashProducer)
+
+
+def _planted(
+    driver: Driver, options: AppendOptions, plant: Callable[[LogProducer], LogProducer]
+) -> "PlantedClients":
+    leaders = PartitionLeaders(driver, options.all_partitions())
+    raw = RawClients(driver, leaders, options.patience, most_bytes=_MOST_BYTES)
+    return PlantedClients(raw=raw, leaders=leaders, plant=plant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedClients:
+    """The raw driver's clients, something planted in their producers. Implements `LogClients`."""
+
+    raw: RawClients
+    leaders: PartitionLeaders
+    plant: Callable[[LogProducer], LogProducer]
+
+    @property
+    def most_records(self) -> int:
+        return self.raw.most_records
+
+    def producer(self, sending: Sending) -> LogProducer:
+        return self.plant(self.raw.producer(sending))
+
+    def consumer(self) -> LogConsumer:
+        return self.raw.consumer()
+
+    async def close(self) -> None:
+        await self.raw.close()
+        await self.leaders.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    partition: TopicPartition
+    value: int
+    records: int
+
+
+@dataclass(slots=True)
+class HastyProducer:
+    """Says `ok` at once, and sends when the next record is there; the last one it never sends.
+
+    As offset it tells the one that would be right if nobody else sent to the partition.
+    """
+
+    producer: LogProducer
+    _ends: dict[TopicPartition, int] = field(default_factory=dict)
+    _waiting: _Waiting | None = None
+
+    async def prepare(self, partition: TopicPartition) -> int:
+        return await self.producer.prepare(partition)
+
+    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+        before = self._waiting
+        self._waiting = _Waiting(partition=partition, value=value, records=records)
+        if before is not None:
+            await self._really_send(before)
+        offset = self._ends.get(partition, 0)
+        self._ends[partition] = offset + records
+        return Sent(outcome=EventType.OK, offset=offset)
+
+    async def close(self) -> None:
+        await self.producer.close()
+
+    async def _really_send(self, waiting: _Waiting) -> None:
+        await self.producer.prepare(waiting.partition)
+        sent = await self.producer.send(waiting.partition, waiting.value, waiting.records)
+        if sent.offset is not None:
+            self._ends[waiting.partition] = sent.offset + waiting.records
+
+
+@dataclass(slots=True)
+class RashProducer:
+    """Says `fail` of whatever it does not know."""
+
+    producer: LogProducer
+
+    async def prepare(self, partition: TopicPartition) -> int:
+        return await self.producer.prepare(partition)
+
+    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+        sent = await self.producer.send(partition, value, records)
+        return replace(sent, outcome=EventType.FAIL) if sent.outcome is EventType.INFO else sent
+
+    async def close(self) -> None:
+        await self.producer.close()
+
+
+class LossyDriver:
+    """A driver on whose connections every `LOST_EVERY`th answer to a Produce is lost, and the
+    connection with it. Implements `Driver`."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._answers = 0
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return self._driver.nodes
+
+    async def connect(self, node: int, timeout_s: float) -> Connection:
+        return _LossyConnection(await self._driver.connect(node, timeout_s), self.is_lost)
+
+    def is_lost(self) -> bool:
+        """Whether the answer that just came is one of those; counts it."""
+        self._answers += 1
+        return self._answers % LOST_EVERY == 0
+
+
+@dataclass(frozen=True, slots=True)
+class _LossyConnection:
+    connection: Connection
+    is_lost: Callable[[], bool]
+
+    @property
+    def closed(self) -> bool:
+        return self.connection.closed
+
+    async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
+        answer = await self.connection.ask(api, body, timeout_s)
+        if api is Api.PRODUCE and self.is_lost():
+            self.connection.close()
+            raise LostError("its answer was dropped on the way")
+        return answer
+
+    async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
+        await self.connection.tell(api, body, timeout_s)
+
+    def close(self) -> None:
+        self.connection.close()

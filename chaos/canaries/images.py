@@ -1,0 +1,91 @@
+"""The copy of a run in which the disk of a last leader lacks one record that was acknowledged.
+
+Final reads had it, and every offset, size and CRC of the image is right: only who compares what
+stands on the disk with what clients were told can see it.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from crc32c import crc32c
+
+from chaos.canaries.quorum import NoVictimError
+from checkers.disk.batches import HEADER, HEADER_SIZE, Batch, read_batches
+from checkers.disk.compression import decompressed
+from checkers.disk.fields import Fields
+from checkers.history.run import Run
+from checkers.history.store import MANIFEST, read_run
+from checkers.metadata_replay import timeline
+from checkers.stored_logs import acknowledged
+
+_CODEC_BITS = 0x07
+_CRC_FROM = 21  # the attributes: what stands before them is not counted in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """Whose record is gone, and from where."""
+
+    node: int
+    key: str
+    offset: int
+
+
+def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
+    """Copy a valid run of brokers, unsealed, to a directory that is not there yet.
+
+    Raises NoVictimError where no image of a last leader holds an acknowledged record.
+    """
+    removed = _victim(read_run(run))
+    shutil.copytree(run, copy)
+    (copy / MANIFEST).unlink(missing_ok=True)  # so that the disks are read anew
+    for segment in _segments(copy, removed):
+        data = segment.read_bytes()
+        for batch in read_batches(data):
+            if batch.base_offset <= removed.offset <= batch.last_offset:
+                segment.write_bytes(_without(data, batch, removed.offset))
+                return removed
+    raise NoVictimError(f"{run}: no segment of node {removed.node} holds {removed}")
+
+
+def _victim(run: Run) -> Removed:
+    """From the middle: neither the first nor the last of its log."""
+    found, sent = timeline(run), acknowledged(run)
+    if found is None or not sent.num_rows:
+        raise NoVictimError(f"{run.info.run_id}: brokers acknowledged no record")
+    row = sent.slice(sent.num_rows // 2, 1).to_pylist()[0]
+    return Removed(node=found.last_leader(row["key"]), key=row["key"], offset=row["offset"])
+
+
+def _segments(run: Path, removed: Removed) -> Iterator[Path]:
+    disk = run / "disks" / f"node-{removed.node}"
+    yield from sorted(disk.rglob(f"{removed.key}/*.log"))
+
+
+def _without(segment: bytes, batch: Batch, offset: int) -> bytes:
+    """The batch keeps its offsets, as after a compaction; if it had one record it is empty."""
+    records = _records_but(batch, offset)
+    before, after = segment[: batch.position], segment[batch.position + batch.size :]
+    header = np.frombuffer(segment, HEADER, count=1, offset=batch.position).copy()
+    header["attributes"] &= ~_CODEC_BITS
+    header["records"] -= 1
+    header["length"] += HEADER_SIZE + len(records) - batch.size
+    header["crc"] = crc32c(header.tobytes()[_CRC_FROM:] + records)
+    return b"".join((before, header.tobytes(), records, after))
+
+
+def _records_but(batch: Batch, offset: int) -> bytes:
+    """The record block, not compressed, without the record of an offset."""
+    block = Fields(decompressed(batch.codec, batch.data))
+    kept = b""
+    for _ in range(batch.records):
+        start = block.at
+        body = Fields(block.take(block.varint()))
+        body.int8()
+        body.varint()
+        if batch.base_offset + body.varint() != offset:
+            kept += block.data[start : block.at]
+    return kept

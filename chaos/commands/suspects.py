@@ -1,0 +1,148 @@
+"""Who is tried by `kraft-chaos selftest`: what is planted where, and which checks must see it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
+from chaos.canaries.quorum import LYING_FSYNC
+from chaos.cluster.targets.named import NODE
+from chaos.commands.errors import UsageError
+from chaos.kill_table import Kind
+from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
+from chaos.scenario import SIM, Scenario
+
+_CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
+_CANARY_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelftestArguments:
+    """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
+    canaries. A scenario takes the place of the stories that show each of them best. Of a target
+    that is not ours only the canaries are tried."""
+
+    mutations: tuple[str, ...]
+    tries: int | None
+    seed: int
+    out: Path
+    as_json: bool
+    runtime: str
+    scenario: str = ""
+    target: str = NODE
+
+    @property
+    def is_whole(self) -> bool:
+        """Nobody asked for less, or for something else."""
+        return not self.mutations and not self.scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """What is run, again and again, until it is decided. None: as scenario or seed have it."""
+
+    kind: Kind
+    id: str
+    scenario: str
+    duration_s: float | None
+    nodes: int | None
+    named: tuple[str, ...]
+    tries: int
+
+
+_LYING_FSYNC = Suspect(
+    kind=Kind.CANARY,
+    id="fsync that lies",
+    scenario=LYING_FSYNC.name,
+    duration_s=LYING_FSYNC.default_duration_s,
+    nodes=3,
+    named=(
+        "durability",
+        "linearizable",
+        "Q18-durable-before-counted",
+        "Q11-leader-completeness",
+        "Q1-monotonic-epoch",
+    ),
+    tries=3,
+)
+_HASTY = ("log-durability", "log-offsets")
+_RASH = ("log-polls",)
+
+
+def suspects(arguments: SelftestArguments) -> list[Suspect]:
+    """The mutations, the canary that runs, then the correct node in each of their scenarios."""
+    if arguments.target != NODE:
+        return _of_brokers(arguments)
+    shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
+    chosen = [_shown(name, shown) for name in arguments.mutations or shown]
+    planted = [_planted(mutation, arguments) for mutation in chosen]
+    canaries = [_LYING_FSYNC] if arguments.is_whole else []
+    return [*planted, *canaries, *_correct(planted)]
+
+
+def _shown(name: str, shown: Mapping[str, Mutation]) -> Mutation:
+    if name not in shown:
+        raise UsageError(f"{name} shows in virtual time only\n  try: --runtime {SIM}")
+    return shown[name]
+
+
+def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
+    elsewhere = bool(arguments.scenario)
+    return Suspect(
+        kind=Kind.MUTATION,
+        id=mutation.id,
+        scenario=arguments.scenario or mutation.scenario,
+        duration_s=None if elsewhere else mutation.duration_s,
+        nodes=None if elsewhere else mutation.nodes,
+        named=mutation.checks,
+        tries=arguments.tries or mutation.tries,
+    )
+
+
+def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
+    """One for a scenario, as long as the longest of its mutations."""
+    for scenario, nodes in dict.fromkeys((suspect.scenario, suspect.nodes) for suspect in planted):
+        lengths = [
+            suspect.duration_s
+            for suspect in planted
+            if (suspect.scenario, suspect.nodes) == (scenario, nodes) and suspect.duration_s
+        ]
+        yield Suspect(
+            kind=Kind.CORRECT,
+            id="correct node",
+            scenario=scenario,
+            duration_s=max(lengths, default=None),
+            nodes=nodes,
+            named=(),
+            tries=_CORRECT_TRIES,
+        )
+
+
+def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
+    """Clients that tell the truth, whom nobody may accuse, and clients that lie. Raises UsageError:
+    what somebody else wrote gets no bugs from us."""
+    if not arguments.is_whole:
+        raise UsageError(
+            f"bugs are planted in our own node, not in {arguments.target}, whose selftest has "
+            f"canaries only\n  try: kraft-chaos selftest --target {arguments.target}"
+        )
+    return [
+        _loading(QUIET_BROKERS, arguments, Kind.CORRECT),
+        _loading(LOST_ANSWERS, arguments, Kind.CORRECT),
+        _loading(RASH_CLIENT, arguments, Kind.CANARY, _RASH),
+        _loading(HASTY_CLIENT, arguments, Kind.CANARY, _HASTY),
+    ]
+
+
+def _loading(
+    story: Scenario, arguments: SelftestArguments, kind: Kind, named: tuple[str, ...] = ()
+) -> Suspect:
+    return Suspect(
+        kind=kind,
+        id=story.name.replace("-", " "),
+        scenario=story.name,
+        duration_s=story.default_duration_s,
+        nodes=None,
+        named=named,
+        tries=arguments.tries or _CANARY_TRIES,
+    )

@@ -1,0 +1,28 @@
+"""How the ISR comes to shrink to one broker, whose power then fails."""
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
+from chaos.nemesis.faults import Fault, PowerOff
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import OneNode
+
+LAST, SECOND, THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
+
+
+def last_loses_power(third: Fault, second: Fault) -> Script:
+    """What takes the brokers 3 and 2 out of the ISR lasts until 1 is back."""
+    return Script(
+        steps=(
+            Until(condition=Acknowledged(300)),
+            Begin(name="third", fault=third),
+            Until(condition=IsrIs((1, 2))),
+            Begin(name="second", fault=second),
+            Until(condition=IsrIs((1,))),
+            Begin(name="last", fault=PowerOff(target=LAST)),
+            Rest(seconds=1.0),
+            End(name="last"),
+            End(name="third"),
+            End(name="second"),
+            Until(condition=Whole(3), within_s=60.0),
+        )
+    )

@@ -1,0 +1,50 @@
+"""Who is tried where; the mutations' own tests are in tests/sim/test_selftest.py."""
+
+from pathlib import Path
+
+import pytest
+
+from chaos.canaries import CANARIES
+from chaos.commands.errors import UsageError
+from chaos.commands.run import scenario_of
+from chaos.commands.suspects import SelftestArguments, suspects
+from chaos.kill_table import Kind
+from chaos.scenarios import STORIES
+from checkers.suite import CHECKS
+
+
+def asked(*mutations: str, scenario: str = "") -> SelftestArguments:
+    return SelftestArguments(
+        mutations=mutations,
+        tries=None,
+        seed=1,
+        out=Path(),
+        as_json=True,
+        runtime="docker",
+        scenario=scenario,
+        target="kafka",
+    )
+
+
+def test_nothing_is_planted_in_the_brokers_of_others() -> None:
+    found = suspects(asked())
+    assert [(each.kind, each.scenario) for each in found] == [
+        (Kind.CORRECT, "quiet-brokers"),
+        (Kind.CORRECT, "lost-answers"),
+        (Kind.CANARY, "rash-client"),
+        (Kind.CANARY, "hasty-client"),
+    ]
+    assert all(bool(each.named) == (each.kind is Kind.CANARY) for each in found)
+    checks = {check.__name__.replace("_", "-") for check in CHECKS}
+    assert {name for each in found for name in each.named} <= checks
+
+
+@pytest.mark.parametrize("wanted", [asked("Q-ZOMBIE"), asked(scenario="power-off-brokers")])
+def test_who_asks_for_bugs_in_them_is_told_what_there_is(wanted: SelftestArguments) -> None:
+    with pytest.raises(UsageError, match=r"canaries only\n  try: kraft-chaos selftest --target"):
+        suspects(wanted)
+
+
+def test_canaries_can_be_run_by_name_and_are_no_stories() -> None:
+    assert CANARIES.keys().isdisjoint(STORIES)
+    assert all(scenario_of(name).name == name for name in CANARIES)
