@@ -1,10 +1,10 @@
 """What the harness asks nodes itself: who leads, and is everybody well."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, NodeId
+from chaos.cluster.interface import Address, Cluster, NodeId
 from chaos.nemesis.conditions import Condition, Sight, Whole
 from chaos.recorder import Event, Recorder
 from workloads.connection import Driver, Entry, TcpDriver
@@ -24,14 +24,17 @@ class NoLeaderError(Exception):
 
 
 def driver_for(cluster: Cluster, nodes: Sequence[NodeId] = ()) -> TcpDriver:
-    """Clients' way into a cluster, or to some of its nodes."""
-    return TcpDriver(entries_of(cluster, nodes or cluster.nodes))
+    """The raw driver's way into a cluster, or to some of its nodes."""
+    return TcpDriver(_entries(cluster.entries, nodes or cluster.nodes))
 
 
-def entries_of(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, Entry]:
-    """Where clients reach these nodes."""
-    addresses = {int(node): cluster.bootstrap[node] for node in nodes}
-    return {node: Entry(host=each.host, port=each.port) for node, each in addresses.items()}
+def advertised(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, Entry]:
+    """Where a client library reaches these nodes: it goes where they tell it to go."""
+    return _entries(cluster.bootstrap, nodes)
+
+
+def _entries(where: Mapping[NodeId, Address], nodes: Sequence[NodeId]) -> dict[int, Entry]:
+    return {int(node): Entry(host=where[node].host, port=where[node].port) for node in nodes}
 
 
 class QuorumProbe:

@@ -4,7 +4,6 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 """
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
@@ -13,11 +12,11 @@ from chaos.cluster.targets.named import NODE
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
-from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, driver_for, entries_of
+from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, advertised, driver_for
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Driver, Entry, TcpDriver
+from workloads.connection import Driver
 from workloads.library_clients import library_clients
 from workloads.log_driver import LogClients
 from workloads.register import RegisterWorkload
@@ -48,15 +47,13 @@ class Story:
         phases: Phases,
         directory: Path,
     ) -> None:
-        of_logs = isinstance(plan.load, AppendOptions)
-        asked = brokers_of(cluster) if of_logs else controllers_of(cluster)
         self._plan = plan
         self._cluster = cluster
         self._schedule = plan.drawn()
         self._recorder = recorder
         self._phases = phases
         self._probe = QuorumProbe(driver_for(cluster))
-        self._workload = _workload(plan, entries_of(cluster, asked), recorder)
+        self._workload = _workload(plan, cluster, recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._quorum_watch = _quorum_watch(plan, cluster, recorder, phases)
         self._nemesis = Nemesis(
@@ -145,21 +142,23 @@ class Story:
             before = done
 
 
-def _workload(plan: RunPlan, entries: Mapping[int, Entry], recorder: Recorder) -> Workload:
-    driver, load = TcpDriver(entries), plan.load
+def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
+    load = plan.load
     if isinstance(load, AppendOptions):
-        clients = _log_clients(plan, load, driver, entries)
+        driver = driver_for(cluster, brokers_of(cluster))
+        clients = _log_clients(plan, load, driver, cluster)
         return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
+    driver = driver_for(cluster, controllers_of(cluster))
     return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
 
 
 def _log_clients(
-    plan: RunPlan, load: AppendOptions, driver: Driver, entries: Mapping[int, Entry]
+    plan: RunPlan, load: AppendOptions, driver: Driver, cluster: Cluster
 ) -> LogClients | None:
     """The story's own, or those of the library that was asked for; None: the raw driver's."""
     if plan.scenario.clients is not None:
         return plan.scenario.clients(driver, load)
-    return library_clients(plan.client, entries, load.patience)
+    return library_clients(plan.client, advertised(cluster, brokers_of(cluster)), load.patience)
 
 
 def _quorum_watch(

@@ -99,6 +99,11 @@ class Cluster(Protocol):
         """Where clients enter, through the proxy. The same for the whole life of the cluster."""
 
     @property
+    def entries(self) -> Mapping[NodeId, Address]:
+        """The shortest way through the same proxy, for clients that need not be told of it by the
+        nodes; it may be no other."""
+
+    @property
     def version(self) -> str:
         """What runs: name and version of the target, for the run's record."""
 

@@ -50,11 +50,13 @@ class Topology:
     """Networks by node, and the ports of 127.0.0.1 by which clients enter.
 
     `inner`: the ports by which others reach a node, where they are not its one inner port.
+    `front`: the proxy's own address, where this machine can reach it.
     """
 
     networks: Mapping[NodeId, NodeNetwork]
     published: Mapping[NodeId, int]
     inner: Mapping[NodeId, Sequence[int]] = field(default_factory=dict)
+    front: str = ""
 
     @property
     def nodes(self) -> Sequence[NodeId]:
@@ -98,7 +100,14 @@ class Topology:
         )
 
     def bootstrap(self) -> Mapping[NodeId, Address]:
+        """By published ports, which nodes advertise."""
         return {node: Address("127.0.0.1", self.published[node]) for node in self.nodes}
+
+    def entries(self) -> Mapping[NodeId, Address]:
+        """By the proxy's own address, which spares the engine's forwarding; else `bootstrap`."""
+        if not self.front:
+            return self.bootstrap()
+        return {node: Address(self.front, client_port(node)) for node in self.nodes}
 
 
 def host_name(node: NodeId) -> str:

@@ -13,7 +13,6 @@ import asyncio
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +22,9 @@ from chaos.seal import seal
 from checkers.history.run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Entry, TcpDriver
+from workloads.connection import Driver, Entry, TcpDriver
 from workloads.library_clients import library_clients
+from workloads.log_driver import LogClients
 
 FIRST_ACKNOWLEDGED_WITHIN_S = 90.0
 READ_WITHIN_S = 60.0
@@ -55,24 +55,18 @@ class Measured:
 
 
 async def measure_at(
-    entries: Mapping[int, Entry],
+    driver: Driver,
     options: AppendOptions,
     *,
     directory: Path,
     seconds: float,
-    client: str = "raw",
+    clients: LogClients | None = None,
 ) -> Measured:
     """Load for so long, recorded in `directory`, then read everything."""
     clock = MachineClock()
-    _describe(directory, clock, seconds, len(entries))
+    _describe(directory, clock, seconds, len(driver.nodes))
     with Recorder(directory, clock) as recorder:
-        workload = AppendWorkload(
-            TcpDriver(entries),
-            recorder,
-            seed=1,
-            options=options,
-            clients=library_clients(client, entries, options.patience),
-        )
+        workload = AppendWorkload(driver, recorder, seed=1, options=options, clients=clients)
         running = asyncio.create_task(workload.run())
         try:
             await _first_acknowledged(workload, running)
@@ -170,11 +164,11 @@ def main() -> None:
         directory.mkdir(parents=True, exist_ok=True)
         measured = asyncio.run(
             measure_at(
-                chosen.bootstrap,
+                TcpDriver(chosen.bootstrap),
                 options,
                 directory=directory,
                 seconds=chosen.seconds,
-                client=chosen.client,
+                clients=library_clients(chosen.client, chosen.bootstrap, options.patience),
             )
         )
         print(

@@ -19,16 +19,17 @@ from chaos.cluster.interface import NodeId
 from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, NEWEST, layout
 from chaos.commands.run import RunArguments, perform
-from chaos.probes import PartitionWatch, driver_for
+from chaos.probes import PartitionWatch, advertised, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.recorder import Recorder
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.setup import docker_engine, kafka_image
 from chaos.setup.install import prepare
 from tests.bench.append import Measured, measure_at
+from tests.bench.bare import records_per_s as bare_records_per_s
 from tests.bench.row import Row
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Entry
+from workloads.connection import Driver, Entry
 
 _BROKERS = 3
 _LOAD_S = 10.0
@@ -57,11 +58,13 @@ async def _on_one_cluster() -> list[Row]:
     cluster = DockerCluster.new(run_id=f"bench-{time.time_ns()}", nodes=nodes, target=target)
     try:
         await cluster.create()
-        entries = _entries(cluster)
+        driver = driver_for(cluster, brokers_of(cluster))
         # A fresh broker spends its first seconds on compiling what it then does.
-        await _append(entries, replace(_ALL_ACKS, prefix="warm", batch_records=_BATCH))
-        batched = await _append(entries, replace(_ALL_ACKS, prefix="batched", batch_records=_BATCH))
-        one_by_one = await _append(entries, replace(_ALL_ACKS, prefix="single"))
+        await _append(driver, replace(_ALL_ACKS, prefix="warm", batch_records=_BATCH))
+        batched = await _append(driver, replace(_ALL_ACKS, prefix="batched", batch_records=_BATCH))
+        single = replace(_ALL_ACKS, prefix="single")
+        one_by_one = await _append(driver, single)
+        bare = await bare_records_per_s(driver, single, _LOAD_S)
         rows = [
             Row(
                 name="append: 20 processes, 1 KiB, recorded, through the proxies",
@@ -72,6 +75,14 @@ async def _on_one_cluster() -> list[Row]:
                 note=f"{one_by_one.cpu_us_per_operation:.0f} us of CPU an operation",
             ),
             Row(
+                name="append: recorded and polled, of what the brokers answer to bare sends",
+                value=one_by_one.records_per_s / bare,
+                unit="x",
+                bar=0.75,
+                better="more",
+                note=f"{bare:,.0f} records/s that nobody records",
+            ),
+            Row(
                 name=f"append: {_BATCH} records a send",
                 value=batched.megabytes_per_s,
                 unit="MB/s",
@@ -79,21 +90,18 @@ async def _on_one_cluster() -> list[Row]:
                 better="more",
                 note=f"{batched.records_per_s:,.0f} records/s",
             ),
-            await asyncio.to_thread(_their_own, entries, "batched-0"),
+            await asyncio.to_thread(
+                _their_own, advertised(cluster, brokers_of(cluster)), "batched-0"
+            ),
         ]
         return [*rows, await _failover(cluster)]
     finally:
         await cluster.destroy()
 
 
-def _entries(cluster: DockerCluster) -> Mapping[int, Entry]:
-    at = cluster.bootstrap
-    return {node: Entry(host=at[node].host, port=at[node].port) for node in brokers_of(cluster)}
-
-
-async def _append(entries: Mapping[int, Entry], options: AppendOptions) -> Measured:
+async def _append(driver: Driver, options: AppendOptions) -> Measured:
     with tempfile.TemporaryDirectory() as directory:
-        return await measure_at(entries, options, directory=Path(directory), seconds=_LOAD_S)
+        return await measure_at(driver, options, directory=Path(directory), seconds=_LOAD_S)
 
 
 def _their_own(entries: Mapping[int, Entry], topic: str) -> Row:

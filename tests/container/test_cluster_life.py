@@ -112,7 +112,7 @@ def test_a_kept_cluster_is_found_again_and_never_reaped() -> None:
             run(cluster.cut([Link(ONE, TWO)]))
             found = DockerCluster.attach(name, target=StandIn())
             assert isinstance(found, PoweredDockerCluster)
-            assert found.bootstrap == cluster.bootstrap
+            assert (found.bootstrap, found.entries) == (cluster.bootstrap, cluster.entries)
             assert run(found.heal([Link(ONE, TWO)]))[Link(ONE, TWO)].bit
             run(found.power_off([TWO]))
             found.let_go()

@@ -271,6 +271,10 @@ class FakeCluster:
     def bootstrap(self) -> Mapping[NodeId, Address]:
         return {node: Address("127.0.0.1", fake.port) for node, fake in self.fakes.items()}
 
+    @property
+    def entries(self) -> Mapping[NodeId, Address]:
+        return self.bootstrap
+
     async def create(self) -> None:
         self._called("create")
         for fake in self.fakes.values():

@@ -27,7 +27,7 @@ from chaos.cluster.docker.containers import (
 from chaos.cluster.docker.disks import create_loop_disks, create_plain_volumes, devices_of
 from chaos.cluster.docker.identity import labels_of, target_of
 from chaos.cluster.docker.labels import Role, RunLabels
-from chaos.cluster.docker.networks import create_networks, subnet_of
+from chaos.cluster.docker.networks import FRONT, create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Address, NodeId
@@ -45,6 +45,7 @@ from chaos.setup import images, kafka_image, node_image
 from chaos.setup.needs import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
+NEAR_WITHIN_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +157,14 @@ class Assembly:
         proxy, ports = start_proxy_on_free_ports(
             self._client, self._images.proxy, self._labels, networks
         )
+        api = ToxiproxyApi(Address("127.0.0.1", ports[API_PORT]))
+        _until_it_answers(api)
         topology = Topology(
             networks=networks,
             published={node: ports[client_port(node)] for node in nodes},
             inner={node: self._target.inner_ports(node) for node in nodes},
+            front=_reachable_front(proxy, self._labels),
         )
-        api = ToxiproxyApi(Address("127.0.0.1", ports[API_PORT]))
-        _until_it_answers(api)
         api.populate(topology.proxies())
         return topology, proxy, api
 
@@ -242,7 +244,8 @@ class Assembly:
         ports = {node: published[client_port(node)] for node in nodes}
         server = Address("127.0.0.1", published[API_PORT])
         inner = {node: self._target.inner_ports(node) for node in nodes}
-        return Topology(networks=networks, published=ports, inner=inner), server
+        front = _reachable_front(proxy, self._labels)
+        return Topology(networks=networks, published=ports, inner=inner, front=front), server
 
 
 def _uuid() -> str:
@@ -251,6 +254,15 @@ def _uuid() -> str:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):
             return text
+
+
+def _reachable_front(proxy: Container, labels: RunLabels) -> str:
+    """The proxy's own address; "" where this machine does not reach it: the engine is in a virtual
+    machine, or a firewall is in between."""
+    proxy.reload()
+    address = str(proxy.attrs["NetworkSettings"]["Networks"][labels.name(FRONT)]["IPAddress"])
+    near = ToxiproxyApi(Address(address, API_PORT), NEAR_WITHIN_S)
+    return address if near.answers() else ""
 
 
 def _until_it_answers(api: ToxiproxyApi) -> None:

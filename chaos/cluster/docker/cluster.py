@@ -138,6 +138,10 @@ class DockerCluster:
         return self.topology.bootstrap()
 
     @property
+    def entries(self) -> Mapping[NodeId, Address]:
+        return self.topology.entries()
+
+    @property
     def topology(self) -> Topology:
         """Who is joined to whom, and where."""
         return self._parts.topology

@@ -30,8 +30,9 @@ class HungError(ClusterError):
 class ToxiproxyApi:
     """What the links need of the server; every answer is looked at."""
 
-    def __init__(self, server: Address) -> None:
+    def __init__(self, server: Address, timeout_s: float = TIMEOUT_S) -> None:
         self.server = server
+        self._timeout_s = timeout_s
 
     def populate(self, entries: Sequence[ProxyEntry]) -> None:
         body = [
@@ -91,7 +92,7 @@ class ToxiproxyApi:
             self._ask("delete", f"/proxies/{proxy}/toxics/{what}-{stream}")
 
     def _ask(self, method: str, path: str, body: object = None) -> str:
-        keywords: Mapping[str, object] = {"timeout": TIMEOUT_S, "proxies": DIRECT}
+        keywords: Mapping[str, object] = {"timeout": self._timeout_s, "proxies": DIRECT}
         if body is not None:
             keywords = {**keywords, "json": body}
         with _SERVER:

@@ -95,6 +95,10 @@ class SimCluster:
         return {node: client_address(node) for node in self._nodes}
 
     @property
+    def entries(self) -> Mapping[NodeId, Address]:
+        return self.bootstrap
+
+    @property
     def version(self) -> str:
         return f"{self._target.name} (simulated)"
 

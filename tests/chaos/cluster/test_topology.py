@@ -57,6 +57,14 @@ def test_clients_enter_by_published_ports() -> None:
     )
 
 
+def test_clients_near_the_proxy_are_spared_the_published_port() -> None:
+    made = topology()
+    assert made.entries() == made.bootstrap()
+    near = replace(made, front="198.18.9.2")
+    assert near.entries()[TWO] == Address("198.18.9.2", 20002)
+    assert near.bootstrap() == made.bootstrap()
+
+
 def test_no_two_proxies_share_a_name_or_a_place() -> None:
     entries = topology(5).proxies()
     assert len({entry.name for entry in entries}) == len(entries) == 5 * 4 + 5
