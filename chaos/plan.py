@@ -24,6 +24,7 @@ class RunPlan:
     target: str = "node"
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, as asked for
     client: str = "raw"  # the library that sends and polls (`workloads.library_clients`)
+    topic_client: str = "raw"  # the one that creates and deletes topics meanwhile
     runtime: str = "docker"
     keep: bool = False
     mutation: str = ""  # planted in every node

@@ -30,6 +30,7 @@ class Side:
     settings: Mapping[str, str]
     expected: Verdict
     promise: str  # what should be seen, in one sentence
+    topic_client: str = "raw"  # as `run --topic-client`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

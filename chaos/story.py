@@ -4,6 +4,7 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 """
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
@@ -15,9 +16,9 @@ from chaos.plan import RunPlan
 from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, advertised, driver_for
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
-from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Driver
-from workloads.library_clients import library_clients
+from workloads.append import ADMIN_TIMEOUT_S, AppendOptions, AppendWorkload
+from workloads.connection import Driver, Entry
+from workloads.library_clients import library_clients, library_topic_client
 from workloads.log_driver import LogClients
 from workloads.register import RegisterWorkload
 from workloads.workload import Workload
@@ -146,19 +147,26 @@ def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
     load = plan.load
     if isinstance(load, AppendOptions):
         driver = driver_for(cluster, brokers_of(cluster))
-        clients = _log_clients(plan, load, driver, cluster)
-        return AppendWorkload(driver, recorder, seed=plan.seed, options=load, clients=clients)
+        libraries = advertised(cluster, brokers_of(cluster))
+        return AppendWorkload(
+            driver,
+            recorder,
+            seed=plan.seed,
+            options=load,
+            clients=_log_clients(plan, load, driver, libraries),
+            topic_client=library_topic_client(plan.topic_client, libraries, ADMIN_TIMEOUT_S),
+        )
     driver = driver_for(cluster, controllers_of(cluster))
     return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
 
 
 def _log_clients(
-    plan: RunPlan, load: AppendOptions, driver: Driver, cluster: Cluster
+    plan: RunPlan, load: AppendOptions, driver: Driver, entries: Mapping[int, Entry]
 ) -> LogClients | None:
     """The story's own, or those of the library that was asked for; None: the raw driver's."""
     if plan.scenario.clients is not None:
         return plan.scenario.clients(driver, load)
-    return library_clients(plan.client, advertised(cluster, brokers_of(cluster)), load.patience)
+    return library_clients(plan.client, entries, load.patience)
 
 
 def _quorum_watch(

@@ -11,13 +11,15 @@ from checkers.verdict import EventValue
 Ints = NDArray[np.int64]
 Number = EventValue | float
 SECOND = 1_000_000_000
+_KINDS = {"send": ["send"], "poll": ["poll"], "topic": ["create-topic", "delete-topic"]}
 PHASES = ("before", "during", "after")
 
 
 def statistics(run: Run) -> dict[str, Number]:
     """Names end in their unit; a number that there is no data for is None.
 
-    operations, operations_{ok,fail,info}; duration_s; ok_per_s; longest_without_success_s;
+    operations, operations_{ok,fail,info}; duration_s; ok_per_s; longest_without_success_s, and the
+    same for sends, polls, and topics created or deleted, where clients did such;
     elections; faults, faults_bit; latency_{p50,p99,max}_ms of ok operations of the main phase, and
     the same with before_, during_, after_ for the phases relative to the faults.
     """
@@ -25,6 +27,7 @@ def statistics(run: Run) -> dict[str, Number]:
     main = ops.filter(pc.equal(ops["phase"], "main"))
     found = _operations(ops, main)
     found["longest_without_success_s"] = longest_without_success_s(main)
+    found |= _gaps_by_kind(main)
     found["elections"] = _elections(run)
     faults = run.tables["faults"]
     found["faults"] = faults.num_rows
@@ -71,6 +74,16 @@ def longest_without_success_s(main: pa.Table) -> float | None:
     invoked = np.append(t0, ends[-1])[np.searchsorted(t0, begins, side="left")]
     gaps = ends - np.where(open_at, begins, np.minimum(invoked, ends))
     return round(int(gaps.max()) / SECOND, 3)
+
+
+def _gaps_by_kind(main: pa.Table) -> dict[str, Number]:
+    """One kind may stand still while the others go on."""
+    found: dict[str, Number] = {}
+    for kind, names in _KINDS.items():
+        chosen = main.filter(pc.is_in(main["f"], pa.array(names)))
+        if chosen.num_rows:
+            found[f"longest_without_{kind}_s"] = longest_without_success_s(chosen)
+    return found
 
 
 def _elections(run: Run) -> int | None:

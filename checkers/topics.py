@@ -63,7 +63,10 @@ def _missing(found: Timeline, f: str, topic: str, rows: Sequence[Op]) -> Violati
     if len(records) >= len(rows):
         return None
     done = "created" if f == CREATE else "deleted"
-    text = f"topic {topic} was acknowledged as {done} by node {rows[-1]['node']}, and "
+    by = "a broker that the client library chose"
+    if rows[-1]["node"] >= 0:
+        by = f"node {rows[-1]['node']}"
+    text = f"topic {topic} was acknowledged as {done} by {by}, and "
     text += "no such record is committed"
     if records:
         text = f"topic {topic} was acknowledged as {done} {len(rows)} times, and {len(records)} "

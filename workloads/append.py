@@ -7,9 +7,10 @@ or deleted. When all is healed, fresh clients read every partition from its star
 come as far as anybody ever saw: what was acknowledged must be there.
 
     producing.py, consuming.py, topics.py   the processes, which record what they do
-    log_driver.py                           what a client library does for them
-    raw_clients.py                          our own: workloads.wire on plain connections
-    librdkafka.py, kafka_python.py          other people's
+    log_driver.py, topic_driver.py          what a client library does for them
+    raw_clients.py, raw_topics.py           our own: workloads.wire on plain connections
+    librdkafka.py, librdkafka_topics.py,    other people's
+    kafka_python.py
 """
 
 import asyncio
@@ -26,11 +27,13 @@ from workloads.partitions import PartitionLeaders, TopicPartition
 from workloads.producing import Pace, Producing, Seen
 from workloads.raw_clients import RawClients
 from workloads.raw_producer import Patience
-from workloads.topics import Topics, TopicShape, have_topics, keep_administering
+from workloads.raw_topics import RawTopicClient
+from workloads.topic_driver import TopicClient, TopicShape
+from workloads.topics import Topics, have_topics, keep_administering
 from workloads.wire.produce import ALL
 
 _TOPICS_WITHIN_S = 60.0
-_ADMIN_TIMEOUT_S = 5.0
+ADMIN_TIMEOUT_S = 5.0
 _POLL_INTERVAL_S = 0.05
 _MOST_BYTES = 1 << 20  # of one poll
 _READERS_AT_ONCE = 6
@@ -103,7 +106,8 @@ class AppendOptions:
 class AppendWorkload:
     """`run` until told to stop, then `read_all` once the cluster is healed.
 
-    `clients` send and poll; topics are created, and all is read at the end, by the raw driver.
+    `clients` send and poll, and `topic_client` creates and deletes topics meanwhile. The topics of
+    the load are created, and all is read at the end, by the raw driver.
     """
 
     def __init__(
@@ -114,6 +118,7 @@ class AppendWorkload:
         seed: int,
         options: AppendOptions,
         clients: LogClients | None = None,
+        topic_client: TopicClient | None = None,
     ) -> None:
         self._driver = driver
         self._history = history
@@ -123,6 +128,7 @@ class AppendWorkload:
         self._leaders = PartitionLeaders(driver, self._partitions)
         self._raw = RawClients(driver, self._leaders, options.patience, most_bytes=_MOST_BYTES)
         self._clients: LogClients = clients or self._raw
+        self._topic_client = topic_client
         self._seen = Seen()
         self._stopping = False
         self._issued = 0
@@ -189,17 +195,16 @@ class AppendWorkload:
 
     async def _have_topics(self) -> None:
         options = self._options
-        topics = self._topics(
-            TopicShape(
-                partitions=options.partitions,
-                replication=options.replication,
-                configs=options.configs,
-            )
+        shape = TopicShape(
+            partitions=options.partitions,
+            replication=options.replication,
+            configs=options.configs,
         )
+        topics = Topics(RawTopicClient(self._driver, ADMIN_TIMEOUT_S), self._history, shape)
         try:
             await have_topics(topics, self._leaders, options.names, _TOPICS_WITHIN_S)
         finally:
-            topics.close()
+            await topics.close()
 
     async def _produce(self, number: int, sending: Sending) -> None:
         options = self._options
@@ -229,7 +234,8 @@ class AppendWorkload:
     async def _administer(self) -> None:
         options = self._options
         shape = TopicShape(partitions=1, replication=options.replication, configs={})
-        topics = self._topics(shape)
+        client = self._topic_client or RawTopicClient(self._driver, ADMIN_TIMEOUT_S)
+        topics = Topics(client, self._history, shape)
         try:
             await keep_administering(
                 topics,
@@ -239,10 +245,7 @@ class AppendWorkload:
                 lambda: self._goes_on,
             )
         finally:
-            topics.close()
-
-    def _topics(self, shape: TopicShape) -> Topics:
-        return Topics(self._driver, self._history, shape=shape, timeout_s=_ADMIN_TIMEOUT_S)
+            await topics.close()
 
     def _rng(self, name: str) -> random.Random:
         return random.Random(f"{self._seed}:{name}")

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from workloads.connection import Entry
 from workloads.log_driver import LogClients
 from workloads.raw_producer import Patience
+from workloads.topic_driver import TopicClient
 
 RAW = "raw"  # our own
 LIBRARIES = (RAW, "librdkafka", "kafka-python")
+UNWAITED = "librdkafka-unwaited"  # its operation time-out is 0: brokers are not to wait
+TOPIC_CLIENTS = (RAW, "librdkafka", UNWAITED)
 
 
 def library_clients(
@@ -30,3 +33,17 @@ def library_clients(
 
             return KafkaPythonClients(entries, patience)
     raise ValueError(f"no client library {name!r}; there are {', '.join(LIBRARIES)}")
+
+
+def library_topic_client(
+    name: str, entries: Mapping[int, Entry], timeout_s: float
+) -> TopicClient | None:
+    """None for our own. Raises ValueError for an unknown name."""
+    if name not in TOPIC_CLIENTS:
+        raise ValueError(f"no topic client {name!r}; there are {', '.join(TOPIC_CLIENTS)}")
+    if name == RAW:
+        return None
+    from workloads.librdkafka_topics import LibrdkafkaTopicClient
+
+    waits_s = 0.0 if name == UNWAITED else timeout_s
+    return LibrdkafkaTopicClient(entries, timeout_s=timeout_s, operation_timeout_s=waits_s)

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chaos.commands.errors import OperatorError, UsageError
@@ -13,11 +13,12 @@ from chaos.judging import PAGE
 from chaos.launch import Ran
 from chaos.progress import ConsoleProgress
 from chaos.scenario import Scenario
+from chaos.scenario import Side as Way
 from chaos.scenarios import STORIES
 from checkers.history.run import read_run_info
 from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
-from checkers.page.comparison import Side, SideRun, render_comparison
+from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ def compare(arguments: CompareArguments) -> int:
     for number in range(arguments.times):
         for side in scenario.sides:
             progress.tell(f"{scenario.name}, {side.name}, run {number + 1} of {arguments.times}")
-            ran = perform(_run_arguments(arguments, number, side.settings), progress)
+            ran = perform(_run_arguments(arguments, number, side), progress)
             if ran.interrupted:
                 raise OperatorError(f"interrupted; what was run so far is in {page}")
             runs[side.name].append(ran)
@@ -60,9 +61,7 @@ def _with_sides(name: str) -> Scenario:
     return scenario
 
 
-def _run_arguments(
-    arguments: CompareArguments, number: int, settings: Mapping[str, str]
-) -> RunArguments:
+def _run_arguments(arguments: CompareArguments, number: int, side: Way) -> RunArguments:
     return RunArguments(
         scenario=arguments.scenario,
         seed=arguments.seed + number,
@@ -75,7 +74,8 @@ def _run_arguments(
         as_json=False,
         target=arguments.target,
         runtime="",
-        settings={**arguments.settings, **settings},
+        settings={**arguments.settings, **side.settings},
+        topic_client=side.topic_client,
     )
 
 
@@ -113,7 +113,19 @@ def _as_text(sides: Sequence[Side], page: Path) -> str:
         counted = in_words(side.as_expected, len(side.runs))
         lines.append(f"{side.name:<14} expected {side.expected.word:<8} {counted}: {side.promise}")
         lines += [f"  {run.judgement.sentence}" for run in side.runs]
+        lines += [f"  {name}: {gap.in_words()}" for name, gap in _gaps(side).items()]
     return "\n".join([*lines, f"  page: {page}"])
+
+
+def _gaps(side: Side) -> Mapping[str, Gap]:
+    """Of each kind of operation, for how long none succeeded, over all runs."""
+    names = {name for run in side.runs for name in run.judgement.statistics}
+    found = {name: gaps(side, name) for name in sorted(names) if name.startswith(GAPS)}
+    return {
+        name.removesuffix("_s").replace("_", " "): gap
+        for name, gap in found.items()
+        if gap is not None
+    }
 
 
 def _as_json(sides: Sequence[Side], page: Path) -> str:
@@ -124,6 +136,7 @@ def _as_json(sides: Sequence[Side], page: Path) -> str:
             "expected": side.expected.word,
             "as_expected": side.as_expected,
             "interval": wilson(side.as_expected, len(side.runs)),
+            "gaps_s": {name: asdict(gap) for name, gap in _gaps(side).items()},
             "runs": [_run_json(run) for run in side.runs],
         }
         for side in sides

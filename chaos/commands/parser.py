@@ -26,7 +26,7 @@ from chaos.commands.arguments import (
 from chaos.nemesis.named import FAULTS
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
-from workloads.library_clients import LIBRARIES, RAW
+from workloads.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
 
 _EXAMPLES = """\
 examples:
@@ -198,6 +198,13 @@ def _add_run(commands: _Commands) -> None:
         default=RAW,
         help="which library sends to logs and polls them, in stories of brokers (default raw, "
         "our own)",
+    )
+    command.add_argument(
+        "--topic-client",
+        choices=TOPIC_CLIENTS,
+        default=RAW,
+        help="which one creates and deletes topics meanwhile (default raw); the unwaited one tells "
+        "the brokers not to wait until it is done",
     )
     flags.add_out(command, "where run directories are made")
     selftest_arguments.add_mutation(command)

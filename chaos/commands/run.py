@@ -50,6 +50,7 @@ class RunArguments:
     settings: Mapping[str, str] = field(default_factory=dict)
     mutation: str = ""
     client: str = "raw"  # of stories of brokers
+    topic_client: str = "raw"
 
 
 def run(arguments: RunArguments) -> int:
@@ -78,11 +79,12 @@ def plan_of(arguments: RunArguments) -> RunPlan:
             f"{scenario.name} is a story of brokers, and our own node is none yet\n"
             f"  try: --target {KAFKA}"
         )
-    if scenario.append is None and arguments.client != RAW:
-        raise UsageError(
-            f"--client {arguments.client}: registers are written and read by {RAW} alone\n"
-            f"  try: one of {', '.join(BROKER_STORIES)}"
-        )
+    for flag, client in (("client", arguments.client), ("topic-client", arguments.topic_client)):
+        if scenario.append is None and client != RAW:
+            raise UsageError(
+                f"--{flag} {client}: registers are written and read by {RAW} alone\n"
+                f"  try: one of {', '.join(BROKER_STORIES)}"
+            )
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
@@ -92,6 +94,7 @@ def plan_of(arguments: RunArguments) -> RunPlan:
         target=arguments.target,
         settings={**scenario.settings, **arguments.settings},
         client=arguments.client,
+        topic_client=arguments.topic_client,
         runtime=arguments.runtime,
         keep=arguments.keep,
         mutation=arguments.mutation,
@@ -211,6 +214,8 @@ def _again(plan: RunPlan, arguments: RunArguments) -> str:
         words += ["--rate", f"{arguments.rate:g}"]
     if plan.client != RAW:
         words += ["--client", plan.client]
+    if plan.topic_client != RAW:
+        words += ["--topic-client", plan.topic_client]
     if plan.target != NODE:
         words += ["--target", plan.target]
     for name, value in plan.settings.items():

@@ -24,9 +24,11 @@ from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
+from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
+from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
 
 CATALOGUE: dict[str, Scenario] = {
     scenario.name: scenario
@@ -61,6 +63,8 @@ BROKER_STORIES: dict[str, Scenario] = {
         ISR_SHRINK_STORM,
         CONTROLLED_SHUTDOWN_ROLL,
         UNCLEAN_LEADER,
+        SILENT_CONTROLLER,
+        UNWAITED_TOPICS,
     )
 }
 

@@ -1,7 +1,8 @@
 """The sides of one story, beside each other: what each promised, and what was seen of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from checkers.interval import in_words
 from checkers.page import units
@@ -9,6 +10,8 @@ from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.tables import table
 from checkers.verdict import EventValue, Judgement, Verdict
+
+GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,27 @@ class Side:
     @property
     def as_expected(self) -> int:
         return sum(run.judgement.verdict is self.expected for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Of a statistic in seconds: median, least and most of all runs."""
+
+    median: float
+    least: float
+    most: float
+
+    def in_words(self) -> str:
+        if self.least == self.most:
+            return f"{self.median:.1f} s"
+        return f"{self.median:.1f} s ({self.least:.1f}-{self.most:.1f})"
+
+
+def gaps(side: Side, name: str) -> Gap | None:
+    """None where no run of the side has the number."""
+    found = [run.judgement.statistics.get(name) for run in side.runs]
+    known = [float(value) for value in found if isinstance(value, int | float)]
+    return Gap(median=median(known), least=min(known), most=max(known)) if known else None
 
 
 def render_comparison(name: str, story: str, sides: Sequence[Side], facts_of: str) -> str:
@@ -58,6 +82,7 @@ def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Chil
         ("", ["as expected", *(in_words(side.as_expected, len(side.runs)) for side in sides)]),
         ("", ["first run", *(judgement.sentence for judgement in first)]),
     ]
+    rows += [("", [label, *cells]) for label, cells in _numbers(sides)]
     facts = [_facts(judgement, facts_of) for judgement in first]
     for fact in dict.fromkeys(fact for known in facts for fact in known):
         if all(known.get(fact) == "0" for known in facts):
@@ -65,6 +90,23 @@ def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Chil
         cells = (known.get(fact, units.NOTHING) for known in facts)
         rows.append(("", [fact.replace("_", " "), *cells]))
     return rows
+
+
+def _numbers(sides: Sequence[Side]) -> Iterator[tuple[str, Sequence[str]]]:
+    """For how long nothing went on, over all runs of each side."""
+    names = dict.fromkeys(
+        name
+        for side in sides
+        for run in side.runs
+        for name in run.judgement.statistics
+        if name.startswith(GAPS)
+    )
+    for name in names:
+        found = [gaps(side, name) for side in sides]
+        yield (
+            units.named(name, 0.0)[0],
+            [gap.in_words() if gap is not None else units.NOTHING for gap in found],
+        )
 
 
 def _word(verdict: Verdict) -> Markup:

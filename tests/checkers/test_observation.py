@@ -11,7 +11,7 @@ from checkers.observation import (
 )
 from checkers.statistics import statistics
 from checkers.verdict import Verdict
-from tests.support.histories import NodeTrace, fault, leader_change, make_run, read, write
+from tests.support.histories import NodeTrace, fault, leader_change, make_run, op, read, write
 
 VALID, UNKNOWN, VOID = Verdict.VALID, Verdict.UNKNOWN, Verdict.VOID
 
@@ -121,6 +121,19 @@ def test_times_in_which_nobody_tried_do_not_count_as_outage() -> None:
     ops = [write(1, 0, 10), write(2, 5000, 5010)]
     assert statistics(make_run(ops=ops))["longest_without_success_s"] == 0.01
     assert statistics(make_run(ops=[write(1, 0, 10)]))["longest_without_success_s"] == 0.01
+
+
+def test_one_kind_of_operation_may_stand_still_while_others_succeed() -> None:
+    ops = [op("send", at, at, at + 10) for at in range(0, 1000, 20)]
+    ops += [
+        op("create-topic", None, 0, 10),
+        op("create-topic", None, 300, 500, outcome="info"),
+        op("delete-topic", None, 600, 900),
+    ]
+    numbers = statistics(make_run(ops=ops))
+    assert numbers["longest_without_send_s"] == 0.01
+    assert numbers["longest_without_topic_s"] == 0.6
+    assert "longest_without_poll_s" not in numbers
 
 
 def test_numbers_of_an_empty_run() -> None:

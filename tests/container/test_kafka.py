@@ -15,8 +15,10 @@ from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows
 from chaos.cluster.targets.named import NEWEST, layout
+from chaos.probes import advertised, driver_for
 from chaos.setup.install import prepare
 from chaos.setup.needs import SetupError
+from checkers.history.events import EventType
 from tests.container.clusters import (
     ONE,
     THREE,
@@ -27,6 +29,10 @@ from tests.container.clusters import (
     run_id,
     said_in,
 )
+from workloads.library_clients import UNWAITED, library_topic_client
+from workloads.raw_topics import RawTopicClient
+from workloads.topic_driver import Told, TopicShape
+from workloads.wire.errors import ErrorCode
 
 NAME = "kafka"
 FOUR = NodeId(4)
@@ -113,6 +119,27 @@ def test_a_killed_broker_is_unclean_and_starts_again(cluster: WipeableDockerClus
     assert run(cluster.status(ONE)) is NodeStatus.OFF
     run(cluster.start(ONE))
     assert knows_all(cluster, ONE)
+
+
+def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
+    cluster: WipeableDockerCluster,
+) -> None:
+    shape = TopicShape(partitions=1, replication=3, configs={})
+
+    async def create(library: str, name: str) -> tuple[Told, Told]:
+        """What the library says, and then the brokers, who are asked to create it once more."""
+        client = library_topic_client(library, advertised(cluster, BROKERS), 10.0)
+        assert client is not None
+        wire = RawTopicClient(driver_for(cluster, BROKERS), 10.0)
+        try:
+            return await client.create(name, shape), await wire.create(name, shape)
+        finally:
+            await wire.close()
+
+    waited, again = run(create("librdkafka", "waited"))
+    assert (waited.outcome, again.code) == (EventType.OK, ErrorCode.TOPIC_ALREADY_EXISTS)
+    unwaited, again = run(create(UNWAITED, "unwaited"))
+    assert (unwaited.outcome, again.code) == (EventType.OK, 0)
 
 
 def test_brokers_and_controller_survive_a_power_cut(cluster: WipeableDockerCluster) -> None:

@@ -1,0 +1,54 @@
+"""The active controller falls silent: how long do forwarded requests stand still?"""
+
+from dataclasses import replace
+
+from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.faults import PowerOff
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.targets import ControllerLeader
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED
+from checkers.verdict import Verdict
+
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(100)),
+        Rest(seconds=2.0),
+        Begin(name="silent", fault=PowerOff(target=ControllerLeader())),
+        Rest(seconds=40.0),  # longer than what Kafka's own time-out lets a broker wait
+        End(name="silent"),
+        Until(condition=Whole(3), within_s=60.0),
+    )
+)
+_TIMEOUT = "controller.socket.timeout.ms"
+
+SILENT_CONTROLLER = Scenario(
+    name="silent-controller",
+    story="the active controller loses its power while topics are created through the brokers",
+    description=(
+        "Another controller is active within seconds. A broker that had passed a request on to the "
+        "old one waits for an answer that nobody will send, and passes nothing on meanwhile: as "
+        "long as controller.socket.timeout.ms says, half a minute by default. Records are "
+        "acknowledged all the time. Nothing is lost on either side; the statistics tell for how "
+        "long no topic could be created."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=45.0,
+    append=replace(PROMISED, admin_rate=4.0),
+    settings={"min_isr": "2", "quorum": "static", "controllers": "3"},
+    sides=(
+        Side(
+            name=f"{_TIMEOUT}=30000",
+            settings={_TIMEOUT: "30000"},
+            expected=Verdict.VALID,
+            promise="no topic is created for half a minute (Kafka's default)",
+        ),
+        Side(
+            name=f"{_TIMEOUT}=3000",
+            settings={_TIMEOUT: "3000"},
+            expected=Verdict.VALID,
+            promise="for some seconds",
+        ),
+    ),
+)

@@ -1,0 +1,41 @@
+"""A client library that is told not to wait: what is its success worth?"""
+
+from dataclasses import replace
+
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from checkers.verdict import Verdict
+from workloads.library_clients import UNWAITED
+
+_WAITS = "librdkafka"
+
+UNWAITED_TOPICS = Scenario(
+    name="unwaited-topics",
+    story="topics are created by librdkafka, which is told to wait until they are, or not to",
+    description=(
+        "With an operation time-out of 0 librdkafka takes the brokers' REQUEST_TIMED_OUT for a "
+        "success: what a broker of the days of ZooKeeper went on with, in its own time. A "
+        "controller of KRaft refuses a request whose time is over, and creates nothing. Nobody is "
+        "hurt in this story; what is accused is an acknowledgement by the client library."
+    ),
+    faults=(),
+    default_duration_s=8.0,
+    append=replace(PROMISED, rate=50.0, admin_rate=4.0),
+    settings=TWO_IN_SYNC,
+    sides=(
+        Side(
+            name="operation timeout 0",
+            settings={},
+            topic_client=UNWAITED,
+            expected=Verdict.INVALID,
+            promise="topics are acknowledged that nobody ever created",
+        ),
+        Side(
+            name="operation timeout 5 s",
+            settings={},
+            topic_client=_WAITS,
+            expected=Verdict.VALID,
+            promise="every topic that is acknowledged is there",
+        ),
+    ),
+)

@@ -1,0 +1,59 @@
+"""Two ways of one story, beside each other, and numbers over all runs of each."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from checkers.page.comparison import Gap, Side, SideRun, gaps, render_comparison
+from checkers.statistics import Number
+from checkers.verdict import Verdict
+from tests.checkers.page.samples import VALID, judgement
+
+TOPICS = "longest_without_topic_s"
+LOST = replace(
+    VALID,
+    check="log-durability",
+    verdict=Verdict.INVALID,
+    count=300,
+    witness=({"what": "lost", "t_ns": 1},),
+    facts={"lost": 300, "info": 0},
+)
+
+
+def side(name: str, *numbers: Mapping[str, Number], expected: Verdict = Verdict.VALID) -> Side:
+    runs = [
+        SideRun(
+            judgement=replace(judgement(VALID), statistics=dict(each)),
+            href=f"run-{number}/report.html",
+            command=f"kraft-chaos run story --seed {number}",
+        )
+        for number, each in enumerate(numbers)
+    ]
+    return Side(name=name, promise=f"{name} holds", expected=expected, runs=tuple(runs))
+
+
+def test_a_number_is_told_over_all_runs_of_a_side() -> None:
+    slow = side("slow", {TOPICS: 30.2}, {TOPICS: 31.0}, {TOPICS: 29.9}, {})
+    assert gaps(slow, TOPICS) == Gap(median=30.2, least=29.9, most=31.0)
+    assert gaps(side("none", {}), TOPICS) is None
+
+
+def test_the_page_shows_both_sides_with_their_gaps_and_every_run() -> None:
+    slow = side("slow", {TOPICS: 30.2}, {TOPICS: 31.0})
+    quick = side("quick", {TOPICS: 3.5}, {TOPICS: 3.5})
+    page = render_comparison("silent", "a controller falls silent", (slow, quick), "log-durability")
+    assert "30.6 s (30.2-31.0)" in page
+    assert ">longest without topic</td>" in page
+    assert ">3.5 s</td>" in page
+    assert "2 of 2 (34-100 %)" in page
+    assert page.count("run-0/report.html") == page.count("run-1/report.html") == 2
+
+
+def test_facts_that_are_nothing_on_every_side_are_left_out() -> None:
+    lossy = replace(
+        side("off", {}, expected=Verdict.INVALID),
+        runs=(SideRun(judgement=judgement(LOST), href="r.html", command="again"),),
+    )
+    page = render_comparison("story", "what happens", (lossy,), "log-durability")
+    assert "300" in page
+    assert "1 of 1" in page
+    assert ">info</td>" not in page

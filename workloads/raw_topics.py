@@ -1,0 +1,62 @@
+"""Topics by the raw driver: any broker takes the request and passes it on to the controllers; after
+trouble the next one is asked."""
+
+from collections.abc import Callable
+
+from checkers.history.events import EventType
+from workloads.brokers import Brokers
+from workloads.connection import Driver, LostError, NotSentError
+from workloads.topic_driver import Told, TopicShape
+from workloads.wire.errors import admin_outcome, error_name
+from workloads.wire.fields import MalformedAnswerError
+from workloads.wire.header import Api
+from workloads.wire.topics import create_topic, delete_topic, read_created, read_deleted
+
+
+class RawTopicClient:
+    """Implements `TopicClient`."""
+
+    def __init__(self, driver: Driver, timeout_s: float) -> None:
+        self._nodes = driver.nodes
+        self._brokers = Brokers(driver, timeout_s)
+        self._timeout_ms = int(timeout_s * 1000)
+        self._turn = 0
+
+    def aim(self) -> int:
+        return self._nodes[self._turn % len(self._nodes)]
+
+    async def create(self, name: str, shape: TopicShape) -> Told:
+        body = create_topic(
+            name,
+            partitions=shape.partitions,
+            replication=shape.replication,
+            configs=shape.configs,
+            timeout_ms=self._timeout_ms,
+        )
+        return self._end(await self._ask(name, Api.CREATE_TOPICS, body, read_created))
+
+    async def delete(self, name: str) -> Told:
+        body = delete_topic(name, timeout_ms=self._timeout_ms)
+        return self._end(await self._ask(name, Api.DELETE_TOPICS, body, read_deleted))
+
+    async def close(self) -> None:
+        self._brokers.close()
+
+    async def _ask(
+        self, name: str, api: Api, body: bytes, read: Callable[[bytes, str], int]
+    ) -> Told:
+        try:
+            code = read(await self._brokers.ask(self.aim(), api, body), name)
+        except NotSentError as trouble:
+            return Told(outcome=EventType.FAIL, error=str(trouble))
+        except LostError as trouble:
+            return Told(outcome=EventType.INFO, error=str(trouble))
+        except MalformedAnswerError as trouble:
+            return Told(outcome=EventType.INFO, error=f"malformed: {trouble}")
+        error = error_name(code) if code else None
+        return Told(outcome=admin_outcome(code), code=code, error=error)
+
+    def _end(self, told: Told) -> Told:
+        if told.outcome is not EventType.OK:
+            self._turn += 1
+        return told

@@ -1,0 +1,36 @@
+"""How topics are created and deleted, whichever client library does it. Neither records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from checkers.history.events import EventType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicShape:
+    partitions: int
+    replication: int
+    configs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a client was told of its request; `code` is the answer's, if there was a proper one."""
+
+    outcome: EventType
+    code: int | None = None
+    error: str | None = None
+
+
+class TopicClient(Protocol):
+    """One request at a time."""
+
+    def aim(self) -> int:
+        """The node that the next request goes to, or `NOBODY`."""
+
+    async def create(self, name: str, shape: TopicShape) -> Told: ...
+
+    async def delete(self, name: str) -> Told: ...
+
+    async def close(self) -> None: ...
