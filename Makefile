@@ -4,11 +4,12 @@ BIN := .venv/bin
 # Byte code is kept, whatever the shell says: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help chaos test lint unit integration bench soak fuzz bare setup clean
+.PHONY: help chaos test lint unit integration swarm bench soak fuzz bare setup clean
 
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
 	@echo "make test     set up what is missing, lint, type-check, run every test"
+	@echo "make swarm    300 seeds of a few seconds in virtual time; nobody may accuse the node"
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer),"
 	@echo "              and 20 of each side of last-replica-standing on Apache Kafka"
@@ -58,6 +59,10 @@ integration: .venv/test.stamp
 # Times itself, for `make bench`.
 test: .venv/test.stamp
 	@.ci/timed-test
+
+# Of the swarm's seeds, short: the long ones are a matter of hours (README, "In virtual time").
+swarm: .venv/run.stamp
+	@$(BIN)/kraft-chaos campaign --seeds 0..299 --duration 4 --out runs/swarm
 
 bench: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

@@ -59,9 +59,14 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst; void if too little happened for a good one."""
-        found = worst(self.verdicts)
-        return worst((found, Verdict.VOID)) if self.lacking else found
+        """The worst of the runs that show something; void if those are too few for a good one.
+
+        Among overlapping faults that a seed draws, now and then one cannot bite, as when a torn cut
+        by chance forgets nothing. Such a run shows nothing, and is counted.
+        """
+        if self.lacking:
+            return worst((*self.verdicts, Verdict.VOID))
+        return worst(verdict for verdict in self.verdicts if verdict is not Verdict.VOID)
 
     def by_weight(self) -> list[tuple[Fingerprint, list[Row]]]:
         """Findings, the worst verdict first, then what was found most often."""

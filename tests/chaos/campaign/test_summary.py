@@ -47,6 +47,14 @@ def test_the_worst_verdict_is_the_campaigns() -> None:
     assert of(VALID, crashed(3, "KeyError", "here", ""), bad(4)).verdict is Verdict.INVALID
 
 
+def test_some_void_runs_are_counted_and_do_not_spoil_the_others() -> None:
+    summary = of(*(VALID for _ in range(9)), Row(seed=7, verdict=Verdict.VOID))
+    assert summary.verdict is Verdict.VALID
+    assert "9 valid" in as_text(summary, 1.0)
+    assert "1 void" in as_text(summary, 1.0)
+    assert of(VALID, VALID, Row(seed=7, verdict=Verdict.UNKNOWN)).verdict is Verdict.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("rows", "why"),
     [

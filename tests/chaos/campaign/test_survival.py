@@ -1,4 +1,5 @@
-"""The correct node survives the swarm. Longer: `kraft-chaos campaign --seeds 0..1999`."""
+"""The correct node survives the swarm. More seeds: `make swarm`, and by hand
+`kraft-chaos campaign --seeds 0..1999 --duration 60`."""
 
 import json
 from pathlib import Path
@@ -10,15 +11,15 @@ from chaos.cli import main
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_nothing_accuses_the_correct_node_in_fifty_short_runs(
+def test_nothing_accuses_the_correct_node_in_twenty_short_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In some of them a fault cannot bite, so short are they; those say nothing."""
-    words = ["campaign", "--seeds", "0..49", "--duration", "4", "--jobs", "1", "--json"]
+    words = ["campaign", "--seeds", "0..19", "--duration", "4", "--jobs", "1", "--json"]
     main([*words, "--out", str(tmp_path)])
     found = json.loads(capsys.readouterr().out)
     verdicts = found["verdicts"]
-    assert verdicts["valid"] + verdicts["void"] == 50, found["findings"]
-    assert verdicts["void"] < 10
-    assert found["operations"] > 2_500
-    assert found["faults"] > 50
+    assert verdicts["valid"] + verdicts["void"] == 20, found["findings"]
+    assert verdicts["void"] < 5
+    assert found["operations"] > 1_000
+    assert found["faults"] > 20
