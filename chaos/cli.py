@@ -93,7 +93,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
 
             return compare(
                 CompareArguments(
-                    scenario=arguments.scenario,
+                    scenarios=arguments.scenarios,
                     target=arguments.target,
                     settings=dict(arguments.settings),
                     times=arguments.times,

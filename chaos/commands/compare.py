@@ -1,12 +1,13 @@
-"""`kraft-chaos compare`: a story told in all its ways, side by side."""
+"""`kraft-chaos compare`: stories told in all their ways, side by side."""
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from chaos.commands.compare_arguments import ALL
 from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.run import RunArguments, perform, scenario_of
 from chaos.judging import PAGE
@@ -19,13 +20,16 @@ from checkers.history.run import read_run_info
 from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison
+from checkers.page.overview import Compared, render_overview
+
+OVERVIEW = "stories.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareArguments:
     """The command line of `compare`, checked."""
 
-    scenario: str
+    scenarios: Sequence[str]  # or `ALL`
     target: str
     settings: Mapping[str, str]  # of every side
     times: int
@@ -36,34 +40,56 @@ class CompareArguments:
 
 def compare(arguments: CompareArguments) -> int:
     """0 if every run of every side was judged as expected, else 1."""
-    scenario = _with_sides(arguments.scenario)
+    told: list[Compared] = []
+    overview = arguments.out / OVERVIEW
+    for scenario in _with_sides(arguments.scenarios):
+        told.append(_tell(scenario, arguments))
+        if len(told) > 1:
+            overview.write_text(render_overview(told), encoding="utf-8")
+    if arguments.as_json:
+        said = [json.dumps([_as_json(each) for each in told], indent=2)]
+    elif len(told) > 1:
+        said = [f"{each.name}\n{_as_text(each, arguments.out)}" for each in told]
+        said.append(f"all of them: {overview}")
+    else:
+        said = [_as_text(each, arguments.out) for each in told]
+    sys.stdout.write("\n".join(said) + "\n")
+    return 0 if all(each.is_as_expected for each in told) else 1
+
+
+def _with_sides(names: Sequence[str]) -> list[Scenario]:
+    tellable = [each for each in STORIES.values() if each.sides]
+    if list(names) == [ALL]:
+        return tellable
+    for name in names:
+        if not scenario_of(name).sides:
+            known = ", ".join(each.name for each in tellable)
+            raise UsageError(f"{name} has no sides to compare; these have: {known}")
+    return [scenario_of(name) for name in dict.fromkeys(names)]
+
+
+def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
+    """All runs of one story; the page shows what there is after each of them."""
     progress = ConsoleProgress()
     runs: dict[str, list[Ran]] = {side.name: [] for side in scenario.sides}
-    page = arguments.out / f"{scenario.name}.html"
     for number in range(arguments.times):
         for side in scenario.sides:
             progress.tell(f"{scenario.name}, {side.name}, run {number + 1} of {arguments.times}")
-            ran = perform(_run_arguments(arguments, number, side), progress)
+            ran = perform(_run_arguments(scenario, arguments, number, side), progress)
             if ran.interrupted:
+                page = arguments.out / f"{scenario.name}.html"
                 raise OperatorError(f"interrupted; what was run so far is in {page}")
             runs[side.name].append(ran)
-            _write(page, scenario, _sides(scenario, runs, arguments.out))
-    sides = _sides(scenario, runs, arguments.out)
-    sys.stdout.write((_as_json if arguments.as_json else _as_text)(sides, page) + "\n")
-    return 0 if all(side.as_expected == len(side.runs) for side in sides) else 1
+            found = _compared(scenario, runs, arguments.out)
+            _write(found, arguments.out)
+    return found
 
 
-def _with_sides(name: str) -> Scenario:
-    scenario = scenario_of(name)
-    if not scenario.sides:
-        tellable = ", ".join(each.name for each in STORIES.values() if each.sides)
-        raise UsageError(f"{name} has no sides to compare; these have: {tellable}")
-    return scenario
-
-
-def _run_arguments(arguments: CompareArguments, number: int, side: Way) -> RunArguments:
+def _run_arguments(
+    scenario: Scenario, arguments: CompareArguments, number: int, side: Way
+) -> RunArguments:
     return RunArguments(
-        scenario=arguments.scenario,
+        scenario=scenario.name,
         seed=arguments.seed + number,
         nodes=None,
         duration_s=None,
@@ -79,9 +105,9 @@ def _run_arguments(arguments: CompareArguments, number: int, side: Way) -> RunAr
     )
 
 
-def _sides(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) -> list[Side]:
-    """Of those that have run, as the page shows them."""
-    return [
+def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) -> Compared:
+    """Of the sides that have run, as the page shows them."""
+    sides = [
         Side(
             name=side.name,
             promise=side.promise,
@@ -91,6 +117,12 @@ def _sides(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) -> 
         for side in scenario.sides
         if runs[side.name]
     ]
+    return Compared(
+        name=scenario.name,
+        story=scenario.description,
+        sides=tuple(sides),
+        href=f"{scenario.name}.html",
+    )
 
 
 def _side_run(ran: Ran, out: Path) -> SideRun:
@@ -101,34 +133,33 @@ def _side_run(ran: Ran, out: Path) -> SideRun:
     )
 
 
-def _write(page: Path, scenario: Scenario, sides: Sequence[Side]) -> None:
-    text = render_comparison(scenario.name, scenario.description, sides, DURABILITY)
+def _write(found: Compared, out: Path) -> None:
+    page = out / found.href
+    text = render_comparison(found.name, found.story, found.sides, DURABILITY)
     page.write_text(text, encoding="utf-8")
-    page.with_suffix(".json").write_text(_as_json(sides, page) + "\n", encoding="utf-8")
+    content = json.dumps(_as_json(found), indent=2)
+    page.with_suffix(".json").write_text(content + "\n", encoding="utf-8")
 
 
-def _as_text(sides: Sequence[Side], page: Path) -> str:
+def _as_text(found: Compared, out: Path) -> str:
     lines = []
-    for side in sides:
+    for side in found.sides:
         counted = in_words(side.as_expected, len(side.runs))
         lines.append(f"{side.name:<14} expected {side.expected.word:<8} {counted}: {side.promise}")
         lines += [f"  {run.judgement.sentence}" for run in side.runs]
-        lines += [f"  {name}: {gap.in_words()}" for name, gap in _gaps(side).items()]
-    return "\n".join([*lines, f"  page: {page}"])
+        lines += [f"  {name}: {gap.in_words()}" for name, gap in _gaps(side)]
+    return "\n".join([*lines, f"  page: {out / found.href}"])
 
 
-def _gaps(side: Side) -> Mapping[str, Gap]:
+def _gaps(side: Side) -> Iterator[tuple[str, Gap]]:
     """Of each kind of operation, for how long none succeeded, over all runs."""
-    names = {name for run in side.runs for name in run.judgement.statistics}
-    found = {name: gaps(side, name) for name in sorted(names) if name.startswith(GAPS)}
-    return {
-        name.removesuffix("_s").replace("_", " "): gap
-        for name, gap in found.items()
-        if gap is not None
-    }
+    for name in sorted({name for run in side.runs for name in run.judgement.statistics}):
+        gap = gaps(side, name) if name.startswith(GAPS) else None
+        if gap is not None:
+            yield name.removesuffix("_s").replace("_", " "), gap
 
 
-def _as_json(sides: Sequence[Side], page: Path) -> str:
+def _as_json(found: Compared) -> Mapping[str, object]:
     rows = [
         {
             "side": side.name,
@@ -136,12 +167,12 @@ def _as_json(sides: Sequence[Side], page: Path) -> str:
             "expected": side.expected.word,
             "as_expected": side.as_expected,
             "interval": wilson(side.as_expected, len(side.runs)),
-            "gaps_s": {name: asdict(gap) for name, gap in _gaps(side).items()},
+            "gaps_s": {name: asdict(gap) for name, gap in _gaps(side)},
             "runs": [_run_json(run) for run in side.runs],
         }
-        for side in sides
+        for side in found.sides
     ]
-    return json.dumps({"page": str(page), "sides": rows}, indent=2)
+    return {"story": found.name, "page": found.href, "sides": rows}
 
 
 def _run_json(run: SideRun) -> dict[str, object]:

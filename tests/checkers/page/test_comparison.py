@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from checkers.page.comparison import Gap, Side, SideRun, gaps, render_comparison
+from checkers.page.overview import Compared, render_overview
 from checkers.statistics import Number
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement
@@ -57,3 +58,23 @@ def test_facts_that_are_nothing_on_every_side_are_left_out() -> None:
     assert "300" in page
     assert "1 of 1" in page
     assert ">info</td>" not in page
+
+
+def test_an_overview_shows_every_side_of_every_story_and_the_way_to_its_page() -> None:
+    fine = Compared(
+        name="fine",
+        story="nothing happens",
+        sides=(side("on", {}, {}), side("off", {})),
+        href="fine.html",
+    )
+    wrong = Compared(
+        name="wrong",
+        story="something happens",
+        sides=(side("on", {}, expected=Verdict.INVALID),),
+        href="wrong.html",
+    )
+    page = render_overview([fine, wrong])
+    assert "3 of 4 runs were as expected" in page
+    assert page.count('<tr class="bad">') == 1
+    assert page.count('href="fine.html"') == page.count('href="wrong.html"') == 1
+    assert [fine.is_as_expected, wrong.is_as_expected] == [True, False]
