@@ -21,6 +21,7 @@ from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
+from checkers.page.units import named
 
 OVERVIEW = "stories.html"
 
@@ -147,16 +148,16 @@ def _as_text(found: Compared, out: Path) -> str:
         counted = in_words(side.as_expected, len(side.runs))
         lines.append(f"{side.name:<14} expected {side.expected.word:<8} {counted}: {side.promise}")
         lines += [f"  {run.judgement.sentence}" for run in side.runs]
-        lines += [f"  {name}: {gap.in_words()}" for name, gap in _gaps(side)]
+        lines += [f"  {named(name, 0.0)[0]}: {gap.in_words()}" for name, gap in _gaps(side)]
     return "\n".join([*lines, f"  page: {out / found.href}"])
 
 
 def _gaps(side: Side) -> Iterator[tuple[str, Gap]]:
-    """Of each kind of operation, for how long none succeeded, over all runs."""
+    """For how long no operation of some kind succeeded, over all runs, by the statistic's name."""
     for name in sorted({name for run in side.runs for name in run.judgement.statistics}):
         gap = gaps(side, name) if name.startswith(GAPS) else None
         if gap is not None:
-            yield name.removesuffix("_s").replace("_", " "), gap
+            yield name, gap
 
 
 def _as_json(found: Compared) -> Mapping[str, object]:
@@ -167,7 +168,7 @@ def _as_json(found: Compared) -> Mapping[str, object]:
             "expected": side.expected.word,
             "as_expected": side.as_expected,
             "interval": wilson(side.as_expected, len(side.runs)),
-            "gaps_s": {name: asdict(gap) for name, gap in _gaps(side)},
+            "gaps": {name: asdict(gap) for name, gap in _gaps(side)},
             "runs": [_run_json(run) for run in side.runs],
         }
         for side in found.sides
