@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from chaos.cluster.docker import links as module
-from chaos.cluster.docker import toxiproxy_api
 from chaos.cluster.docker.links import Links
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import Address, Link, NodeId
@@ -93,7 +92,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Toxics]:
-    monkeypatch.setattr(toxiproxy_api, "TIMEOUT_S", 0.3)
     monkeypatch.setattr(module, "SETTLED_AFTER_S", 0.0)
     with Toxics() as made:
         thread = threading.Thread(target=made.serve_forever)
@@ -104,9 +102,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Toxics]:
         thread.join()
 
 
+def api(server: Toxics) -> ToxiproxyApi:
+    return ToxiproxyApi(Address("127.0.0.1", server.server_port), timeout_s=0.3)
+
+
 @pytest.fixture
 def links(server: Toxics) -> Links:
-    return Links(ToxiproxyApi(Address("127.0.0.1", server.server_port)), topology(), None)
+    return Links(api(server), topology(), None)
 
 
 def test_a_link_is_stopped_on_both_of_its_paths(links: Links, server: Toxics) -> None:
@@ -174,7 +176,7 @@ def test_a_cut_through_a_hanging_proxy_keeps_what_was_cut(
 
 def test_a_link_with_two_proxies_is_stopped_and_slowed_on_both(server: Toxics) -> None:
     made = replace(topology(), inner={NodeId(2): (9102, 9302)})
-    links = Links(ToxiproxyApi(Address("127.0.0.1", server.server_port)), made, None)
+    links = Links(api(server), made, None)
     links.cut([THERE])
     assert server.stopped == DOUBLE
     links.heal([THERE], {})
@@ -188,7 +190,7 @@ def test_a_link_with_two_proxies_is_stopped_and_slowed_on_both(server: Toxics) -
 
 def test_a_second_proxy_that_hangs_is_made_anew_in_its_place(server: Toxics) -> None:
     made = replace(topology(), inner={NodeId(2): (9102, 9302)})
-    links = Links(ToxiproxyApi(Address("127.0.0.1", server.server_port)), made, None)
+    links = Links(api(server), made, None)
     server.hang_on = ("POST", "/proxies/link-1-2-9302/toxics")
     links.cut([THERE])
     assert server.hang_on is None

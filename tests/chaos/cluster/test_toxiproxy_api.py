@@ -7,7 +7,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from chaos.cluster.docker import toxiproxy_api
 from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
 from chaos.cluster.errors import ClusterError
@@ -82,10 +81,8 @@ def test_an_error_of_the_server_does_not_pass_silently(server: Server, api: Toxi
         api.swallow("link-1-2", Stream.UPSTREAM)
 
 
-def test_a_server_that_hangs_is_not_waited_for(
-    server: Server, api: ToxiproxyApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(toxiproxy_api, "TIMEOUT_S", 0.1)
+def test_a_server_that_hangs_is_not_waited_for(server: Server) -> None:
+    api = ToxiproxyApi(Address("127.0.0.1", server.server_port), timeout_s=0.1)
     server.let_go.clear()
     with pytest.raises(HungError):
         api.pass_again("link-1-2", Stream.DOWNSTREAM)
