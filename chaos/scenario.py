@@ -9,6 +9,7 @@ from chaos.nemesis.needs import Need, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
+from checkers.standstill import Standstill
 from checkers.verdict import Verdict
 from workloads.append import AppendOptions
 from workloads.connection import Driver
@@ -31,6 +32,7 @@ class Side:
     expected: Verdict
     promise: str  # what should be seen, in one sentence
     topic_client: str = "raw"  # as `run --topic-client`
+    standstill: Standstill | None = None  # expected beside the verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

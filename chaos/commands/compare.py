@@ -21,7 +21,7 @@ from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
-from checkers.page.units import named
+from checkers.page.units import label
 
 OVERVIEW = "stories.html"
 
@@ -113,6 +113,7 @@ def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) 
             name=side.name,
             promise=side.promise,
             expected=side.expected,
+            standstill=side.standstill,
             runs=tuple(_side_run(ran, out) for ran in runs[side.name]),
         )
         for side in scenario.sides
@@ -148,7 +149,7 @@ def _as_text(found: Compared, out: Path) -> str:
         counted = in_words(side.as_expected, len(side.runs))
         lines.append(f"{side.name:<14} expected {side.expected.word:<8} {counted}: {side.promise}")
         lines += [f"  {run.judgement.sentence}" for run in side.runs]
-        lines += [f"  {named(name, 0.0)[0]}: {gap.in_words()}" for name, gap in _gaps(side)]
+        lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
     return "\n".join([*lines, f"  page: {out / found.href}"])
 
 

@@ -8,6 +8,7 @@ from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
+from checkers.standstill import Standstill
 from checkers.verdict import Verdict
 
 _SCRIPT = Script(
@@ -21,6 +22,7 @@ _SCRIPT = Script(
     )
 )
 _TIMEOUT = "controller.socket.timeout.ms"
+_GAP = "longest_without_topic_s"
 
 SILENT_CONTROLLER = Scenario(
     name="silent-controller",
@@ -42,12 +44,14 @@ SILENT_CONTROLLER = Scenario(
             name=f"{_TIMEOUT}=30000",
             settings={_TIMEOUT: "30000"},
             expected=Verdict.VALID,
+            standstill=Standstill(statistic=_GAP, least_s=25.0),
             promise="no topic is created for half a minute (Kafka's default)",
         ),
         Side(
             name=f"{_TIMEOUT}=3000",
             settings={_TIMEOUT: "3000"},
             expected=Verdict.VALID,
+            standstill=Standstill(statistic=_GAP, most_s=10.0),
             promise="for some seconds",
         ),
     ),

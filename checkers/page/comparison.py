@@ -9,6 +9,7 @@ from checkers.page import units
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.tables import table
+from checkers.standstill import Standstill
 from checkers.verdict import EventValue, Judgement, Verdict
 
 GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's name
@@ -29,10 +30,15 @@ class Side:
     promise: str
     expected: Verdict
     runs: tuple[SideRun, ...]
+    standstill: Standstill | None = None  # expected beside the verdict
 
     @property
     def as_expected(self) -> int:
-        return sum(run.judgement.verdict is self.expected for run in self.runs)
+        return sum(self.expects(run) for run in self.runs)
+
+    def expects(self, run: SideRun) -> bool:
+        stood = self.standstill is None or self.standstill.holds(run.judgement)
+        return run.judgement.verdict is self.expected and stood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +110,7 @@ def _numbers(sides: Sequence[Side]) -> Iterator[tuple[str, Sequence[str]]]:
     for name in names:
         found = [gaps(side, name) for side in sides]
         yield (
-            units.named(name, 0.0)[0],
+            units.label(name),
             [gap.in_words() if gap is not None else units.NOTHING for gap in found],
         )
 
@@ -126,7 +132,7 @@ def _runs(side: Side) -> Markup:
     columns = (("run", "fixed"), ("verdict", "fixed"), ("in words", "wide"), ("again", "wide"))
     rows = [
         (
-            "" if run.judgement.verdict is side.expected else "bad",
+            "" if side.expects(run) else "bad",
             (
                 tag("a", run.judgement.run_id, href=run.href),
                 _word(run.judgement.verdict),

@@ -49,6 +49,11 @@ def named(name: str, value: int | str | bool | float | None) -> tuple[str, str]:
     return _words(name), quantity(value)
 
 
+def label(name: str) -> str:
+    """The name of a statistic without its unit."""
+    return named(name, 0.0)[0]
+
+
 _UNITS: dict[str, Callable[[float], str]] = {
     "_ns": duration,
     "_ms": lambda ms: duration(ms * 1e6),

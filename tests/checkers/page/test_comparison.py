@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from checkers.page.comparison import Gap, Side, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
+from checkers.standstill import Standstill
 from checkers.statistics import Number
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement
@@ -36,6 +37,17 @@ def test_a_number_is_told_over_all_runs_of_a_side() -> None:
     slow = side("slow", {TOPICS: 30.2}, {TOPICS: 31.0}, {TOPICS: 29.9}, {})
     assert gaps(slow, TOPICS) == Gap(median=30.2, least=29.9, most=31.0)
     assert gaps(side("none", {}), TOPICS) is None
+
+
+def test_a_run_that_did_not_stand_still_as_expected_is_not_as_expected() -> None:
+    runs: tuple[Mapping[str, Number], ...] = ({TOPICS: 30.2}, {TOPICS: 3.0}, {})
+    slow = replace(side("slow", *runs), standstill=Standstill(statistic=TOPICS, least_s=25.0))
+    quick = replace(side("quick", *runs), standstill=Standstill(statistic=TOPICS, most_s=10.0))
+    assert [slow.expects(run) for run in slow.runs] == [True, False, False]
+    assert [quick.expects(run) for run in quick.runs] == [False, True, False]
+    page = render_comparison("silent", "a controller falls silent", (slow,), "log-durability")
+    assert "1 of 3" in page
+    assert page.count('<tr class="bad">') == 2
 
 
 def test_the_page_shows_both_sides_with_their_gaps_and_every_run() -> None:
