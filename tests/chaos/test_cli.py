@@ -49,7 +49,7 @@ def wait_for_events(tmp_path: Path) -> Path:
         for path in tmp_path.glob("*/events-ops.jsonl.zst"):
             if path.stat().st_size:
                 return path.parent
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks
     raise AssertionError("no run began")
 
 

@@ -21,7 +21,10 @@ from tests.support.quorum_processes import (
     get_interval,
     quorum_processes,
     set_interval,
+    wait_until,
 )
+
+_LOAD = 20  # operations: what is done to the nodes is to meet some
 
 
 class Recorder:
@@ -46,6 +49,15 @@ class Recorder:
             found, outcome = None, "info"
         self._complete(row, outcome, int(found) if isinstance(found, str) and found else value)
         return outcome == "ok"
+
+    def wait_for_more(self, count: int) -> None:
+        """Until so many more operations have succeeded."""
+        wanted = self._succeeded() + count
+        wait_until(lambda: self._succeeded() >= wanted or None, f"{count} more operations succeed")
+
+    def _succeeded(self) -> int:
+        with self.lock:
+            return sum(row["outcome"] == "ok" for row in self.ops)
 
     def _invoke(self, process: int, node: int, key: str, value: int | None, phase: str) -> Row:
         with self.lock:
@@ -72,15 +84,15 @@ def load(quorum: QuorumProcesses, recorder: Recorder, process: int, stop: thread
         recorder.ask(process, node, f"r-{value % 3}", wanted, "main")
 
 
-def hurt(quorum: QuorumProcesses) -> None:
-    """Kill the leader, then whoever leads after it, with the first one back."""
+def hurt(quorum: QuorumProcesses, recorder: Recorder) -> None:
+    """Kill the leader, then whoever leads after it, with the first one back; each under load."""
     for _ in range(2):
-        time.sleep(0.5)  # the load is what this test is about: let there be some
+        recorder.wait_for_more(_LOAD)
         leader = quorum.leader()
         leader.kill()
         while quorum.leader() is leader:
             time.sleep(0.01)  # between two questions
-        time.sleep(0.3)  # load on the new leader, before the old one is back
+        recorder.wait_for_more(_LOAD)  # on the new leader, before the old one is back
         leader.start()
         leader.client().close()
 
@@ -96,7 +108,7 @@ def test_no_check_accuses_nodes_that_are_killed_and_restarted(tmp_path: Path) ->
         for client in clients:
             client.start()
         try:
-            hurt(quorum)
+            hurt(quorum, recorder)
         finally:
             stop.set()
             for client in clients:

@@ -53,7 +53,7 @@ def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
         for path in out.glob(f"*-{scenario}-*/{what}"):
             if path.stat().st_size:
                 return path.parent
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks
     raise AssertionError("no run began")
 
 

@@ -29,10 +29,13 @@ from tests.container.clusters import (
     run_id,
     said_in,
 )
+from workloads.brokers import Brokers
 from workloads.library_clients import UNWAITED, library_topic_client
 from workloads.raw_topics import RawTopicClient
 from workloads.topic_driver import Told, TopicShape
 from workloads.wire.errors import ErrorCode
+from workloads.wire.header import Api
+from workloads.wire.topics import create_topic, read_created
 
 NAME = "kafka"
 FOUR = NodeId(4)
@@ -124,7 +127,17 @@ def test_a_killed_broker_is_unclean_and_starts_again(cluster: WipeableDockerClus
 def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
     cluster: WipeableDockerCluster,
 ) -> None:
+    """The brokers refuse what is to take no time, and the library takes that for a success."""
     shape = TopicShape(partitions=1, replication=3, configs={})
+
+    async def refused(name: str) -> int:
+        """What the wire says to a creation that may take no time."""
+        body = create_topic(name, partitions=1, replication=3, configs={}, timeout_ms=0)
+        brokers = Brokers(driver_for(cluster, BROKERS), 10.0)
+        try:
+            return read_created(await brokers.ask(ONE, Api.CREATE_TOPICS, body), name)
+        finally:
+            brokers.close()
 
     async def create(library: str, name: str) -> tuple[Told, Told]:
         """What the library says, and then the brokers, who are asked to create it once more."""
@@ -138,6 +151,7 @@ def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
 
     waited, again = run(create("librdkafka", "waited"))
     assert (waited.outcome, again.code) == (EventType.OK, ErrorCode.TOPIC_ALREADY_EXISTS)
+    assert run(refused("unwaited")) == ErrorCode.REQUEST_TIMED_OUT
     unwaited, again = run(create(UNWAITED, "unwaited"))
     assert (unwaited.outcome, again.code) == (EventType.OK, 0)
 

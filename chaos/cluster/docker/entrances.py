@@ -54,7 +54,7 @@ class Entrances:
         while (probe := self._passed(node, bare)).received < len(_MARK):  # counted as it closes
             if time.monotonic() > deadline:
                 break
-            time.sleep(_LOOK_S)
+            time.sleep(_LOOK_S)  # between two looks at the counters
         return ShutMeasured(
             swallowed=self._passed(node, self._shut[node]).swallowed,
             probe=probe,
