@@ -60,7 +60,7 @@ integration: .venv/test.stamp
 test: .venv/test.stamp
 	@.ci/timed-test
 
-# Of the swarm's seeds, short: the long ones are a matter of hours (README, "In virtual time").
+# Short ones: 2,000 of a minute each take hours (docs/planted-bugs.md, "The correct node").
 swarm: .venv/run.stamp
 	@$(BIN)/kraft-chaos campaign --seeds 0..299 --duration 4 --out runs/swarm
 

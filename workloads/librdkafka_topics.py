@@ -55,7 +55,7 @@ class LibrdkafkaTopicClient:
         return await _told(asked[name])
 
     async def close(self) -> None:
-        """Nothing to wait for: no request is in flight, and the library's threads end with it."""
+        """Nothing to do: the library ends its threads when the client is not used any more."""
 
 
 async def _told(asked: Future[None]) -> Told:

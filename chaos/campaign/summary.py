@@ -64,9 +64,8 @@ class Summary:
         Among overlapping faults that a seed draws, now and then one cannot bite, as when a torn cut
         by chance forgets nothing. Such a run shows nothing, and is counted.
         """
-        if self.lacking:
-            return worst((*self.verdicts, Verdict.VOID))
-        return worst(verdict for verdict in self.verdicts if verdict is not Verdict.VOID)
+        shown = [verdict for verdict in self.verdicts if verdict is not Verdict.VOID]
+        return worst([*shown, Verdict.VOID] if self.lacking else shown)
 
     def by_weight(self) -> list[tuple[Fingerprint, list[Row]]]:
         """Findings, the worst verdict first, then what was found most often."""

@@ -100,8 +100,8 @@ class Cluster(Protocol):
 
     @property
     def entries(self) -> Mapping[NodeId, Address]:
-        """The shortest way through the same proxy, for clients that need not be told of it by the
-        nodes; it may be no other."""
+        """The shortest way through the same proxy, for clients that do not go where nodes tell
+        them to; the same as `bootstrap` where there is no shorter one."""
 
     @property
     def version(self) -> str:
