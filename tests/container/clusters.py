@@ -67,6 +67,18 @@ def containers_of(name: str) -> Iterator[dict[NodeId, Container]]:
         client.close()
 
 
+def last_words(name: str) -> str:
+    """Which nodes of a run do not run, and what they said last: for the message of an assertion."""
+    with containers_of(name) as nodes:
+        ended = {node: c for node, c in nodes.items() if c.status != "running"}
+        said = [
+            f"node {node} ended with {c.attrs['State']['ExitCode']}:\n"
+            + c.logs(tail=30).decode(errors="replace")
+            for node, c in ended.items()
+        ]
+    return "\n".join(said) or "all nodes run"
+
+
 def answered(container: Container, host: str, port: int) -> bool:
     """Whether that address answers when asked from inside a node."""
     status, _ = container.exec_run(["python3", "-c", ASK, host, str(port)])

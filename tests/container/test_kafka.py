@@ -25,6 +25,7 @@ from tests.container.clusters import (
     TWO,
     answered,
     containers_of,
+    last_words,
     run,
     run_id,
     said_in,
@@ -62,8 +63,9 @@ def known_by(cluster: DockerCluster, broker: NodeId) -> frozenset[int]:
     return run(brokers_known(cluster.bootstrap[broker], timeout_s=5.0))
 
 
-def knows_all(cluster: DockerCluster, broker: NodeId) -> bool:
-    return run(until_it_knows(cluster.bootstrap[broker], frozenset(BROKERS), UNFENCED_WITHIN_S))
+def assert_knows_all(cluster: DockerCluster, broker: NodeId) -> None:
+    known = until_it_knows(cluster.bootstrap[broker], frozenset(BROKERS), UNFENCED_WITHIN_S)
+    assert run(known), last_words(NAME)
 
 
 def directory_id(node: NodeId) -> str:
@@ -113,7 +115,7 @@ def test_a_broker_cut_from_all_is_fenced_and_comes_back(cluster: WipeableDockerC
     run(until_fenced())
     evidence = run(cluster.heal(links))
     assert [str(link) for link, seen in evidence.items() if not seen.bit] == []
-    assert knows_all(cluster, ONE)
+    assert_knows_all(cluster, ONE)
 
 
 def test_a_killed_broker_is_unclean_and_starts_again(cluster: WipeableDockerCluster) -> None:
@@ -121,7 +123,7 @@ def test_a_killed_broker_is_unclean_and_starts_again(cluster: WipeableDockerClus
     assert evidence.bit, evidence
     assert run(cluster.status(ONE)) is NodeStatus.OFF
     run(cluster.start(ONE))
-    assert knows_all(cluster, ONE)
+    assert_knows_all(cluster, ONE)
 
 
 def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
@@ -166,7 +168,7 @@ def test_brokers_and_controller_survive_a_power_cut(cluster: WipeableDockerClust
     for node in (TWO, FOUR):
         evidence = run(cluster.power_evidence(node))
         assert evidence.bit, evidence
-    assert knows_all(cluster, TWO)
+    assert_knows_all(cluster, TWO)
 
 
 def test_a_wiped_broker_has_another_disk_and_comes_back(cluster: WipeableDockerCluster) -> None:
@@ -179,7 +181,7 @@ def test_a_wiped_broker_has_another_disk_and_comes_back(cluster: WipeableDockerC
     assert evidence.facts["directory_id_before"] == before
     run(cluster.start(THREE))
     assert directory_id(THREE) == evidence.facts["directory_id_after"] != before
-    assert knows_all(cluster, THREE)
+    assert_knows_all(cluster, THREE)
 
 
 def test_a_stopped_broker_leaves_in_good_order(cluster: WipeableDockerCluster) -> None:

@@ -269,7 +269,7 @@ def recall(prefix: str) -> dict[str, str]:
 
 def self_test() -> str:
     """Lose unsynced bytes of a scratch disk on purpose; returns "" or what did not work."""
-    name = f"self-test-{os.getpid()}"
+    name = f"self-test-{os.urandom(8).hex()}"  # agents are alike in their process numbers
     place = Path(tempfile.mkdtemp())
     try:
         device = make_disk(name, 16, 0, 0)
