@@ -88,6 +88,25 @@ def _pace_row(name: str, value: float, bar: float | None, note: str) -> Row:
     )
 
 
+def interpreter() -> Row:
+    """What the machine allows: additions in a loop, the best of some tries."""
+    return Row(
+        name="simulator: the interpreter beside it",
+        value=max(_additions_a_second() for _ in range(10)) / 1e6,
+        unit="million turns/s",
+        better="more",
+        note="of an empty loop; CPU seconds",
+    )
+
+
+def _additions_a_second() -> float:
+    turns, total = 1_000_000, 0
+    began = time.process_time()
+    for number in range(turns):
+        total += number
+    return turns / (time.process_time() - began)
+
+
 def plan(scenario: str, duration_s: float = DURATION_S, *, seed: int = 1) -> RunPlan:
     return RunPlan(
         scenario=CATALOGUE[scenario],
