@@ -26,6 +26,7 @@ from chaos.scenarios import CATALOGUE
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict
 from tests.bench.row import Row
+from tests.bench.shares import shares
 from workloads.register import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=50.0)
@@ -74,6 +75,7 @@ def paces() -> Iterator[Row]:
     note = f"not judged; slowest: {slowest}, {found[slowest].simulated:.1f}"
     yield _pace_row("mean over the catalogue", mean, FASTER, note)
     yield interpreter()
+    yield from shares(lambda: pace(plan("power-off")), "simulator")
 
 
 def _pace_row(name: str, value: float, bar: float | None, note: str) -> Row:
