@@ -49,7 +49,8 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[WipeableDockerCluster]:
     prepare(print, NEWEST)
-    target, nodes = layout("kafka", 3, {})
+    # A broker of a dynamic quorum may end by itself after an early power cut: docs/findings.md, 1.
+    target, nodes = layout("kafka", 3, {"quorum": "static"})
     made = DockerCluster.new(run_id=run_id(NAME), nodes=nodes, target=target)
     assert isinstance(made, WipeableDockerCluster), made.no_power
     try:
