@@ -264,8 +264,8 @@ class DockerCluster:
     def _destroy(self) -> None:
         self._gate.close()
         if not self._name_is_anothers:
-            self._lock.acquire()  # that of a kept cluster is held by nobody, and could be reaped
             demolish(self._client, self._labels.run_id, self._images.agent)
+            self._lock.acquire()  # that of a kept cluster is held by nobody
         self.let_go()
 
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
