@@ -8,6 +8,9 @@ import pytest
 HERE = Path(__file__).parent
 
 
+# First: xdist reads the groups in a hook of its own, which comes before this one where a path of
+# this directory is given on the command line.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == HERE:

@@ -88,8 +88,7 @@ def test_files_that_the_readme_names_exist() -> None:
 @pytest.mark.timeout(900)
 def test_whoever_types_what_the_readme_says_sees_what_it_promises(tmp_path: Path) -> None:
     docker_engine.require().close()
-    if left_of("kraft-chaos-play-"):
-        pytest.skip("somebody plays on this machine: kraft-chaos down")
+    assert not left_of("kraft-chaos-play-"), "somebody plays on this machine: kraft-chaos down"
     prepare(print)
     shell = a_shell_in(tmp_path)
     for command in by_hand():
