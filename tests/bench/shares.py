@@ -22,7 +22,7 @@ PARTS = {
 }
 LIBRARIES = "asyncio, json and other libraries"
 
-Caller = tuple[str, int, str]
+Function = tuple[str, int, str]  # file, line, name
 
 
 def shares(run: Callable[[], object], name: str) -> Iterator[Row]:
@@ -38,7 +38,7 @@ def shares(run: Callable[[], object], name: str) -> Iterator[Row]:
 def _by_part(stats: pstats.Stats) -> Counter[str]:
     """Seconds by part; what a builtin takes counts for who called it."""
     spent: Counter[str] = Counter()
-    entries: dict[Caller, Any] = stats.stats  # type: ignore[attr-defined]  # not in its stubs
+    entries: dict[Function, Any] = stats.stats  # type: ignore[attr-defined]  # not in its stubs
     for function, (_, _, own_s, _, callers) in entries.items():
         if function[0] != "~":
             spent[_part(function[0])] += own_s

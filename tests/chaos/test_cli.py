@@ -16,6 +16,7 @@ from chaos.runtimes import RUNTIMES
 from chaos.scenarios import STORIES
 from checkers.history.run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
+from tests.support.interrupting import interrupt_twice
 
 COMMANDS = ["doctor", "setup", "list", "run", "up", "down", "inject", "heal", "check", "report"]
 FAST = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
@@ -241,10 +242,7 @@ def test_help_of_a_run_tells_its_story(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_signal_ends_a_run_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
     process = run_harness(tmp_path, "run", "baseline", "--duration", "60", "--seed", "5")
     directory = wait_for_events(tmp_path)
-    process.send_signal(number)
-    time.sleep(0.01)  # the second comes during the clean-up
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = interrupt_twice(process, number)
     assert process.returncode == 255, err
     assert f"interrupted by {number.name}" in out
     assert "0 clusters left behind" in err

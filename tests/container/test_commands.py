@@ -14,6 +14,7 @@ import pytest
 from chaos.cli import main
 from chaos.setup import docker_engine
 from chaos.setup.install import prepare
+from tests.support.interrupting import interrupt_twice
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,11 +82,9 @@ def test_a_story_ends_valid_with_every_fault_proved(
 def test_an_interrupted_run_leaves_nothing_on_the_machine(tmp_path: Path, after: str) -> None:
     process = harness(tmp_path, "baseline", "--duration", "60")
     directory = begun(tmp_path, "baseline", after)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)  # as an impatient hand would: the second comes during the clean-up
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = interrupt_twice(process, signal.SIGINT)
     assert process.returncode == 255, err
+    assert "already removing everything" in err
     assert "interrupted by SIGINT" in out
     assert (directory / "verdict.json").exists()
     assert left_of(directory.name) == []
