@@ -51,10 +51,12 @@ lint: .venv/test.stamp
 unit: .venv/warm.stamp
 	@$(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow"
 
+# What computes would starve clusters beside it. These mostly wait, in their first seconds they do not.
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q -n 4 --dist loadgroup -m "container or spark or browser or slow"
+	@$(BIN)/pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadgroup -m "(spark or browser or slow) and not container"
+	@$(BIN)/pytest -q -n 3 --dist loadgroup -m container
 
 # Times itself, for `make bench`.
 test: .venv/test.stamp

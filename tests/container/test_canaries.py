@@ -19,6 +19,7 @@ from tests.support.damage import (
     drop_from_history,
     leave_gap,
 )
+from tests.support.load import GENTLY
 
 ALL, MAJORITY = (1, 2, 3), (1, 2)
 
@@ -28,7 +29,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short real run, valid as it is."""
     prepare(print)
     out = tmp_path_factory.mktemp("recorded")
-    assert main(["run", "baseline", "--duration", "3", "--seed", "5", "--out", str(out)]) == 0
+    words = ["run", "baseline", *GENTLY, "--duration", "3", "--seed", "5", "--out", str(out)]
+    assert main(words) == 0
     return (out / "latest").resolve()
 
 

@@ -15,6 +15,9 @@ from chaos.cli import main
 from chaos.setup import docker_engine
 from chaos.setup.install import prepare
 from tests.support.interrupting import interrupt_twice
+from tests.support.load import GENTLY
+
+BEGUN_WITHIN_S = 180.0  # on a machine that others use too
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,7 +28,7 @@ def _images() -> None:
 def harness(out: Path, *words: str) -> "subprocess.Popen[str]":
     """`kraft-chaos run` in a process of its own, SIGINT ignored as a script's child has it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "chaos.cli", "run", *words, "--out", str(out)],
+        [sys.executable, "-m", "chaos.cli", "run", *words, *GENTLY, "--out", str(out)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -49,7 +52,7 @@ def left_of(name: str) -> list[str]:
 
 def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
     """The directory of a run under way, once it holds `what`."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + BEGUN_WITHIN_S
     while time.monotonic() < deadline:
         for path in out.glob(f"*-{scenario}-*/{what}"):
             if path.stat().st_size:
@@ -62,14 +65,13 @@ def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
 def test_a_story_ends_valid_with_every_fault_proved(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = main(
-        ["run", scenario, "--duration", "12", "--seed", "5", "--json", "--out", str(tmp_path)]
-    )
+    story = ["run", scenario, *GENTLY, "--duration", "12", "--seed", "5"]
+    code = main([*story, "--json", "--out", str(tmp_path)])
     verdict = json.loads(capsys.readouterr().out)
     directory = Path(verdict["directory"])
     assert (code, verdict["verdict"]) == (0, "valid"), verdict["sentence"]
     rows = {row["check"]: row for row in verdict["results"]}
-    assert rows["linearizable"]["looked_at"] > 500
+    assert rows["linearizable"]["looked_at"] > 300
     assert rows["durability"]["looked_at"] > 100
     assert rows["faults-bit"]["looked_at"] > 0
     assert verdict["statistics"]["elections"] > 1
@@ -94,9 +96,10 @@ def test_the_next_run_removes_what_a_killed_one_left_and_both_can_be_judged(tmp_
     process = harness(tmp_path, "baseline", "--duration", "60", "--seed", "1")
     dead = begun(tmp_path, "baseline", "events-ops.jsonl.zst")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate()
     assert left_of(dead.name)
-    assert main(["run", "baseline", "--duration", "2", "--seed", "2", "--out", str(tmp_path)]) == 0
+    words = ["run", "baseline", *GENTLY, "--duration", "2", "--seed", "2", "--out", str(tmp_path)]
+    assert main(words) == 0
     assert left_of(dead.name) == []
     assert list((dead / "logs").glob("node-*.log")), "its nodes' last words were saved"
     assert main(["check", str(dead)]) == 255
@@ -110,7 +113,7 @@ def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
     words = ["partition-leader", "--duration", "10", "--seed", "4"]
     runs = [harness(out, *words) for out in outs]
     for out, process in zip(outs, runs, strict=True):
-        said, err = process.communicate(timeout=180)
+        said, err = process.communicate()
         assert process.returncode == 0, said + err
         assert len(list(out.glob("*-partition-leader-4"))) == 1
 

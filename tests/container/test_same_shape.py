@@ -29,17 +29,17 @@ from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from chaos.setup.install import prepare
 from checkers.history.store import read_run
+from tests.support.load import GENTLY
 from tests.support.shape import Bounds, Shape, shape_of, unlike
 
 REPLAYS = 5  # each draws its own time-outs and latencies
-LOAD = ["--concurrency", "5", "--rate", "50"]
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", ["partition-leader", "kill-leader"])
 def test_a_schedule_gives_one_shape_on_both_runtimes(scenario: str, tmp_path: Path) -> None:
     prepare(print)
-    story = ["run", scenario, "--seed", "11", "--duration", "12", *LOAD]
+    story = ["run", scenario, "--seed", "11", "--duration", "12", *GENTLY]
     assert main([*story, "--runtime", "docker", "--out", str(tmp_path / "docker")]) == 0
     recorded = tmp_path / "docker" / "latest"
     real = shape_of(read_run(recorded))

@@ -9,9 +9,10 @@ from chaos.campaign.replay import plan_from
 from chaos.cli import main
 from chaos.setup.install import prepare
 from checkers.history.store import read_run
+from tests.support.load import GENTLY
 
 CHECK = "Q17-no-leader-again"
-WORDS = ["--seed", "1", "--duration", "12", "--concurrency", "5", "--rate", "50"]
+WORDS = ["--seed", "1", "--duration", "12", *GENTLY]
 
 
 @pytest.mark.timeout(600)

@@ -5,6 +5,7 @@ a patch in this process; the program has no knob for it.
 """
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, 
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenarios import STORIES
 from chaos.setup.install import prepare
+from tests.support.load import GENTLY
 from tests.support.one_fault import NAME, story
 
 Disable = Callable[[pytest.MonkeyPatch], None]
@@ -106,7 +108,7 @@ class Case:
     name: str
     fault: Fault
     disable: Disable
-    says: str
+    says: str  # a regular expression
 
 
 CLEAN = Partition(target=ControllerLeader())
@@ -114,6 +116,8 @@ OUT = Partition(target=ControllerLeader(), ways=Ways.OUT)
 CUT_POWER = PowerOff(target=Follower())
 
 UNSWALLOWED = "was not swallowed"
+NOT_STOPPED = "the proxy did not stop answers along"
+ANSWERED = "an answer passed along"  # where the node answers the probe while it is waited for
 
 CASES = (
     Case(name="clean cut, proxy not told", fault=CLEAN, disable=toxics_skipped, says=UNSWALLOWED),
@@ -121,7 +125,7 @@ CASES = (
         name="clean cut, requests only",
         fault=CLEAN,
         disable=only(Stream.UPSTREAM),
-        says="the proxy did not stop answers along",
+        says=NOT_STOPPED,
     ),
     Case(
         name="clean cut, answers only",
@@ -134,7 +138,7 @@ CASES = (
         name="one-way cut, requests only",
         fault=OUT,
         disable=only(Stream.UPSTREAM),
-        says="an answer passed along",
+        says=f"{ANSWERED}|{NOT_STOPPED}",
     ),
     Case(
         name="one-way cut, answers only",
@@ -199,11 +203,11 @@ def test_a_fault_without_its_effect_makes_the_run_void(
 ) -> None:
     monkeypatch.setitem(STORIES, NAME, story(case.fault))
     case.disable(monkeypatch)
-    code = main(["run", NAME, "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
+    code = main(["run", NAME, *GENTLY, "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
     sentence, _, rest = capsys.readouterr().out.partition("\n")
     assert code == 3, sentence + rest
     assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
-    assert case.says in sentence
+    assert re.search(case.says, sentence), sentence
     page = html.unescape((tmp_path / "latest" / "report.html").read_text())
     assert sentence.removeprefix("VOID: ") in page
     print(f"{case.name}: {sentence}")
