@@ -24,7 +24,6 @@ from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, 
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenarios import STORIES
 from chaos.setup.install import prepare
-from tests.support.load import GENTLY
 from tests.support.one_fault import NAME, story
 
 Disable = Callable[[pytest.MonkeyPatch], None]
@@ -203,7 +202,9 @@ def test_a_fault_without_its_effect_makes_the_run_void(
 ) -> None:
     monkeypatch.setitem(STORIES, NAME, story(case.fault))
     case.disable(monkeypatch)
-    code = main(["run", NAME, *GENTLY, "--duration", "2", "--seed", "5", "--out", str(tmp_path)])
+    code = main(
+        ["run", NAME, "--rate", "200", "--duration", "2", "--seed", "5", "--out", str(tmp_path)]
+    )
     sentence, _, rest = capsys.readouterr().out.partition("\n")
     assert code == 3, sentence + rest
     assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
