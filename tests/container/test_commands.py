@@ -71,8 +71,8 @@ def test_a_story_ends_valid_with_every_fault_proved(
     directory = Path(verdict["directory"])
     assert (code, verdict["verdict"]) == (0, "valid"), verdict["sentence"]
     rows = {row["check"]: row for row in verdict["results"]}
-    assert rows["linearizable"]["looked_at"] > 300
-    assert rows["durability"]["looked_at"] > 100
+    assert rows["linearizable"]["looked_at"] > 100
+    assert rows["durability"]["looked_at"] > 30
     assert rows["faults-bit"]["looked_at"] > 0
     assert verdict["statistics"]["elections"] > 1
     assert (directory / "report.html").stat().st_size > 5_000
