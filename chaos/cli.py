@@ -85,7 +85,9 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case "doctor" | "setup" | "list":
             return _machine(arguments)
         case "run":
-            return _run(arguments)
+            from chaos.commands.run import run, run_arguments
+
+            return run(run_arguments(arguments))
         case "selftest":
             return _selftest(arguments)
         case "compare":
@@ -146,29 +148,6 @@ def _machine(arguments: argparse.Namespace) -> int:
             return machine.setup(arguments.target)
         case _:
             return machine.list_scenarios(as_json=arguments.json, verbose=arguments.verbose)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from chaos.commands.run import RunArguments, run
-
-    return run(
-        RunArguments(
-            scenario=arguments.scenario,
-            seed=arguments.seed,
-            nodes=arguments.nodes,
-            duration_s=arguments.duration,
-            concurrency=arguments.concurrency,
-            rate=arguments.rate,
-            out=arguments.out,
-            keep=arguments.keep,
-            as_json=arguments.json,
-            target=arguments.target,
-            settings=dict(arguments.settings),
-            runtime=arguments.runtime,
-            mutation=arguments.mutation,
-            client=arguments.client,
-        )
-    )
 
 
 def _selftest(arguments: argparse.Namespace) -> int:

@@ -1,11 +1,17 @@
 """A recorded run as a plan: windows from its `schedule.json`, the rest from its `run.json`."""
 
 import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from chaos.campaign.story import STORY
+from chaos.cluster.targets.named import NODE
 from chaos.commands.errors import OperatorError
-from chaos.commands.run import scenario_of
+from chaos.commands.parser import parser
+from chaos.commands.run import plan_of, run_arguments, scenario_of
 from chaos.conditions import conditions_from
 from chaos.nemesis.recorded import NotAScheduleError, schedule_from
 from chaos.plan import RunPlan
@@ -39,11 +45,9 @@ def plan_from(directory: Path) -> RunPlan:
         ) from error
 
 
-def _plan(info: RunInfo, content: dict[str, object]) -> RunPlan:
-    if info.workload != "register" or info.settings:
-        raise NotAScheduleError(
-            f"what was done to {info.target} follows from its scenario and seed"
-        )
+def _plan(info: RunInfo, content: Mapping[str, Any]) -> RunPlan:
+    if not info.target.startswith(NODE):
+        return _as_commanded(info, content)
     if not info.load:
         raise NotAScheduleError("run.json does not say what the load was: an older version's")
     schedule = schedule_from(content)
@@ -59,6 +63,19 @@ def _plan(info: RunInfo, content: dict[str, object]) -> RunPlan:
         mutation=info.mutation,
         command=info.command,
     )
+
+
+def _as_commanded(info: RunInfo, content: Mapping[str, Any]) -> RunPlan:
+    """Which settings of the target were asked for, and which clients, its command line says."""
+    if not info.command:
+        raise NotAScheduleError("run.json does not say by which command")
+    _, *words = shlex.split(info.command)
+    runtime = ("--runtime", info.runtime)
+    plan = plan_of(run_arguments(parser().parse_args([*words, *runtime])))
+    if plan.scenario.script is not None:
+        return plan  # told by conditions, which hold when they hold
+    schedule = schedule_from(content)
+    return replace(plan, schedule=schedule, duration_s=schedule.duration_s)
 
 
 def _again_by(directory: Path) -> str:

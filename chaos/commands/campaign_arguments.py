@@ -102,12 +102,14 @@ REPLAY_STORY = (
     "parameters, and everything else as its run.json has it: nodes, load, time-outs, seed, planted "
     "bug. In virtual time the result is byte for byte what was recorded there, and it is said if "
     "not. In containers time is real and the schedule all that can be repeated; network and disks "
-    "are the machine's own."
+    "are the machine's own. Of a story that is told by conditions (a topic is there, the ISR is "
+    "that) the steps are those of the scenario."
 )
 
 REPLAY_EXAMPLES = """\
     kraft-chaos replay runs/campaign/20260204-110312-swarm-17
-    kraft-chaos replay runs/latest/schedule.json --runtime docker"""
+    kraft-chaos replay runs/latest/schedule.json --runtime docker
+    kraft-chaos compare last-replica-standing && kraft-chaos replay runs/latest"""
 
 SHRINK_HELP = "the least of a failing run that still fails alike, with its story"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.campaign.replay import differences, plan_from, run_directory
+from chaos.commands.run import runtime_of
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.launch import launch
 from chaos.progress import ConsoleProgress
@@ -26,8 +27,9 @@ def replay(arguments: ReplayArguments) -> int:
     recorded = run_directory(arguments.named)
     plan = plan_from(recorded)
     was = plan.runtime
-    plan = replace(plan, runtime=arguments.runtime or was)
     progress = ConsoleProgress()
+    runtime = runtime_of(arguments.runtime or was, progress.tell, plan.target)
+    plan = replace(plan, runtime=runtime)
     ran = launch(plan, arguments.out, progress)
     if plan.runtime == was == SIM:
         other = differences(recorded, ran.directory)

@@ -1,5 +1,6 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
+import argparse
 import random
 import shlex
 import sys
@@ -51,6 +52,27 @@ class RunArguments:
     mutation: str = ""
     client: str = "raw"  # of stories of brokers
     topic_client: str = "raw"
+
+
+def run_arguments(parsed: argparse.Namespace) -> RunArguments:
+    """The command line of `run` as its parser leaves it."""
+    return RunArguments(
+        scenario=parsed.scenario,
+        seed=parsed.seed,
+        nodes=parsed.nodes,
+        duration_s=parsed.duration,
+        concurrency=parsed.concurrency,
+        rate=parsed.rate,
+        out=parsed.out,
+        keep=parsed.keep,
+        as_json=parsed.json,
+        target=parsed.target,
+        runtime=parsed.runtime,
+        settings=dict(parsed.settings),
+        mutation=parsed.mutation,
+        client=parsed.client,
+        topic_client=parsed.topic_client,
+    )
 
 
 def run(arguments: RunArguments) -> int:

@@ -10,6 +10,7 @@ from chaos.campaign.fingerprint import Fingerprint, fingerprint
 from chaos.campaign.replay import plan_from, run_directory
 from chaos.campaign.shrink import OutOfTimeError, Shrinker
 from chaos.campaign.story import STORY, write_story
+from chaos.cluster.targets.named import NODE
 from chaos.commands.errors import OperatorError
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch, name_of
@@ -32,8 +33,14 @@ class ShrinkArguments:
 def shrink(arguments: ShrinkArguments) -> int:
     """0 when a smaller run that fails alike was left, with its story."""
     recorded = run_directory(arguments.named)
+    plan = plan_from(recorded)
+    if plan.target != NODE:
+        raise OperatorError(
+            f"{recorded}: {plan.target} runs in containers only, and what fails is made smaller in "
+            f"virtual time\n  try: kraft-chaos replay {recorded}"
+        )
     wanted = _wanted(recorded)
-    plan = replace(plan_from(recorded), runtime=SIM)
+    plan = replace(plan, runtime=SIM)
     progress = ConsoleProgress()
     arguments.out.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".shrink-", dir=arguments.out))

@@ -1,6 +1,7 @@
 """What was recorded is done again, to the byte; what cannot be is refused with a word."""
 
 import json
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -9,14 +10,18 @@ import pytest
 from chaos.campaign.replay import differences, plan_from
 from chaos.campaign.swarm import trial
 from chaos.cli import main
-from chaos.commands.run import plan_of
+from chaos.commands.parser import parser
+from chaos.commands.run import plan_of, run_arguments
 from chaos.launch import launch
 from chaos.nemesis.faults import Kill, Partition, Ways
+from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import ControllerLeader, Follower
+from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios.swarm import SWARM
+from checkers.history.run import RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.campaign.test_campaign import arguments
 from tests.support.fake_harness import FakeRuntime
@@ -124,3 +129,60 @@ def test_what_cannot_be_replayed_is_refused_with_a_word(
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(tmp_path)]) == 255
     assert "neither a run nor the schedule.json of one" in capsys.readouterr().err
+
+
+def of_brokers(directory: Path, line: str) -> RunPlan:
+    """A run as far as its two files tell, a broker story's; its plan as it was."""
+    words = [*shlex.split(line), "--target", "kafka", "--runtime", "docker"]
+    plan = plan_of(run_arguments(parser().parse_args(words)))
+    info = RunInfo(
+        run_id="brokers",
+        scenario=plan.scenario.name,
+        seed=plan.seed,
+        target="kafka 4.3.1 (an image)",
+        runtime="docker",
+        nodes=4,
+        duration_s=plan.duration_s,
+        started_utc="",
+        started_mono_ns=0,
+        workload="append",
+        load=asdict(plan.load),
+        settings={"elr": "on", "brokers": "3", "controllers": "1"},
+        command=plan.command,
+    )
+    write_run_info(directory, info)
+    script = plan.scenario.script
+    told = {"script": [str(step) for step in script.steps]} if script else {}
+    content = {**windows_as_json(plan.drawn()), **told}
+    (directory / "schedule.json").write_text(json.dumps(content))
+    return plan
+
+
+def test_a_story_of_brokers_is_told_again_with_its_windows(tmp_path: Path) -> None:
+    line = "run power-off-brokers --seed 3 --rate 50 --client librdkafka --set elr=off"
+    plan = of_brokers(tmp_path, line)
+    again = plan_from(tmp_path)
+    assert again == replace(plan, schedule=plan.drawn())
+    assert len(again.drawn().windows) > 1
+    content = json.loads((tmp_path / "schedule.json").read_text())
+    (tmp_path / "schedule.json").write_text(
+        json.dumps({**content, "windows": content["windows"][:1]})
+    )
+    assert again.drawn().windows[:1] == plan_from(tmp_path).drawn().windows
+
+
+def test_a_story_told_by_conditions_is_told_again_by_them(tmp_path: Path) -> None:
+    plan = of_brokers(tmp_path, "run last-replica-standing --seed 3 --set elr=off")
+    assert plan.scenario.script is not None
+    assert plan_from(tmp_path) == plan
+
+
+def test_brokers_are_not_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_brokers(tmp_path, "run power-off-brokers --seed 3")
+    assert main(["replay", str(tmp_path), "--runtime", "sim"]) == 254
+    assert "only our own node can be simulated" in capsys.readouterr().err
+    assert main(["shrink", str(tmp_path)]) == 255
+    assert "kafka runs in containers only" in capsys.readouterr().err
+    write_run_info(tmp_path, replace(read_run_info(tmp_path), command=""))
+    assert main(["replay", str(tmp_path)]) == 255
+    assert "does not say by which command" in capsys.readouterr().err
