@@ -51,7 +51,7 @@ lint: .venv/test.stamp
 unit: .venv/warm.stamp
 	@$(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow"
 
-# What computes would starve clusters beside it. These mostly wait, in their first seconds they do not.
+# First what computes: beside clusters it would starve them. Three of those keep two cores busy.
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
