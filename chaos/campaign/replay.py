@@ -70,8 +70,11 @@ def _as_commanded(info: RunInfo, content: Mapping[str, Any]) -> RunPlan:
     if not info.command:
         raise NotAScheduleError("run.json does not say by which command")
     _, *words = shlex.split(info.command)
-    runtime = ("--runtime", info.runtime)
-    plan = plan_of(run_arguments(parser().parse_args([*words, *runtime])))
+    try:
+        parsed = parser().parse_args([*words, "--runtime", info.runtime])
+    except SystemExit as left:  # the parser has said why
+        raise NotAScheduleError("its command is of another version") from left
+    plan = plan_of(run_arguments(parsed))
     if plan.scenario.script is not None:
         return plan  # told by conditions, which hold when they hold
     schedule = schedule_from(content)

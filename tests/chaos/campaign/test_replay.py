@@ -151,9 +151,7 @@ def of_brokers(directory: Path, line: str) -> RunPlan:
         command=plan.command,
     )
     write_run_info(directory, info)
-    script = plan.scenario.script
-    told = {"script": [str(step) for step in script.steps]} if script else {}
-    content = {**windows_as_json(plan.drawn()), **told}
+    content = {"script": []} if plan.scenario.script else windows_as_json(plan.drawn())
     (directory / "schedule.json").write_text(json.dumps(content))
     return plan
 
@@ -186,3 +184,6 @@ def test_brokers_are_not_simulated(tmp_path: Path, capsys: pytest.CaptureFixture
     write_run_info(tmp_path, replace(read_run_info(tmp_path), command=""))
     assert main(["replay", str(tmp_path)]) == 255
     assert "does not say by which command" in capsys.readouterr().err
+    write_run_info(tmp_path, replace(read_run_info(tmp_path), command="kraft-chaos run --odd 1"))
+    assert main(["replay", str(tmp_path)]) == 255
+    assert "cannot be replayed: its command is of another version" in capsys.readouterr().err
