@@ -65,14 +65,15 @@ def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
 def test_a_story_ends_valid_with_every_fault_proved(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    story = ["run", scenario, *GENTLY, "--duration", "12", "--seed", "5"]
-    code = main([*story, "--json", "--out", str(tmp_path)])
+    code = main(
+        ["run", scenario, "--duration", "12", "--seed", "5", "--json", "--out", str(tmp_path)]
+    )
     verdict = json.loads(capsys.readouterr().out)
     directory = Path(verdict["directory"])
     assert (code, verdict["verdict"]) == (0, "valid"), verdict["sentence"]
     rows = {row["check"]: row for row in verdict["results"]}
-    assert rows["linearizable"]["looked_at"] > 100
-    assert rows["durability"]["looked_at"] > 30
+    assert rows["linearizable"]["looked_at"] > 500
+    assert rows["durability"]["looked_at"] > 100
     assert rows["faults-bit"]["looked_at"] > 0
     assert verdict["statistics"]["elections"] > 1
     assert (directory / "report.html").stat().st_size > 5_000
@@ -157,7 +158,6 @@ def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFix
     ):
         assert main(["inject", fault, *playground]) == 0
         assert "cure: kraft-chaos heal --name test-play" in capsys.readouterr().out
-        time.sleep(1.5)  # the fault lasts; what it swallows is sent meanwhile
         assert main(["heal", *playground]) == 0
         out = capsys.readouterr().out
         assert "healed: it bit" in out

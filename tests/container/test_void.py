@@ -5,7 +5,6 @@ a patch in this process; the program has no knob for it.
 """
 
 import html
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from docker.models.containers import Container
 
 from chaos.cli import main
-from chaos.cluster.docker import power
+from chaos.cluster.docker import links, power
 from chaos.cluster.docker.agent import Agent, Arguments
 from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.power import Power
@@ -107,7 +106,7 @@ class Case:
     name: str
     fault: Fault
     disable: Disable
-    says: str  # a regular expression
+    says: str
 
 
 CLEAN = Partition(target=ControllerLeader())
@@ -115,8 +114,6 @@ OUT = Partition(target=ControllerLeader(), ways=Ways.OUT)
 CUT_POWER = PowerOff(target=Follower())
 
 UNSWALLOWED = "was not swallowed"
-NOT_STOPPED = "the proxy did not stop answers along"
-ANSWERED = "an answer passed along"  # where the node answers the probe while it is waited for
 
 CASES = (
     Case(name="clean cut, proxy not told", fault=CLEAN, disable=toxics_skipped, says=UNSWALLOWED),
@@ -124,7 +121,7 @@ CASES = (
         name="clean cut, requests only",
         fault=CLEAN,
         disable=only(Stream.UPSTREAM),
-        says=NOT_STOPPED,
+        says="the proxy did not stop answers along",
     ),
     Case(
         name="clean cut, answers only",
@@ -137,7 +134,7 @@ CASES = (
         name="one-way cut, requests only",
         fault=OUT,
         disable=only(Stream.UPSTREAM),
-        says=f"{ANSWERED}|{NOT_STOPPED}",
+        says="an answer passed along",
     ),
     Case(
         name="one-way cut, answers only",
@@ -202,13 +199,15 @@ def test_a_fault_without_its_effect_makes_the_run_void(
 ) -> None:
     monkeypatch.setitem(STORIES, NAME, story(case.fault))
     case.disable(monkeypatch)
+    # A busy node may take longer to answer a probe, and then the proxy tells first.
+    monkeypatch.setattr(links, "KNOCK_WAIT_S", 1.0)
     code = main(
         ["run", NAME, "--rate", "200", "--duration", "2", "--seed", "5", "--out", str(tmp_path)]
     )
     sentence, _, rest = capsys.readouterr().out.partition("\n")
     assert code == 3, sentence + rest
     assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
-    assert re.search(case.says, sentence), sentence
+    assert case.says in sentence
     page = html.unescape((tmp_path / "latest" / "report.html").read_text())
     assert sentence.removeprefix("VOID: ") in page
     print(f"{case.name}: {sentence}")
