@@ -49,7 +49,7 @@ def wait_until(condition: Callable[[], T | None], what: str, patience_s: float =
     deadline = time.monotonic() + patience_s
     while (found := condition()) is None:
         assert time.monotonic() < deadline, f"waited {patience_s} s in vain: {what}"
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks
     return found
 
 
