@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.seal import seal
-from checkers.history.run import Run, RunInfo
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.store import UnreadableRunError, read_run
 from checkers.page import render_page
 from checkers.suite import judge, write_verdict

@@ -24,7 +24,7 @@ from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
 from chaos.story import RunFailedError, Story, StuckError
-from checkers.history.run import RunInfo, write_run_info
+from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 from workloads.append import AppendOptions
 

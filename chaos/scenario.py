@@ -9,7 +9,7 @@ from chaos.nemesis.needs import Need, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
-from checkers.standstill import Standstill
+from checkers.run.standstill import Standstill
 from checkers.verdict import Verdict
 from workloads.append import AppendOptions
 from workloads.connection import Driver

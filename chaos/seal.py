@@ -16,7 +16,7 @@ import zstandard
 
 from checkers.disk import read_disks
 from checkers.history.events import EventType, FaultStage
-from checkers.history.run import read_run_info
+from checkers.history.sealed_run import read_run_info
 from checkers.history.store import write_tables
 from checkers.history.tables import FAULTS, NODE_EVENTS, OPS, PROBES, SPANS, TABLES
 from checkers.history.traces import parse_trace_lines

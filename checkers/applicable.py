@@ -7,7 +7,7 @@ where there never was any. So who registers a check says what it is about.
 from collections.abc import Callable
 from functools import wraps
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult
 
 Check = Callable[[Run], CheckResult | None]

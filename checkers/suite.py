@@ -11,22 +11,13 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checkers.after_the_fact import (
-    epochs_on_disks,
-    later_leaders_hold_committed,
-    told_high_watermarks,
-)
 from checkers.applicable import Check, of_logs, of_registers, of_traces
-from checkers.committed import metadata_logs_agree
-from checkers.contiguity import logs_have_no_holes, partitions_have_no_holes
-from checkers.disturbance import returning_node_disturbs_nobody
-from checkers.durability import acknowledged_writes_survive
-from checkers.elections import (
-    monotonic_epochs,
-    no_leader_again_after_restart,
-    one_leader_per_epoch,
-)
-from checkers.eligible import (
+from checkers.evidence.committed import metadata_logs_agree
+from checkers.history.sealed_run import Run
+from checkers.log.checks import log_offsets, log_polls, log_sends
+from checkers.log.durability import log_durability, log_final_reads
+from checkers.partitions.acknowledged_topics import acknowledged_topics_are_committed
+from checkers.partitions.eligible import (
     eligible_are_kept,
     elr_elected_with_empty_isr,
     elr_joined_from_isr,
@@ -35,49 +26,62 @@ from checkers.eligible import (
     nobody_else_is_elected,
     unclean_leader_recovers,
 )
-from checkers.fsync import durable_before_counted
-from checkers.handed_out import broker_epochs_rise, producer_ids_are_unique
-from checkers.high_watermark import (
+from checkers.partitions.handed_out import broker_epochs_rise, producer_ids_are_unique
+from checkers.partitions.held import eligible_hold_all, replicas_agree
+from checkers.partitions.leaders import (
+    leader_in_isr,
+    one_leader_per_partition_epoch,
+    only_active_brokers_lead,
+)
+from checkers.partitions.registrations import lost_bytes_are_not_clean, unclean_registration_drops
+from checkers.partitions.served import (
+    acknowledged_with_min_isr,
+    leaders_hold_acknowledged,
+    reads_are_stored,
+)
+from checkers.quorum.after_the_fact import (
+    epochs_on_disks,
+    later_leaders_hold_committed,
+    told_high_watermarks,
+)
+from checkers.quorum.contiguity import logs_have_no_holes, partitions_have_no_holes
+from checkers.quorum.controllers import (
+    active_after_replay,
+    epochs_rise_in_logs,
+    reads_are_committed,
+)
+from checkers.quorum.disturbance import returning_node_disturbs_nobody
+from checkers.quorum.epochs import (
+    monotonic_epochs,
+    no_leader_again_after_restart,
+    one_leader_per_epoch,
+)
+from checkers.quorum.fsync import durable_before_counted
+from checkers.quorum.leadership import (
+    a_majority_elects,
+    cut_off_leader_resigns,
+)
+from checkers.quorum.log_matching import committed_agree, leader_completeness, log_matching
+from checkers.quorum.votes import one_vote_per_epoch
+from checkers.quorum.watermarks import (
     no_cut_below_high_watermark,
     node_high_watermark,
     published_above_leader_change,
     quorum_high_watermark,
 )
-from checkers.history.run import Run
-from checkers.leadership import (
-    a_majority_elects,
-    cut_off_leader_resigns,
-)
-from checkers.linearizability.registers import linearizable
-from checkers.log.checks import log_offsets, log_polls, log_sends
-from checkers.log.durability import log_durability, log_final_reads
-from checkers.log_matching import committed_agree, leader_completeness, log_matching
-from checkers.metadata import active_after_replay, epochs_rise_in_logs, reads_are_committed
-from checkers.observation import (
+from checkers.registers.linearizable import linearizable
+from checkers.registers.provenance import records_were_asked_for
+from checkers.registers.survival import acknowledged_writes_survive
+from checkers.run.statistics import Number, statistics
+from checkers.run.sufficiency import (
     faults_bit,
     final_reads,
     record_complete,
     recovers_when_healed,
     workload_succeeded,
 )
-from checkers.partitions import (
-    leader_in_isr,
-    one_leader_per_partition_epoch,
-    only_active_brokers_lead,
-)
-from checkers.provenance import records_were_asked_for
-from checkers.registrations import lost_bytes_are_not_clean, unclean_registration_drops
-from checkers.replicas import eligible_hold_all, replicas_agree
-from checkers.served import (
-    acknowledged_with_min_isr,
-    leaders_hold_acknowledged,
-    reads_are_stored,
-)
-from checkers.statistics import Number, statistics
-from checkers.topics import acknowledged_topics_are_committed
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
-from checkers.votes import one_vote_per_epoch
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 

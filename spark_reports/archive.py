@@ -12,7 +12,7 @@ from pathlib import Path
 
 from crc32c import crc32c
 
-from checkers.history.run import RunInfo, read_run_info
+from checkers.history.sealed_run import RunInfo, read_run_info
 from checkers.history.store import MANIFEST, SCHEMA_VERSION
 from checkers.suite import read_verdict
 from checkers.verdict import Verdict

@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from chaos.campaign.standing import Quorum, Role, Standing
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 
 
 class Cell(NamedTuple):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from chaos.campaign.standing import Standing
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement, Verdict
 
 _LONGEST = 90

@@ -16,7 +16,7 @@ from chaos.judging import judge_directory
 from chaos.launch import Ran, launch
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.store import UnreadableRunError, read_run
 from checkers.verdict import Verdict
 

@@ -16,7 +16,7 @@ from chaos.conditions import conditions_from
 from chaos.nemesis.recorded import NotAScheduleError, schedule_from
 from chaos.plan import RunPlan
 from chaos.rundir import is_run
-from checkers.history.run import RunInfo, read_run_info
+from checkers.history.sealed_run import RunInfo, read_run_info
 from workloads.register import RegisterOptions
 
 SCHEDULE = "schedule.json"

@@ -22,7 +22,7 @@ from chaos.launch import Ran, launch
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from checkers.history.run import read_run_info
+from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
 from workloads.register import RegisterOptions
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from checkers.history.run import Run
-from checkers.leadership import DOWN
-from checkers.node_events import NodeEvent, lives
+from checkers.evidence.lives import NodeEvent, lives
+from checkers.history.sealed_run import Run
+from checkers.quorum.leadership import DOWN
 
 _TOLD = ("n.start", "n.stop", "q.state")
 

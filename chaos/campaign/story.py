@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaos.campaign.coverage import label
-from checkers.history.run import Run
-from checkers.node_events import NodeEvent, lives
+from checkers.evidence.lives import NodeEvent, lives
+from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement
 
 STORY = "story.txt"

@@ -16,10 +16,10 @@ from chaos.canaries.quorum import NoVictimError
 from checkers.disk.batches import HEADER, HEADER_SIZE, Batch, read_batches
 from checkers.disk.compression import decompressed
 from checkers.disk.fields import Fields
-from checkers.history.run import Run
+from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.partition_logs import acknowledged
+from checkers.history.sealed_run import Run
 from checkers.history.store import MANIFEST, read_run
-from checkers.metadata_replay import timeline
-from checkers.stored_logs import acknowledged
 
 _CODEC_BITS = 0x07
 _CRC_FROM = 21  # the attributes: what stands before them is not counted in

@@ -16,7 +16,7 @@ from chaos.nemesis.faults import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import AllVoters
 from chaos.scenario import Scenario
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 
 _CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
 

@@ -16,7 +16,7 @@ from chaos.progress import ConsoleProgress
 from chaos.scenario import Scenario
 from chaos.scenario import Side as Way
 from chaos.scenarios import STORIES
-from checkers.history.run import read_run_info
+from checkers.history.sealed_run import read_run_info
 from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison

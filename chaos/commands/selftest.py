@@ -21,7 +21,7 @@ from chaos.judging import judge_directory
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.suite import judge
 

@@ -8,7 +8,7 @@ from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
-from checkers.standstill import Standstill
+from checkers.run.standstill import Standstill
 from checkers.verdict import Verdict
 
 _SCRIPT = Script(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from crc32c import crc32c
 
-from checkers.history.run import Run, read_run_info
+from checkers.history.sealed_run import Run, read_run_info
 from checkers.history.tables import TABLES
 
 SCHEMA_VERSION = 3

@@ -72,7 +72,7 @@ def by_search(
 
 
 def _rows(ops: pa.Table, rows: Ints, decision: Decision) -> list[dict[str, EventValue]]:
-    from checkers.linearizability.registers import witness_row
+    from checkers.registers.linearizable import witness_row
 
     found = decision.witness
     if found is None:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow.compute as pc
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.arrays import Codes, Flags, Ints
 
 _LOSSY = ("power-off", "wipe", "disk-")

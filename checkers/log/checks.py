@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.anomalies import Anomaly, Found
 from checkers.log.findings import Findings, findings_of
 from checkers.log.sweep import ALGORITHM

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.anomalies import NONE
 from checkers.log.arrays import NO_OFFSET, Acks, Ints
 from checkers.log.findings import Findings, findings_of

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.history.calls import Outcome
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.anomalies import NONE
 from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, Flags, Ints, LogArrays
 from checkers.log.version_order import VersionOrder

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from checkers.history.run import Run, RunInfo
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.log.anomalies import NONE, Anomaly, Found, allowed
 from checkers.log.arrays import Codes, Flags, Ints, LogArrays
 from checkers.log.budget import FOREVER, Budget, budget_of

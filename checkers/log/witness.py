@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.anomalies import Found
 from checkers.log.arrays import LogArrays
 from checkers.log.words import explain

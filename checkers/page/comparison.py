@@ -9,7 +9,7 @@ from checkers.page import units
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.tables import table
-from checkers.standstill import Standstill
+from checkers.run.standstill import Standstill
 from checkers.verdict import EventValue, Judgement, Verdict
 
 GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's name

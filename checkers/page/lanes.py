@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.page.faults import FaultWindow
 from checkers.page.told import told_roles
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history.run import Run, RunInfo
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.page import units
 from checkers.page.closeup import witness_drawings
 from checkers.page.document import document, section

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 
 _NOBODY = -1
 LEADER, FOLLOWER, BEHIND = "leader", "follower", "unattached"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from checkers.history.tables import OPS
 from checkers.linearizability import warm
 from checkers.linearizability.columns import intern
-from checkers.linearizability.registers import judge
+from checkers.registers.linearizable import judge
 from tests.bench import etcd, search
 from tests.bench.row import Row
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.tables import OPS, SPANS
 from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.log.durability import log_durability, log_final_reads

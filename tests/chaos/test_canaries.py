@@ -3,7 +3,7 @@
 import pytest
 
 from chaos.canaries.quorum import NoVictimError, without_an_acknowledged_write, without_its_record
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.suite import judge
 from checkers.verdict import Verdict
 from tests.support.histories import make_run, write

@@ -12,7 +12,7 @@ from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.scenario import Scenario
 from chaos.seal import seal
-from checkers.history.run import Run, write_run_info
+from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run
 from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.log.durability import log_durability, log_final_reads

@@ -12,7 +12,7 @@ from chaos.canaries.images import without_its_record_at_the_leader
 from chaos.canaries.quorum import NoVictimError
 from chaos.judging import judge_directory
 from checkers.disk import read_disks
-from checkers.history.run import write_run_info
+from checkers.history.sealed_run import write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict
 from tests.support.histories import make_run

@@ -14,7 +14,7 @@ import pytest
 from chaos.cli import main
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import STORIES
-from checkers.history.run import RunInfo, write_run_info
+from checkers.history.sealed_run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
 from tests.support.interrupting import interrupt_twice
 

@@ -18,7 +18,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
 from chaos.scenarios import CATALOGUE
-from checkers.history.run import read_run_info
+from checkers.history.sealed_run import read_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster, Misbehaviour

@@ -10,7 +10,7 @@ import pytest
 from chaos.recorder import Event, Recorder
 from chaos.seal import UnsealableError, faults_table, operations_table, seal
 from checkers.history.events import EventType, FaultStage
-from checkers.history.run import RunInfo, write_run_info
+from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.test_recorder import HandClock
 from workloads.history import Span, value_of

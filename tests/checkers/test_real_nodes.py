@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from checkers.disk import read_disks
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.tables import OPS
 from checkers.history.traces import parse_traces
 from checkers.suite import judge

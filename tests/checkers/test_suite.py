@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checkers.applicable import Check
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.suite import CHECKS, judge, read_verdict, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict

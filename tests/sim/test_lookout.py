@@ -11,7 +11,7 @@ from chaos.cluster.interface import DiskTrouble, NodeId
 from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.lookout import Post
 from chaos.cluster.sim.world import SimWorld
-from checkers.history.run import read_run_info
+from checkers.history.sealed_run import read_run_info
 from node.effects import Stop
 from node.raft.outbox import Output
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.history.run import RunInfo, write_run_info
+from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import write_tables
 from checkers.history.tables import TABLES
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 
 Row = Mapping[str, object]
 REGISTER = ("Config", "interval.ms")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checkers.history.run import read_run_info, write_run_info
+from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.suite import judge, write_verdict
 from spark_reports.report import build

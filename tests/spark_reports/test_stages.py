@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from spark_reports import availability, durability
 from spark_reports.archive import examine

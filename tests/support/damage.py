@@ -12,7 +12,7 @@ import zstandard
 from chaos.seal import read_lines
 from checkers.disk.batches import Batch, read_batches, read_records
 from checkers.disk.records import decode_metadata
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 
 Event = dict[str, Any]
 BASE_OFFSET_BYTES = 8  # at the head of a batch, outside its CRC

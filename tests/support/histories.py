@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.history.run import Run, RunInfo
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
 from checkers.history.traces import TRACE_FIELDS, parse_trace_lines
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.history.tables import TABLES
 from tests.support.histories import MS, Row, batch, disk, make_run, op
 

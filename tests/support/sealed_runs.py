@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from checkers.history.run import Run, write_run_info
+from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
 from tests.support.histories import (
     MS,

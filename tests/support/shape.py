@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 
 SECOND = 1_000_000_000
 

@@ -8,9 +8,9 @@ import pytest
 from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.seal import seal
-from checkers.history.run import RunInfo, write_run_info
+from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
-from checkers.linearizability.registers import linearizable
+from checkers.registers.linearizable import linearizable
 from checkers.verdict import Verdict
 from tests.support.quorum_processes import QuorumProcesses, quorum_processes
 from workloads.connection import Entry, TcpDriver

@@ -13,7 +13,7 @@ from chaos.commands import campaign as command
 from chaos.commands.campaign import ROWS, CampaignArguments, RowAsJson, campaign_by
 from chaos.commands.campaign_arguments import seeds
 from chaos.commands.run import RunArguments
-from checkers.history.run import read_run_info
+from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
 
 

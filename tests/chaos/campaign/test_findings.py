@@ -7,7 +7,7 @@ import pytest
 from chaos.campaign.coverage import COLUMNS, Cell, as_text, cell_from, empty, struck
 from chaos.campaign.fingerprint import Fingerprint, anomaly, fingerprint
 from chaos.campaign.standing import Quorum, Role, Standing
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.support.histories import MS, NodeTrace, fault, make_run
 

@@ -21,7 +21,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios.swarm import SWARM
-from checkers.history.run import RunInfo, read_run_info, write_run_info
+from checkers.history.sealed_run import RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.campaign.test_campaign import arguments
 from tests.support.fake_harness import FakeRuntime

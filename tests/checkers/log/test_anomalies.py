@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.verdict import CheckResult, Verdict
 from tests.support.logs import LogStory

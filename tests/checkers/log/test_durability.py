@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.logs import BROKERS, LogStory

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from checkers.history.run import Run, RunInfo
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import TABLES
 from checkers.verdict import CheckResult, Judgement, Verdict
 

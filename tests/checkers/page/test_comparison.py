@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from checkers.page.comparison import Gap, Side, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
-from checkers.standstill import Standstill
-from checkers.statistics import Number
+from checkers.run.standstill import Standstill
+from checkers.run.statistics import Number
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.page.faults import FaultWindow, fault_windows
 from checkers.page.lanes import Lane, lanes_of
 from checkers.page.timeline import fault_rows

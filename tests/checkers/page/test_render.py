@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history.run import Run
+from checkers.history.sealed_run import Run
 from checkers.page import render_page
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.checkers.page.samples import (

@@ -1,0 +1,176 @@
+"""The cluster as the committed metadata log has it: brokers and partitions, change by change.
+
+Records of one batch are committed together, and a batch may hold several events of the controller
+(two brokers that shut down at once). Some events write what they do to partitions before what they
+do to the broker, others behind it. So who was active is asked before a record and behind its batch.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from checkers.evidence.committed import CommittedLog
+
+NO_LEADER = -1
+TOPIC, BROKER = 2, 4  # resource types of configurations
+
+Nodes = tuple[int, ...]
+Detail = dict[str, Any]  # of a record: its fields by Kafka's names, as `checkers.disk` wrote them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """A registration, and what became of it."""
+
+    node: int
+    epoch: int
+    incarnation: str
+    fenced: bool
+    stopping: bool  # in controlled shutdown
+
+    @property
+    def active(self) -> bool:
+        return not self.fenced and not self.stopping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    key: str  # as "topic-0"
+    topic_id: str
+    replicas: Nodes
+    isr: Nodes
+    elr: Nodes
+    last_known_elr: Nodes
+    leader: int
+    recovering: bool
+    leader_epoch: int
+    partition_epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One record's effect on one partition. None: there was, or is, no such partition.
+
+    `min_isr` is the effective one, never more than there are replicas.
+    """
+
+    offset: int
+    before: Partition | None
+    after: Partition | None
+    min_isr: int
+    unclean: bool  # whether anybody may be elected when nobody eligible is there
+    brokers: Mapping[int, Broker]  # as they stand before the record
+
+    @property
+    def partition(self) -> Partition:
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def elected(self) -> int | None:
+        """Who became leader by this change of a partition that was there before."""
+        if self.before is None or self.after is None or self.after.leader == NO_LEADER:
+            return None
+        return self.after.leader if self.after.leader != self.before.leader else None
+
+    @property
+    def reassigned(self) -> bool:
+        before, after = self.before, self.after
+        return bool(before and after and set(before.replicas) != set(after.replicas))
+
+    @property
+    def elected_outside(self) -> bool:
+        """Whether the leader was neither in the ISR nor in the ELR: all others may hold more."""
+        before = self.before
+        if before is None or self.elected is None or self.reassigned:
+            return False
+        return self.elected not in (*before.isr, *before.elr)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A broker process that registered; a repeated one of the same process is none."""
+
+    offset: int
+    node: int
+    before: Broker | None
+    after: Broker
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """Records that were committed together; `brokers` is how they stand behind the last of them."""
+
+    base: int
+    epoch: int
+    from_snapshot: bool = False
+    changes: list[Change] = field(default_factory=list)
+    registrations: list[Registration] = field(default_factory=list)
+    broker_records: list[tuple[int, str, Detail]] = field(default_factory=list)
+    unregistered: set[int] = field(default_factory=set)
+    cleared_elr: bool = False  # by a ClearElr: the min ISR changed, or the feature was switched
+    elr_on: bool = False
+    brokers: Mapping[int, Broker] = field(default_factory=dict)
+
+    def active(self, change: Change, node: int, *, ever: bool) -> bool:
+        """Whether a broker was active before a record or behind the batch; not `ever`: at both."""
+        found = [brokers.get(node) for brokers in (change.brokers, self.brokers)]
+        told = [broker is not None and broker.active for broker in found]
+        return any(told) if ever else all(told)
+
+
+@dataclass(slots=True, kw_only=True)
+class Timeline:
+    """All batches with a record about brokers, topics or partitions, in order, and their end."""
+
+    log: CommittedLog
+    start: int = 0  # below it only a snapshot tells
+    batches: list[Batch] = field(default_factory=list)
+    partitions: dict[str, Partition] = field(default_factory=dict)
+    configs: dict[tuple[int, str, str], str] = field(default_factory=dict)
+    topics: dict[str, list[int]] = field(default_factory=dict)  # name -> offsets of Topic records
+    removed: dict[str, list[int]] = field(default_factory=dict)
+    producer_ids: list[tuple[int, int]] = field(default_factory=list)  # offset, next id
+
+    def walk(self) -> Iterator[tuple[Batch, Mapping[str, Partition]]]:
+        """Each batch, and all partitions as they are behind its last record."""
+        partitions: dict[str, Partition] = {}
+        for batch in self.batches:
+            for change in batch.changes:
+                if change.after is None:
+                    partitions.pop(change.partition.key, None)
+                else:
+                    partitions[change.after.key] = change.after
+            yield batch, partitions
+
+    def changes(self) -> Iterator[tuple[Batch, Change]]:
+        """Those of the log; what a snapshot says is a state, and no change."""
+        for batch in self.batches:
+            for change in batch.changes:
+                if not batch.from_snapshot:
+                    yield batch, change
+
+    def history(self, key: str) -> list[Change]:
+        """All changes of one partition, what a snapshot says among them."""
+        found = (change for batch in self.batches for change in batch.changes)
+        return [change for change in found if change.partition.key == key]
+
+    def last_leader(self, key: str) -> int:
+        """Who led a partition last, also if nobody leads any more; NO_LEADER if nobody ever did."""
+        leaders = [change.after.leader for change in self.history(key) if change.after is not None]
+        return next((node for node in reversed(leaders) if node != NO_LEADER), NO_LEADER)
+
+    def elected_outside(self) -> frozenset[str]:
+        """Partitions of which somebody led who was neither in the ISR nor in the ELR."""
+        return frozenset(c.partition.key for _, c in self.changes() if c.elected_outside)
+
+
+def node_of(detail: Detail) -> int:
+    """The broker that a record is about; FenceBroker and UnfenceBroker name it otherwise."""
+    return int(detail["brokerId"] if "brokerId" in detail else detail["id"])
+
+
+def epoch_of(detail: Detail) -> int:
+    """Its broker epoch, in the same way."""
+    return int(detail["brokerEpoch"] if "brokerEpoch" in detail else detail["epoch"])

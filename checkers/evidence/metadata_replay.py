@@ -1,0 +1,244 @@
+"""Replays the committed metadata log, once, into the timeline that all checks share.
+
+PartitionChange records carry no epochs, the replay counts them: the partition's with every record,
+the leader's with every record that names a leader.
+"""
+
+import json
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.evidence.committed import committed_log
+from checkers.evidence.image import (
+    BROKER,
+    TOPIC,
+    Batch,
+    Broker,
+    Change,
+    Detail,
+    Nodes,
+    Partition,
+    Registration,
+    Timeline,
+    node_of,
+)
+from checkers.history.sealed_run import Run
+
+ELR_FEATURE = "eligible.leader.replicas.version"
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+
+_latest: list[tuple[pa.Table, Timeline | None]] = []  # every check of a run asks for the same
+
+
+def timeline(run: Run) -> Timeline | None:
+    """The replayed log; None where no committed log is to be had or no broker is in it."""
+    table = run.tables["log_records"]
+    if not (_latest and _latest[0][0] is table):
+        _latest[:] = [(table, _timeline(run))]
+    return _latest[0][1]
+
+
+def _timeline(run: Run) -> Timeline | None:
+    records = run.tables["log_records"]
+    registered = pc.any(pc.equal(records["type"], "RegisterBroker")).as_py()
+    log = committed_log(run) if registered else None
+    if log is None:
+        return None
+    rows = records.filter(pc.equal(records["node"], log.node)).to_pylist()
+    replayed = _Replay(Timeline(log=log), run.info.settings)
+    replayed.follow(rows)
+    return replayed.timeline
+
+
+class _Replay:
+    """Walks through the records of one log."""
+
+    def __init__(self, found: Timeline, settings: Mapping[str, str]) -> None:
+        self.timeline = found
+        self.settings = settings
+        self.brokers: Mapping[int, Broker] = {}  # another one after each record about a broker
+        self.names: dict[str, str] = {}  # topic id -> name
+        self.elr_on = False
+        self.batch = Batch(base=-1, epoch=-1)
+
+    def follow(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A snapshot's records are one batch; those of the log that it covers are left out."""
+        ends = [batch.last for batch in self.timeline.log.batches]
+        in_snapshot = False
+        for row in rows:
+            if row["type"] == "SnapshotHeader":
+                in_snapshot, self.timeline.start = True, row["offset"] + 1
+                self._begin(Batch(base=row["offset"], epoch=row["epoch"], from_snapshot=True))
+            elif row["type"] == "SnapshotFooter":
+                in_snapshot = False
+            elif in_snapshot:
+                self._apply(row)
+            elif self.timeline.start <= row["offset"] < self.timeline.log.end:
+                own = self.timeline.log.batches[bisect_left(ends, row["offset"])]
+                if self.batch.base != own.base or self.batch.from_snapshot:
+                    self._begin(Batch(base=own.base, epoch=own.epoch))
+                self._apply(row)
+        self._begin(Batch(base=self.timeline.log.end, epoch=-1))
+
+    def _begin(self, following: Batch) -> None:
+        """Ends the batch so far, and keeps it if it says anything."""
+        self.batch.elr_on, self.batch.brokers = self.elr_on, self.brokers
+        if self.batch.changes or self.batch.broker_records:
+            self.timeline.batches.append(self.batch)
+        self.batch = following
+
+    def _apply(self, row: Mapping[str, Any]) -> None:
+        offset, detail = row["offset"], json.loads(row["detail"]) if row["detail"] else {}
+        match row["type"]:
+            case "Config":
+                self._configure(row)
+            case "FeatureLevel" if row["name"] == ELR_FEATURE:
+                self.elr_on = row["value"] != "0"
+            case "Topic":
+                self.names[detail["topicId"]] = detail["name"]
+                self.timeline.topics.setdefault(detail["name"], []).append(offset)
+            case "RemoveTopic":
+                self._remove(offset, detail["topicId"])
+            case "Partition":
+                self._partition(offset, detail)
+            case "PartitionChange":
+                self._change(offset, detail)
+            case "ClearElr":
+                self._clear_elr(offset, detail["topicName"])
+            case "ProducerIds":
+                self.timeline.producer_ids.append((offset, detail["nextProducerId"]))
+            case "RegisterBroker":
+                self._register(offset, detail)
+            case (
+                "UnregisterBroker" | "FenceBroker" | "UnfenceBroker" | "BrokerRegistrationChange"
+            ) as kind:
+                self._broker(offset, kind, detail)
+
+    def _configure(self, row: Mapping[str, Any]) -> None:
+        name = (row["resource_type"], row["resource"], row["name"])
+        if row["value"] is None:
+            self.timeline.configs.pop(name, None)
+        else:
+            self.timeline.configs[name] = row["value"]
+
+    def _setting(self, topic: str, name: str, word: str, otherwise: str) -> str:
+        """As Kafka looks it up: the topic's, the cluster's, that of the brokers' files."""
+        told = self.timeline.configs
+        ours = self.settings.get(word, self.settings.get(name, otherwise))
+        return told.get((TOPIC, topic, name), told.get((BROKER, "", name), ours))
+
+    def _note(self, offset: int, before: Partition | None, after: Partition | None) -> None:
+        found = after or before
+        assert found is not None
+        if after is None:
+            del self.timeline.partitions[found.key]
+        else:
+            self.timeline.partitions[found.key] = after
+        topic = found.key.rpartition("-")[0]
+        self.batch.changes.append(
+            Change(
+                offset=offset,
+                before=before,
+                after=after,
+                min_isr=min(
+                    int(self._setting(topic, MIN_ISR, "min_isr", "1")), len(found.replicas)
+                ),
+                unclean=self._setting(topic, UNCLEAN, "unclean", "off") in ("true", "on"),
+                brokers=self.brokers,
+            )
+        )
+
+    def _partition(self, offset: int, detail: Detail) -> None:
+        key = f"{self.names.get(detail['topicId'], detail['topicId'])}-{detail['partitionId']}"
+        made = Partition(
+            key=key,
+            topic_id=detail["topicId"],
+            replicas=tuple(detail["replicas"]),
+            isr=tuple(detail["isr"]),
+            elr=tuple(detail.get("eligibleLeaderReplicas") or ()),
+            last_known_elr=tuple(detail.get("lastKnownElr") or ()),
+            leader=detail["leader"],
+            recovering=detail.get("leaderRecoveryState", 0) == 1,
+            leader_epoch=detail["leaderEpoch"],
+            partition_epoch=detail["partitionEpoch"],
+        )
+        self._note(offset, self.timeline.partitions.get(key), made)
+
+    def _change(self, offset: int, detail: Detail) -> None:
+        key = f"{self.names.get(detail['topicId'], detail['topicId'])}-{detail['partitionId']}"
+        before = self.timeline.partitions.get(key)
+        if before is None:
+            return  # of a topic that a snapshot does not have any more
+        named = "leader" in detail
+        after = replace(
+            before,
+            replicas=tuple(detail.get("replicas") or before.replicas),
+            isr=_nodes(detail, "isr", before.isr),
+            elr=_nodes(detail, "eligibleLeaderReplicas", before.elr),
+            last_known_elr=_nodes(detail, "lastKnownElr", before.last_known_elr),
+            leader=detail.get("leader", before.leader),
+            recovering=detail.get("leaderRecoveryState", int(before.recovering)) == 1,
+            leader_epoch=before.leader_epoch + named,
+            partition_epoch=before.partition_epoch + 1,
+        )
+        self._note(offset, before, after)
+
+    def _remove(self, offset: int, topic_id: str) -> None:
+        name = self.names.pop(topic_id, topic_id)
+        self.timeline.removed.setdefault(name, []).append(offset)
+        gone = [one for one in self.timeline.partitions.values() if one.topic_id == topic_id]
+        for partition in gone:
+            self._note(offset, partition, None)
+
+    def _clear_elr(self, offset: int, topic: str) -> None:
+        """Of one topic, or of all ("")."""
+        self.batch.cleared_elr = True
+        for before in list(self.timeline.partitions.values()):
+            named = topic in ("", before.key.rpartition("-")[0])
+            if named and (before.elr or before.last_known_elr):
+                epoch = before.partition_epoch + 1
+                after = replace(before, elr=(), last_known_elr=(), partition_epoch=epoch)
+                self._note(offset, before, after)
+
+    def _register(self, offset: int, detail: Detail) -> None:
+        self.batch.broker_records.append((offset, "RegisterBroker", detail))
+        node = detail["brokerId"]
+        before = self.brokers.get(node)
+        after = Broker(
+            node=node,
+            epoch=detail["brokerEpoch"],
+            incarnation=detail["incarnationId"],
+            fenced=detail["fenced"],
+            stopping=detail.get("inControlledShutdown", False),
+        )
+        self.brokers = {**self.brokers, node: after}
+        if before is None or before.incarnation != after.incarnation:
+            self.batch.registrations.append(
+                Registration(offset=offset, node=node, before=before, after=after)
+            )
+
+    def _broker(self, offset: int, kind: str, detail: Detail) -> None:
+        self.batch.broker_records.append((offset, kind, detail))
+        node = node_of(detail)
+        known = self.brokers.get(node)
+        if kind == "UnregisterBroker":
+            self.brokers = {one: self.brokers[one] for one in self.brokers if one != node}
+            self.batch.unregistered.add(node)
+        elif known is not None:
+            told = {"FenceBroker": 1, "UnfenceBroker": -1}.get(kind, detail.get("fenced", 0))
+            after = replace(
+                known,
+                fenced=known.fenced if told == 0 else told == 1,
+                stopping=known.stopping or detail.get("inControlledShutdown", 0) == 1,
+            )
+            self.brokers = {**self.brokers, node: after}
+
+
+def _nodes(detail: Detail, name: str, otherwise: Nodes) -> Nodes:
+    told = detail.get(name)
+    return otherwise if told is None else tuple(told)

@@ -1,0 +1,80 @@
+"""Acknowledged topics are in the committed metadata log: M6 of the invariants."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.image import Timeline
+from checkers.evidence.metadata_replay import timeline
+from checkers.history.sealed_run import Run
+from checkers.partitions.leaders import NEED
+from checkers.verdict import CheckResult
+
+CREATE, DELETE = "create-topic", "delete-topic"
+_SHOWN = ("op_id", "process", "node", "f", "key", "outcome")
+
+Op = dict[str, Any]
+
+
+def acknowledged_topics_are_committed(run: Run) -> CheckResult | None:
+    """M6: of every topic that was acknowledged as created or deleted, the record is committed.
+
+    A controller that is not active makes no promise. A topic acknowledged n times has n records; a
+    snapshot hides those before it, so what is not found there is unknown. Needs: ops, log_records.
+    """
+    ops = run.tables["ops"]
+    about = pc.is_in(ops["f"], value_set=pa.array([CREATE, DELETE]))
+    acknowledged = ops.filter(pc.and_(about, pc.equal(ops["outcome"], "ok"))).to_pylist()
+    if not acknowledged:
+        return None
+    found = timeline(run)
+    violations: list[Violation] = []
+    gaps = [] if found else [f"{NEED} could not be read"]
+    for (f, topic), rows in _by_topic(acknowledged).items():
+        missing = _missing(found, f, topic, rows) if found else None
+        if missing is not None and found is not None and found.start > 0:
+            gaps.append(f"{topic} may have been in the log before offset {found.start}")
+        elif missing is not None:
+            violations.append(missing)
+    return conclude(
+        "M6-acknowledged-topics-committed",
+        looked_at=len(acknowledged),
+        unit="topics acknowledged as created or deleted",
+        violations=violations,
+        needs=f"{NEED}, and operations on topics",
+        holds="each has its record in the committed log",
+        algorithm="acknowledgements against Topic and RemoveTopic records, by name and number",
+        gaps=gaps,
+    )
+
+
+def _by_topic(rows: Sequence[Op]) -> Mapping[tuple[str, str], list[Op]]:
+    found: dict[tuple[str, str], list[Op]] = {}
+    for row in rows:
+        found.setdefault((row["f"], row["key"]), []).append(row)
+    return found
+
+
+def _missing(found: Timeline, f: str, topic: str, rows: Sequence[Op]) -> Violation | None:
+    records = (found.topics if f == CREATE else found.removed).get(topic, [])
+    if len(records) >= len(rows):
+        return None
+    done = "created" if f == CREATE else "deleted"
+    by = "a broker that the client library chose"
+    if rows[-1]["node"] >= 0:
+        by = f"node {rows[-1]['node']}"
+    text = f"topic {topic} was acknowledged as {done} by {by}, and "
+    text += "no such record is committed"
+    if records:
+        text = f"topic {topic} was acknowledged as {done} {len(rows)} times, and {len(records)} "
+        text += "such records are committed"
+    return Violation(
+        text,
+        [
+            {"what": "acknowledged", "t_ns": row["t0"], **{name: row[name] for name in _SHOWN}}
+            for row in rows
+        ],
+    )

@@ -1,0 +1,254 @@
+"""Who may lead: E1-E4 and E7-E9 of the invariants, in the committed metadata log.
+
+Eligible leader replicas (KIP-966) exist where the feature is on; what is judged of them is nothing
+elsewhere.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.image import Batch, Change, Timeline
+from checkers.evidence.metadata_replay import timeline
+from checkers.history.sealed_run import Run
+from checkers.partitions.leaders import NEED, both, names
+from checkers.verdict import CheckResult
+
+_ALGORITHM = "replay of the committed metadata log"
+
+Judged = tuple[Batch, Change]
+Rule = Callable[[Batch, Change], str]  # what is wrong with a change, or ""
+
+
+def isr_and_elr_are_disjoint(run: Run) -> CheckResult | None:
+    """E1: nobody is in ISR and ELR at once. (KIP-966)"""
+    return _judge(
+        run, "E1-isr-elr-disjoint", _with_elr, _in_both, "ELRs", "none shares a node with its ISR"
+    )
+
+
+def elr_only_below_min_isr(run: Run) -> CheckResult | None:
+    """E2: there is an ELR only while the ISR is smaller than min ISR. (KIP-966)
+
+    The effective min ISR: as configured at the change, and never more than there are replicas.
+    """
+    return _judge(
+        run, "E2-elr-below-min-isr", _with_elr, _superfluous, "ELRs", "each had a small ISR beside"
+    )
+
+
+def eligible_are_kept(run: Run) -> CheckResult | None:
+    """E3: ISR and ELR together fall below min ISR only for a reason.
+
+    Reasons are an unclean registration, unregistering, a reassignment, another min ISR or feature
+    level (ClearElr), and an election from outside both. Judged while ELR is on. (KIP-966)
+    """
+    return _judge(
+        run,
+        "E3-eligible-are-kept",
+        _with_feature,
+        _dropped_for_nothing,
+        "changes with ELR on",
+        "nobody eligible was dropped without a reason",
+    )
+
+
+def elr_joined_from_isr(run: Run) -> CheckResult | None:
+    """E4: a replica joins the ELR only by leaving the ISR in the same change. (KIP-966)"""
+    return _judge(
+        run, "E4-elr-joined-from-isr", _with_elr, _from_nowhere, "ELRs", "all came from the ISR"
+    )
+
+
+def elr_elected_with_empty_isr(run: Run) -> CheckResult | None:
+    """E7: a member of the ELR is elected only when the ISR has nobody left, and becomes the ISR.
+
+    Nobody left is who is fenced, gone or shutting down when the batch is committed. (KIP-966)
+    """
+    return _judge(
+        run,
+        "E7-elr-elected-with-empty-isr",
+        _elections_from_elr,
+        _isr_not_empty,
+        "elections from an ELR",
+        "each when the ISR was empty",
+    )
+
+
+def nobody_else_is_elected(run: Run) -> CheckResult | None:
+    """E8: with unclean elections off, nobody outside ISR and ELR becomes leader.
+
+    But one: with ELR, and both empty, the sole last known leader (part one of KIP-966). That is
+    allowed and counted, as is an election where unclean ones are on: others may have held more.
+    """
+    found = timeline(run)
+    if found is None:
+        return None
+    elections = [(batch, change) for batch, change in found.changes() if change.elected is not None]
+    outside = [(batch, change) for batch, change in elections if change.elected_outside]
+    violations = [_violation(c) for b, c in outside if not (c.unclean or _last_known(b, c))]
+    if not elections:
+        return None
+    return conclude(
+        "E8-nobody-else-is-elected",
+        looked_at=len(elections),
+        unit="elections of partition leaders",
+        violations=violations,
+        needs=NEED,
+        holds="all from ISR or ELR, or as is allowed",
+        algorithm=_ALGORITHM,
+        allowed=[_violation(c) for b, c in outside if c.unclean or _last_known(b, c)],
+    )
+
+
+def unclean_leader_recovers(run: Run) -> CheckResult | None:
+    """E9: an election from outside makes the ISR the leader alone, RECOVERING, and empties the ELR.
+
+    While it is RECOVERING, the ISR holds nobody else. (KIP-704, KIP-966)
+    """
+    return _judge(
+        run,
+        "E9-unclean-leader-recovers",
+        _unclean_or_recovering,
+        _not_alone,
+        "elections from outside ISR and ELR",
+        "each leader was alone, and recovering",
+    )
+
+
+def _judge(
+    run: Run,
+    check: str,
+    choose: Callable[[Timeline], Iterable[Judged]],
+    wrong: Rule,
+    unit: str,
+    holds: str,
+) -> CheckResult | None:
+    """A rule about single changes; None where there is nothing of what it is about."""
+    found = timeline(run)
+    chosen = list(choose(found)) if found is not None else []
+    if not chosen:
+        return None
+    told = [(change, wrong(batch, change)) for batch, change in chosen]
+    return conclude(
+        check,
+        looked_at=len(chosen),
+        unit=unit,
+        violations=[Violation(text, both(change)) for change, text in told if text],
+        needs=NEED,
+        holds=holds,
+        algorithm=_ALGORITHM,
+    )
+
+
+# --- which changes a rule is about ---
+
+
+def _with_elr(found: Timeline) -> Iterator[Judged]:
+    return ((b, c) for b, c in found.changes() if c.after is not None and c.after.elr)
+
+
+def _with_feature(found: Timeline) -> Iterator[Judged]:
+    return ((b, c) for b, c in found.changes() if b.elr_on and c.before and c.after)
+
+
+def _elections_from_elr(found: Timeline) -> Iterator[Judged]:
+    for batch, change in found.changes():
+        before = change.before
+        if change.elected is None or before is None or change.elected_outside:
+            continue
+        if change.elected in before.elr and change.elected not in before.isr:
+            yield batch, change
+
+
+def _unclean_or_recovering(found: Timeline) -> Iterator[Judged]:
+    for batch, change in found.changes():
+        if change.elected_outside or (change.after is not None and change.after.recovering):
+            yield batch, change
+
+
+# --- what is wrong with one ---
+
+
+def _in_both(_: Batch, change: Change) -> str:
+    one = change.partition
+    shared = tuple(sorted(set(one.isr) & set(one.elr)))
+    return f"{one.key}: [{names(shared)}] are in ISR and ELR at once" if shared else ""
+
+
+def _superfluous(_: Batch, change: Change) -> str:
+    one = change.partition
+    if len(one.isr) < change.min_isr:
+        return ""
+    text = f"{one.key}: the ELR is [{names(one.elr)}] although the ISR [{names(one.isr)}] has "
+    return f"{text}min ISR, {change.min_isr}"
+
+
+def _dropped_for_nothing(batch: Batch, change: Change) -> str:
+    before, after = change.before, change.after
+    assert before is not None
+    assert after is not None
+    gone = {*before.isr, *before.elr} - {*after.isr, *after.elr}
+    excused = {one.node for one in batch.registrations} | batch.unregistered
+    excused |= set(before.replicas) - set(after.replicas)
+    few = len({*after.isr, *after.elr}) < change.min_isr
+    if not few or not gone - excused or batch.cleared_elr or change.reassigned:
+        return ""
+    if change.elected_outside:
+        return ""
+    who = names(tuple(sorted(gone - excused)))
+    text = f"{after.key}: [{who}] are neither in the ISR nor in the ELR any more, which leaves "
+    return f"{text}fewer than min ISR, {change.min_isr}, for no reason"
+
+
+def _from_nowhere(_: Batch, change: Change) -> str:
+    if change.before is None:
+        return f"{change.partition.key} was made with an ELR"
+    before, after = change.before, change.partition
+    came = set(after.elr) - set(before.elr)
+    strange = tuple(sorted(came - (set(before.isr) - set(after.isr))))
+    return f"{after.key}: [{names(strange)}] joined the ELR, not from the ISR" if strange else ""
+
+
+def _isr_not_empty(batch: Batch, change: Change) -> str:
+    before, after = change.before, change.partition
+    assert before is not None
+    left = tuple(node for node in before.isr if batch.active(change, node, ever=False))
+    if left:
+        text = f"{after.key}: node {after.leader} was elected from the ELR although "
+        return f"{text}[{names(left)}] of the ISR were active"
+    if after.isr != (after.leader,):
+        text = f"{after.key}: node {after.leader} was elected from the ELR, and the ISR became "
+        return f"{text}[{names(after.isr)}]"
+    return ""
+
+
+def _last_known(batch: Batch, change: Change) -> bool:
+    """Whether the sole last known leader was elected when nobody eligible was left.
+
+    The registration that makes the last of them ineligible stands in the same batch as what it
+    leads to, and behind it.
+    """
+    before, after = change.before, change.after
+    assert before is not None
+    assert after is not None
+    alone = before.last_known_elr == (after.leader,)
+    gone = {one.node for one in batch.registrations} | batch.unregistered
+    return batch.elr_on and alone and not {*before.isr, *before.elr} - gone
+
+
+def _violation(change: Change) -> Violation:
+    before = change.before
+    assert before is not None
+    text = f"{before.key}: node {change.elected} was elected, from outside the ISR "
+    return Violation(f"{text}[{names(before.isr)}] and the ELR [{names(before.elr)}]", both(change))
+
+
+def _not_alone(_: Batch, change: Change) -> str:
+    after = change.partition
+    if change.elected_outside and not (after.recovering and after.isr == (after.leader,)):
+        return f"{after.key}: node {after.leader}, from outside, is not alone and recovering"
+    if change.elected_outside and after.elr:
+        return f"{after.key}: node {after.leader}, from outside, left the ELR [{names(after.elr)}]"
+    if after.recovering and len(after.isr) > 1:
+        return f"{after.key} is recovering, and the ISR is [{names(after.isr)}]"
+    return ""

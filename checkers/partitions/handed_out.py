@@ -1,0 +1,107 @@
+"""Numbers that the controller hands out: broker epochs (M3) and producer ids (M5)."""
+
+from collections.abc import Iterator
+
+import pyarrow.compute as pc
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.image import Timeline, epoch_of, node_of
+from checkers.evidence.metadata_replay import timeline
+from checkers.history.sealed_run import Run
+from checkers.partitions.leaders import NEED
+from checkers.verdict import CheckResult, EventValue
+
+BLOCK = 1000  # producer ids in a block
+
+
+def broker_epochs_rise(run: Run) -> CheckResult | None:
+    """M3: broker epochs rise over the whole log, and each record of a broker names its newest.
+
+    A process that registers again keeps its epoch; of an earlier process nothing is recorded any
+    more once another one has registered. (KIP-631)
+    """
+    found = timeline(run)
+    if found is None:
+        return None
+    looked_at, highest = 0, -1
+    newest: dict[int, tuple[int, str]] = {}  # node -> epoch and incarnation
+    violations = []
+    for batch in found.batches:
+        for offset, kind, detail in batch.broker_records:
+            node, epoch = node_of(detail), epoch_of(detail)
+            known, text = newest.get(node), ""
+            if kind == "RegisterBroker":
+                again = known == (epoch, detail["incarnationId"])
+                if not again and epoch <= highest and not batch.from_snapshot:
+                    text = f"node {node} registered with broker epoch {epoch}, not above {highest}"
+                newest[node] = (epoch, detail["incarnationId"])
+                highest = max(highest, epoch)
+            elif known is None or known[0] != epoch:
+                text = f"a {kind} of node {node} names broker epoch {epoch}, its newest is "
+                text += str(known[0]) if known else "none"
+            looked_at += not batch.from_snapshot
+            if text:
+                violations.append(Violation(text, [_record(offset, kind, node, epoch)]))
+    if not looked_at:
+        return None
+    return conclude(
+        "M3-broker-epochs-rise",
+        looked_at=looked_at,
+        unit="records about brokers",
+        violations=violations,
+        needs=NEED,
+        holds="each registration had a new epoch, and later records name it",
+        algorithm="replay of the committed metadata log",
+    )
+
+
+def _record(offset: int, kind: str, node: int, epoch: int) -> dict[str, EventValue]:
+    return {"what": kind, "offset": offset, "node": node, "epoch": epoch}
+
+
+def producer_ids_are_unique(run: Run) -> CheckResult | None:
+    """M5: a block of producer ids is handed out once, and nobody writes with one that was not.
+
+    Blocks are of 1,000 ids. From ProducerIds records and from the batches on the disks. (KIP-730)
+    """
+    found = timeline(run)
+    if found is None or not found.producer_ids:
+        return None
+    return conclude(
+        "M5-producer-ids-unique",
+        looked_at=len(found.producer_ids),
+        unit="blocks of producer ids",
+        violations=[*_twice(found), *_unheard_of(run, found.producer_ids[-1][1])],
+        needs=NEED,
+        holds="none was handed out twice, and no other id is on the disks",
+        algorithm="neighbours in the metadata log, highest id on the disks",
+    )
+
+
+def _twice(found: Timeline) -> Iterator[Violation]:
+    before = 0
+    for offset, following in found.producer_ids:
+        if following < before + BLOCK:
+            text = f"the block of producer ids up to {following}, recorded at offset {offset}, "
+            shown: dict[str, EventValue] = {"what": "ProducerIds", "offset": offset}
+            yield Violation(
+                f"{text}overlaps with one up to {before}", [shown | {"next_id": following}]
+            )
+        before = max(before, following)
+
+
+def _unheard_of(run: Run, following: int) -> Iterator[Violation]:
+    batches = run.tables["replica_batches"]
+    strange = batches.filter(
+        pc.and_(batches["crc_ok"], pc.greater_equal(batches["producer_id"], following))
+    )
+    for row in strange.slice(0, 1).to_pylist():
+        text = (
+            f"node {row['node']} holds a batch of producer {row['producer_id']} in {row['key']}, "
+        )
+        names = ("node", "key", "base_offset", "producer_id")
+        shown: dict[str, EventValue] = {"what": "on the disk"}
+        yield Violation(
+            f"{text}and ids below {following} were handed out",
+            [shown | {name: row[name] for name in names}],
+        )

@@ -1,0 +1,234 @@
+"""Replicas of a partition against one another: P9 and P11 of the invariants.
+
+The true high watermark of a partition is the highest that any leader published: what replicas have
+in their checkpoints and what answers to consumers said are lower bounds of it, and so is the end of
+what was acknowledged to acks=all.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.image import TOPIC, Timeline
+from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.partition_logs import acknowledged, columns, polled, split
+from checkers.evidence.restarts import beyond_budget
+from checkers.history.sealed_run import Run
+from checkers.verdict import CheckResult, EventValue
+
+NEED = "the partitions on the brokers' disks"
+CLEANUP = "cleanup.policy"
+_PLACE = ("base_offset", "last_offset", "epoch", "crc")  # by which batches are compared
+_BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
+
+Row = dict[str, Any]  # of REPLICAS
+
+
+class Lost(NamedTuple):
+    """What may be lost of a partition, and why."""
+
+    outside: frozenset[str]
+    beyond: frozenset[str]
+
+    def why(self, key: str) -> str:
+        """Why a breach at this partition is no accusation; "" if it is one."""
+        if key in self.outside:
+            return "a leader was elected from outside ISR and ELR"
+        if key in self.beyond:
+            return "min ISR of its replicas or more lost bytes before they had recovered"
+        return ""
+
+
+def may_be_lost(run: Run) -> Lost:
+    found = timeline(run)
+    if found is None:
+        return Lost(frozenset(), frozenset())
+    return Lost(found.elected_outside(), beyond_budget(run, found))
+
+
+def sorted_out(
+    violations: Sequence[tuple[str, Violation]], lost: Lost
+) -> tuple[list[Violation], list[Violation]]:
+    """Accusations, and what is allowed with its reason; each by the partition that it is about."""
+    accused, allowed = [], []
+    for key, violation in violations:
+        why = lost.why(key)
+        if why:
+            allowed.append(Violation(f"{violation.message}: {why}", violation.witness))
+        else:
+            accused.append(violation)
+    return accused, allowed
+
+
+def replicas_by_key(run: Run) -> Mapping[str, list[Row]]:
+    """The replicas on the disks; those of a topic that was deleted or made anew are left out."""
+    found = timeline(run)
+    by_key: dict[str, list[Row]] = defaultdict(list)
+    for row in run.tables["replicas"].to_pylist():
+        known = found.partitions.get(row["key"]) if found else None
+        if found is None or (known is not None and row["topic_id"] in (None, known.topic_id)):
+            by_key[row["key"]].append(row)
+    return by_key
+
+
+# --- P11 ---
+
+
+def replicas_agree(run: Run) -> CheckResult | None:
+    """P11: below both their high watermarks, two replicas hold the same batches.
+
+    The same offsets, epochs and CRCs. High watermarks are those of the checkpoints that the nodes
+    left behind. Topics that are compacted are left out: each replica cleans for itself. After an
+    election from outside, or more losses than the ISR can bear, breaches are allowed. (KIP-966
+    LogMatching)
+    """
+    found = timeline(run)
+    tables = split(run.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
+    looked_at = 0
+    breaches: list[tuple[str, Violation]] = []
+    for key, rows in sorted(replicas_by_key(run).items()):
+        if compacted(key, found):
+            continue
+        known = [row for row in rows if row["high_watermark"] is not None]
+        for one, two in combinations(known, 2):
+            end = min(one["high_watermark"], two["high_watermark"])
+            start = max(one["log_start"], two["log_start"])
+            logs = [_batches(tables.get(_place(row)), start, end) for row in (one, two)]
+            looked_at += end > start
+            breaches += _differences(key, one, two, *logs)
+    if not looked_at:
+        return None
+    accused, allowed = sorted_out(breaches, may_be_lost(run))
+    return conclude(
+        "P11-replicas-agree",
+        looked_at=looked_at,
+        unit="pairs of replicas",
+        violations=accused,
+        needs=NEED,
+        holds="each pair holds the same below both high watermarks",
+        algorithm="batches by offset, epoch and CRC, below the lower checkpoint",
+        allowed=allowed,
+    )
+
+
+def compacted(key: str, found: Timeline | None) -> bool:
+    """Whether the topic of a partition is; then each replica drops records for itself."""
+    if found is None:
+        return False
+    topic = key.rpartition("-")[0]
+    return "compact" in found.configs.get((TOPIC, topic, CLEANUP), "")
+
+
+def _place(row: Row) -> tuple[int | str, ...]:
+    return row["node"], row["directory"], row["key"]
+
+
+def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """One row a whole batch between two offsets: base, last, epoch, CRC."""
+    if table is None:
+        return np.empty((0, 4), np.int64)
+    whole = table.filter(table["crc_ok"])
+    found = np.stack(columns(whole, *_PLACE), axis=1)
+    return found[(found[:, 0] >= start) & (found[:, 1] < end)]
+
+
+def _differences(
+    key: str, one: Row, two: Row, mine: np.ndarray[Any, Any], other: np.ndarray[Any, Any]
+) -> Iterator[tuple[str, Violation]]:
+    """The first batch in which two logs differ, or which one of them lacks."""
+    common = min(len(mine), len(other))
+    differ = np.flatnonzero((mine[:common] != other[:common]).any(axis=1))
+    if not len(differ) and len(mine) == len(other):
+        return
+    at = int(differ[0]) if len(differ) else common
+    shown = [
+        _on_disk(row, batches[at] if at < len(batches) else None)
+        for row, batches in ((one, mine), (two, other))
+    ]
+    offset = min(int(batches[at][0]) for batches in (mine, other) if at < len(batches))
+    text = f"{key}: nodes {one['node']} and {two['node']} differ at offset {offset}, below both "
+    yield key, Violation(f"{text}high watermarks", shown)
+
+
+def _on_disk(row: Row, batch: np.ndarray[Any, Any] | None) -> dict[str, EventValue]:
+    told = {name: row[name] for name in ("node", "key", "high_watermark", "log_end", "problem")}
+    if batch is None:
+        return {"what": "has no batch there", **told}
+    base, last, epoch, crc = (int(number) for number in batch)
+    return {"what": "has", **told, "offset": base, "last": last, "epoch": epoch, "crc": crc}
+
+
+# --- P9 ---
+
+
+def eligible_hold_all(run: Run) -> CheckResult | None:
+    """P9: at the end, every member of an ISR or ELR that runs holds all below the high watermark.
+
+    It could lead next. Running is who is registered and not fenced, or was shut down cleanly.
+    (KIP-966 LeaderCandidateCompleteness)
+    """
+    found = timeline(run)
+    if found is None:
+        return None
+    running = _running(run, found)
+    marks, looked_at = true_high_watermarks(run), 0
+    breaches: list[tuple[str, Violation]] = []
+    for key, rows in sorted(replicas_by_key(run).items()):
+        partition, mark = found.partitions.get(key), marks.get(key)
+        if partition is None or mark is None:
+            continue
+        for row in rows:
+            if row["node"] not in running or row["node"] not in (*partition.isr, *partition.elr):
+                continue
+            looked_at += 1
+            if row["log_end"] < mark:
+                breaches.append((key, _short(row, mark)))
+    if not looked_at:
+        return None
+    accused, allowed = sorted_out(breaches, may_be_lost(run))
+    return conclude(
+        "P9-eligible-hold-all",
+        looked_at=looked_at,
+        unit="replicas in ISR or ELR",
+        violations=accused,
+        needs=NEED,
+        holds="each holds all that was ever below its partition's high watermark",
+        algorithm="log ends against the highest of checkpoints, answers and acknowledgements",
+        allowed=allowed,
+    )
+
+
+def _running(run: Run, found: Timeline) -> set[int]:
+    brokers = found.batches[-1].brokers if found.batches else {}
+    clean = {row["node"]: row["clean_shutdown"] for row in run.tables["disks"].to_pylist()}
+    return {node for node, one in brokers.items() if not one.fenced or clean.get(node) == one.epoch}
+
+
+def _short(row: Row, mark: int) -> Violation:
+    text = f"{row['key']}: node {row['node']} may lead and its log ends at {row['log_end']}, below "
+    fields = {name: row[name] for name in ("node", "key", "log_end", "high_watermark", "problem")}
+    return Violation(f"{text}the high watermark {mark}", [{"what": "may lead", **fields}])
+
+
+def true_high_watermarks(run: Run) -> dict[str, int]:
+    """The highest offset of each partition of which it is known that a leader had committed it."""
+    found: dict[str, int] = {}
+    spans, sent = polled(run), acknowledged(run)
+    ends = pc.add(sent["offset"], sent["records"].cast(pa.int64()))
+    told = [
+        (run.tables["replicas"]["key"], run.tables["replicas"]["high_watermark"]),
+        (spans["key"], spans["high_watermark"]),
+        (sent["key"], ends),
+    ]
+    for keys, marks in told:
+        highest = pa.table({"key": keys, "mark": marks}).group_by("key")
+        for row in highest.aggregate([("mark", "max")]).to_pylist():
+            if row["mark_max"] is not None:
+                found[row["key"]] = max(found.get(row["key"], 0), row["mark_max"])
+    return found

@@ -1,0 +1,288 @@
+"""Partitions in the committed metadata log: P1, P2 and P3 of the invariants."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.image import NO_LEADER, Batch, Change, Partition, Timeline
+from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.partition_logs import codes
+from checkers.history.sealed_run import Run
+from checkers.verdict import CheckResult, EventValue
+
+NEED = "the metadata log on a majority of the controllers' disks"
+_RUN = ["node", "directory", "key", "epoch", "base_offset"]
+
+
+def shown(change: Change, what: str) -> dict[str, EventValue]:
+    """A change as a row of a witness."""
+    return {"what": what, "offset": change.offset, **state(change.partition)}
+
+
+def state(partition: Partition) -> dict[str, EventValue]:
+    return {
+        "key": partition.key,
+        "leader": partition.leader,
+        "epoch": partition.leader_epoch,
+        "isr": names(partition.isr),
+        "elr": names(partition.elr),
+        "last_known_elr": names(partition.last_known_elr),
+        "partition_epoch": partition.partition_epoch,
+    }
+
+
+def names(nodes: tuple[int, ...]) -> str:
+    return ",".join(map(str, nodes))
+
+
+def both(change: Change) -> list[dict[str, EventValue]]:
+    """Before and after, as a witness."""
+    after = shown(change, "committed")
+    return [{"what": "before", **state(change.before)}, after] if change.before else [after]
+
+
+# --- P1 ---
+
+
+def one_leader_per_partition_epoch(run: Run) -> CheckResult | None:
+    """P1: a partition has one leader per leader epoch, and its epochs only rise.
+
+    What was written and said fits the one order of the metadata log: in every replica epochs rise
+    from batch to batch, each is one in which the log names a leader, and who is asked names no
+    other. (HS, KIP-966)
+    """
+    found = timeline(run)
+    if found is None:
+        return None
+    leaders = _leaders(found)
+    looked_at = sum(len(epochs) for epochs in leaders.values())
+    violations = [
+        *_made_again(found),
+        *_epochs_of_replicas(run, leaders),
+        *_answers(run, leaders),
+    ]
+    return conclude(
+        "P1-one-leader-per-epoch",
+        looked_at=looked_at,
+        unit="leader epochs of partitions",
+        violations=violations,
+        needs=NEED,
+        holds="each had one leader, and no other led or wrote in it",
+        algorithm="leader by partition and epoch, against batches on disks and answers to probes",
+    )
+
+
+Leaders = Mapping[tuple[str, str], Mapping[int, int]]  # key, topic id -> epoch -> leader
+
+
+def _leaders(found: Timeline) -> Leaders:
+    leaders: dict[tuple[str, str], dict[int, int]] = {}
+    for batch in found.batches:
+        for after in (change.after for change in batch.changes):
+            if after is not None:
+                leaders.setdefault((after.key, after.topic_id), {})[after.leader_epoch] = (
+                    after.leader
+                )
+    return leaders
+
+
+def _made_again(found: Timeline) -> Iterator[Violation]:
+    """Epochs begin anew only with a new topic."""
+    for _, change in found.changes():
+        before, after = change.before, change.after
+        if before is None or after is None or before.topic_id != after.topic_id:
+            continue
+        if after.leader_epoch < before.leader_epoch:
+            text = f"{after.key} went from leader epoch {before.leader_epoch} back to "
+            yield Violation(f"{text}{after.leader_epoch}", both(change))
+        elif after.partition_epoch <= before.partition_epoch:
+            text = f"{after.key} was changed at partition epoch {before.partition_epoch}, and is "
+            yield Violation(f"{text}at {after.partition_epoch}", both(change))
+
+
+def _epochs_of_replicas(run: Run, leaders: Leaders) -> Iterator[Violation]:
+    topic_ids = {
+        (row["node"], row["directory"], row["key"]): row["topic_id"]
+        for row in run.tables["replicas"].to_pylist()
+    }
+    before: dict[str, Any] = {}
+    for row in _epoch_runs(run):
+        replica = (row["node"], row["directory"], row["key"])
+        epochs = leaders.get((row["key"], topic_ids.get(replica) or ""))
+        where = f"the log of {row['key']} on node {row['node']} "
+        same = replica == tuple(before.get(name) for name in ("node", "directory", "key"))
+        if same and row["epoch"] < before["epoch"]:
+            text = f"{where}has epoch {row['epoch']} at offset {row['base_offset']}, behind epoch "
+            text += f"{before['epoch']}"
+            yield Violation(
+                text,
+                [{"what": "higher epoch", **before}, {"what": "lower epoch, behind it", **row}],
+            )
+        before = row
+        if epochs is None or row["epoch"] < min(epochs):
+            continue
+        if epochs.get(row["epoch"], NO_LEADER) == NO_LEADER:
+            text = f"{where}holds batches of epoch {row['epoch']}, in which nobody led"
+            last = max(epoch for epoch in epochs if epoch <= row["epoch"])
+            of_log: dict[str, EventValue] = {
+                "what": "the metadata log",
+                "epoch": last,
+                "leader": epochs[last],
+            }
+            yield Violation(text, [{"what": "the first of them", **row}, of_log])
+
+
+def _epoch_runs(run: Run) -> list[dict[str, Any]]:
+    """The first batch of each run of batches of one epoch, in every replica's log."""
+    batches = run.tables["replica_batches"]
+    whole = batches.filter(batches["crc_ok"]).select(_RUN)
+    changed = np.diff(codes(whole, *_RUN[:-1]), prepend=-1) != 0
+    found: list[dict[str, Any]] = whole.filter(pa.array(changed)).to_pylist()
+    return found
+
+
+def _answers(run: Run, leaders: Leaders) -> Iterator[Violation]:
+    """Answers to probes. Of a topic that was made twice nobody knows which one is meant."""
+    by_key: dict[str, list[Mapping[int, int]]] = {}
+    for (key, _), epochs in leaders.items():
+        by_key.setdefault(key, []).append(epochs)
+    for row in run.tables["probes"].to_pylist():
+        known = by_key.get(row["key"] or "", [])
+        if row["kind"] != "partition" or row["epoch"] is None or len(known) != 1:
+            continue
+        leader = known[0].get(row["epoch"])
+        if leader is not None and row["leader"] not in (None, NO_LEADER, leader):
+            text = f"{row['key']}, epoch {row['epoch']}: node {row['node']} says that node "
+            text += f"{row['leader']} leads, the metadata log says node {leader}"
+            fields = {name: row[name] for name in ("node", "key", "epoch", "leader")}
+            yield Violation(text, [{"what": "an answer", "t_ns": row["t0"], **fields}])
+
+
+# --- P2 ---
+
+
+def leader_in_isr(run: Run) -> CheckResult | None:
+    """P2: the leader is in the ISR, ISR and ELR are of the replicas, nobody is named twice.
+
+    (HS LeaderInIsr, KIP-966 ValidControllerIsrAndElr)
+    """
+    found = timeline(run)
+    if found is None:
+        return _unreadable(run)
+    changes = [change for _, change in found.changes() if change.after is not None]
+    violations = []
+    for change in changes:
+        wrong = _ill_formed(change.partition)
+        if wrong:
+            violations.append(Violation(f"{change.partition.key}: {wrong}", both(change)))
+    if not changes:
+        return None
+    return conclude(
+        "P2-leader-in-isr",
+        looked_at=len(changes),
+        unit="states of partitions",
+        violations=violations,
+        needs=NEED,
+        holds="leaders are in the ISR, ISR and ELR among the replicas",
+        algorithm="replay of the committed metadata log",
+    )
+
+
+def _unreadable(run: Run) -> CheckResult | None:
+    """Where there are brokers and no log of what became of them, one row says so for all."""
+    if not any("broker" in role for role in run.info.roles.values()):
+        return None
+    return conclude(
+        "P2-leader-in-isr",
+        looked_at=0,
+        unit="states of partitions",
+        violations=(),
+        needs=NEED,
+        holds="",
+        algorithm="replay of the committed metadata log",
+    )
+
+
+def _ill_formed(one: Partition) -> str:
+    if one.leader != NO_LEADER and one.leader not in one.isr:
+        return f"node {one.leader} leads and is not in the ISR [{names(one.isr)}]"
+    for what, nodes in (("ISR", one.isr), ("ELR", one.elr), ("replicas", one.replicas)):
+        if len(set(nodes)) < len(nodes):
+            return f"the {what} [{names(nodes)}] name a node twice"
+        if not set(nodes) <= set(one.replicas):
+            return f"the {what} [{names(nodes)}] are not all among [{names(one.replicas)}]"
+    return ""
+
+
+# --- P3 ---
+
+
+def only_active_brokers_lead(run: Run) -> CheckResult | None:
+    """P3: who joins an ISR or is elected is registered, unfenced and not shutting down.
+
+    At the latest behind the batch that does it. Nor does a fenced broker stay in an ISR; but
+    without ELR its last member does. (KIP-841, KIP-966 ValidControllerState)
+    """
+    found = timeline(run)
+    if found is None:
+        return None
+    looked_at = 0
+    violations: list[Violation] = []
+    for batch, partitions in found.walk():
+        if batch.from_snapshot:
+            continue
+        for change in batch.changes:
+            looked_at += 1
+            violations += _joined_inactive(batch, change)
+        touched = partitions if batch.broker_records else _touched(batch, partitions)
+        for partition in touched.values():
+            violations += _stays_fenced(batch, partition)
+    if not looked_at:
+        return None
+    return conclude(
+        "P3-only-active-brokers-lead",
+        looked_at=looked_at,
+        unit="changes of partitions",
+        violations=violations,
+        needs=NEED,
+        holds="nobody fenced, gone or shutting down joined or stayed in an ISR, or led",
+        algorithm="replay of the committed metadata log, brokers where each batch ends",
+    )
+
+
+def _touched(batch: Batch, partitions: Mapping[str, Partition]) -> dict[str, Partition]:
+    keys = {change.partition.key for change in batch.changes}
+    return {key: partitions[key] for key in sorted(keys) if key in partitions}
+
+
+def _joined_inactive(batch: Batch, change: Change) -> Iterator[Violation]:
+    if change.after is None:
+        return
+    before = change.before.isr if change.before else ()
+    joined = set(change.after.isr) - set(before)
+    elected = {change.elected} - {None}
+    for node in sorted(joined | {one for one in elected if one is not None}):
+        if not batch.active(change, node, ever=True):
+            how = "joined the ISR of" if node in joined else "was elected leader of"
+            text = f"node {node} {how} {change.after.key} while it was {_condition(batch, node)}"
+            yield Violation(text, both(change))
+
+
+def _stays_fenced(batch: Batch, partition: Partition) -> Iterator[Violation]:
+    for node in partition.isr:
+        broker = batch.brokers.get(node)
+        last = not batch.elr_on and partition.isr == (node,)
+        if not last and (broker is None or broker.fenced):
+            text = f"node {node} is in the ISR of {partition.key} while it is "
+            at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+            yield Violation(f"{text}{_condition(batch, node)}", [at | state(partition)])
+
+
+def _condition(batch: Batch, node: int) -> str:
+    broker = batch.brokers.get(node)
+    if broker is None:
+        return "not registered"
+    return "fenced" if broker.fenced else "shutting down"

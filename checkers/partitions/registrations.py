@@ -1,0 +1,80 @@
+"""Who registers after it may have lost something: E5 and E6 of the invariants."""
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.image import Batch
+from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.restarts import restarts
+from checkers.history.sealed_run import Run
+from checkers.partitions.leaders import NEED, state
+from checkers.verdict import CheckResult, EventValue
+
+
+def unclean_registration_drops(run: Run) -> CheckResult | None:
+    """E5: who registers after an unclean shutdown is in no ISR and no ELR until it is added again.
+
+    Unclean is who was killed or lost power, by the fault log; and who is taken out of an ELR by the
+    batch of its registration, which then has to drop it everywhere. Judged while ELR is on.
+    (KIP-966)
+    """
+    return _registrations(run, "E5-unclean-registration-drops", lossy=False)
+
+
+def lost_bytes_are_not_clean(run: Run) -> CheckResult | None:
+    """E6: a node that lost bytes never claims that it was shut down cleanly.
+
+    Its next registration drops it from every ISR and ELR, as of an unclean one; by the fault log.
+    Judged while ELR is on. (KIP-966)
+    """
+    return _registrations(run, "E6-lost-bytes-are-not-clean", lossy=True)
+
+
+def _registrations(run: Run, check: str, *, lossy: bool) -> CheckResult | None:
+    found = timeline(run)
+    if found is None:
+        return None
+    ends = {id(one.registration): one for one in restarts(run, found)}
+    looked_at, violations = 0, []
+    for batch, partitions in found.walk():
+        for registration in batch.registrations if batch.elr_on else ():
+            if batch.from_snapshot or registration.before is None:
+                continue
+            node, end = registration.node, ends.get(id(registration))
+            unclean = end is not None and (end.lossy if lossy else end.unclean)
+            if not unclean and (lossy or not _dropped(batch, node)):
+                continue
+            looked_at += 1
+            kept = [one for one in partitions.values() if node in (*one.isr, *one.elr)]
+            if kept:
+                text = f"node {node} registered at offset {registration.offset} after "
+                text += f"{end.fault['kind'] if end else 'an unclean shutdown'}, and is still "
+                text += f"eligible to lead {kept[0].key}"
+                at: dict[str, EventValue] = {
+                    "what": "registered",
+                    "node": node,
+                    "offset": registration.offset,
+                    "epoch": registration.after.epoch,
+                }
+                fault = _fault(end.fault) if end else []
+                rows = [{"what": "behind that batch", **state(one)} for one in kept[:8]]
+                violations.append(Violation(text, [*fault, at, *rows]))
+    if not looked_at:
+        return None
+    return conclude(
+        check,
+        looked_at=looked_at,
+        unit="registrations after " + ("lost bytes" if lossy else "an unclean shutdown"),
+        violations=violations,
+        needs=NEED,
+        holds="each broker was in no ISR and no ELR",
+        algorithm="registrations in the metadata log, matched with the fault log by their number",
+    )
+
+
+def _dropped(batch: Batch, node: int) -> bool:
+    """Whether a change of this batch took the node out of an ELR: no clean registration does."""
+    pairs = ((change.before, change.after) for change in batch.changes)
+    return any(one and two and node in one.elr and node not in two.elr for one, two in pairs)
+
+
+def _fault(row: dict[str, EventValue]) -> list[dict[str, EventValue]]:
+    return [{"what": f"fault: {row['kind']}", "t_ns": row["t_start"], "fault": row["fault_id"]}]

@@ -1,0 +1,156 @@
+"""What the controller on top of the quorum shows: M1, M2 and M4 of the invariants."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pyarrow.compute as pc
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.committed import voters_of
+from checkers.evidence.lives import NEED, NodeEvent, gaps, lives, witness
+from checkers.history.sealed_run import Run
+from checkers.quorum.epochs import leader_changes
+from checkers.quorum.log_matching import stored
+from checkers.registers.survival import complete_disks, stored_values
+from checkers.verdict import CheckResult
+
+Op = dict[str, int | str]
+_SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "t0", "t1"]
+
+
+def reads_are_committed(run: Run) -> CheckResult:
+    """M1: what a client is shown is committed: the value stands in the log, on a majority of disks.
+
+    A controller that serves effects of writes which nobody committed shows a state that no log
+    gives. Needs: ops, log_records, disks; where disks are missing or damaged, absence proves
+    nothing. (KAFKA-20839)
+    """
+    copies, complete = stored_values(run), complete_disks(run)
+    voters = len(voters_of(run))
+    majority = voters // 2 + 1
+    looked_at, missing, violations = 0, 0, []
+    for key, value, row in _values_read(run):
+        looked_at += 1
+        found = copies.get((key, value), 0)
+        if found >= majority:
+            continue
+        if found + voters - complete >= majority:
+            missing += 1
+            continue
+        violations.append(_phantom(run, row, found))
+    return conclude(
+        "M1-reads-are-committed",
+        looked_at=looked_at,
+        unit="values read",
+        violations=violations,
+        needs="reads that returned a value",
+        holds="each is in the committed log on a majority of disks",
+        algorithm="join of values read with records by key and value",
+        gaps=[f"{missing:,} were not found, and only {complete} disks could be read whole"]
+        if missing
+        else [],
+    )
+
+
+def _values_read(run: Run) -> Iterator[tuple[str, str, Op]]:
+    """Each value once, by the first read that returned it."""
+    ops = run.tables["ops"]
+    reads = ops.filter(pc.and_(pc.equal(ops["f"], "read"), pc.equal(ops["outcome"], "ok")))
+    seen = set()
+    for row in reads.filter(reads["value"].is_valid()).select(_SHOWN).to_pylist():
+        if (row["key"], row["value"]) not in seen:
+            seen.add((row["key"], row["value"]))
+            yield row["key"], str(row["value"]), row
+
+
+def _phantom(run: Run, row: Op, found: int) -> Violation:
+    on = "no disk has" if not found else f"only {found} of {len(voters_of(run))} disks have"
+    shown = [_shown(row, "read a value that is in no committed log")]
+    for write in _writes_of(run, row)[:1]:
+        shown.insert(0, _shown(write, "asked for that value; nobody committed it"))
+    return Violation(
+        f"node {row['node']} showed {row['value']} at {row['key']} to process {row['process']}, "
+        f"and {on} a record of it: it is in no committed log",
+        shown,
+    )
+
+
+def _writes_of(run: Run, row: Op) -> list[Op]:
+    """The operations that asked for the value of a read."""
+    ops = run.tables["ops"]
+    same = pc.and_(pc.equal(ops["key"], row["key"]), pc.equal(ops["value"], row["value"]))
+    writes = ops.filter(pc.and_(same, pc.equal(ops["f"], "write")))
+    found: list[Op] = writes.select(_SHOWN).to_pylist()
+    return found
+
+
+def _shown(row: Op, what: str) -> Op:
+    rest = {name: value for name, value in row.items() if name not in ("t0", "t1")}
+    return {"what": what, "t_ns": row["t0"], "t1_ns": row["t1"], **rest}
+
+
+def active_after_replay(run: Run) -> CheckResult:
+    """M2: a controller is active only when it has replayed its epoch's LeaderChange.
+
+    Only then is its image the one that the whole log gives; what it decides before, it decides from
+    a stale one. From c.active and where the epoch's LeaderChange lies. (KAFKA-17333)
+    """
+    found = lives(run)
+    starts = {row["epoch"]: row["offset"] for row in leader_changes(run)}
+    looked_at, violations = 0, []
+    for life in found:
+        elected: dict[int, NodeEvent] = {}
+        own = dict(starts)
+        for event in life.events():
+            if event.event == "q.state" and event.state == "leader":
+                elected[event.epoch] = event
+            elif event.event == "q.append" and event.state == "leader":
+                own.setdefault(event.epoch, event.base)
+        for event in life.events():
+            if event.event == "c.active" and event.epoch in own and event.offset is not None:
+                looked_at += 1
+                if event.offset <= own[event.epoch]:
+                    violations.append(_too_early(event, elected, own[event.epoch]))
+    return conclude(
+        "M2-active-after-replay",
+        looked_at=looked_at,
+        unit="claims of controllers",
+        violations=violations,
+        needs=NEED,
+        holds="each had replayed all that was there when it was elected",
+        algorithm="offset at activation, against the epoch's LeaderChange",
+        gaps=gaps(found),
+    )
+
+
+def _too_early(event: NodeEvent, elected: dict[int, NodeEvent], start: int) -> Violation:
+    text = f"the controller of node {event.node} became active in epoch {event.epoch} before it "
+    text += f"had replayed that epoch's LeaderChange, which is at offset {start}"
+    shown = [witness(event, f"active with all replayed below offset {event.offset}")]
+    if event.epoch in elected:
+        at = elected[event.epoch]
+        shown.insert(0, witness(at, f"elected; its log ends at {at.log_end}"))
+    return Violation(text, shown)
+
+
+def epochs_rise_in_logs(run: Run) -> CheckResult:
+    """M4: in no log does a record of an epoch follow one of a higher epoch. (Raft)"""
+    looked_at, violations = 0, []
+    for node, batches in stored(run).items():
+        for before, after in pairwise(batches):
+            looked_at += 1
+            if after.epoch < before.epoch:
+                text = f"the log of node {node} has epoch {after.epoch} at offset {after.base}, "
+                text += f"after epoch {before.epoch} at offset {before.base}"
+                pair = [(before, "higher epoch"), (after, "lower epoch, behind it")]
+                shown = [{"what": what, "node": node, **one._asdict()} for one, what in pair]
+                violations.append(Violation(text, shown))
+    return conclude(
+        "M4-epochs-rise-in-logs",
+        looked_at=looked_at,
+        unit="pairs of batches",
+        violations=violations,
+        needs="disks read after the run",
+        holds="no epoch goes down along a log",
+        algorithm="neighbours in each log",
+    )

@@ -1,0 +1,150 @@
+"""A leader that is well is left alone: Q23 of the invariants.
+
+Times are the machine's one monotonic clock, of the traces and of the faults alike.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.lives import NEED, NodeEvent, witness
+from checkers.history.sealed_run import Run
+from checkers.quorum.leadership import (
+    SECOND,
+    Fault,
+    bounds_of,
+    faults_of,
+    leads_at,
+    processes_of,
+    state_at,
+)
+from checkers.verdict import CheckResult, EventValue
+
+
+def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
+    """Q23: who returns from a partition that left the leader a majority changes neither leader nor
+    epoch.
+
+    Accused is a node that raised the epoch itself while no majority reached it, for then nobody
+    can have asked for that; and one that raised it while a majority had long heard the leader, for
+    those do not grant a pre-vote. (KIP-996, SIM StableLeadership)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    faults = faults_of(run)
+    for number, fault in enumerate(faults):
+        led = leads_at(run, fault.begin)
+        if led is None or not fault.cuts or not fault.leaves_majority(led[1].node, run.info.nodes):
+            continue
+        until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
+        others = [*faults[:number], *faults[number + 1 :]]
+        if any(other.overlaps(fault.start, max(until, fault.healed)) for other in others):
+            continue  # somebody else is hurt at the same time: that may be the reason
+        for target in sorted(set(fault.targets) - {led[1].node}):
+            looked_at += 1
+            if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
+                violations += _disturbance(run, fault, led[1], target, until)
+            violations += _unwanted(run, fault, target, until)
+    if not looked_at:
+        return None
+    return conclude(
+        "Q23-return-without-disturbance",
+        looked_at=looked_at,
+        unit="returns of nodes that were cut off",
+        violations=violations,
+        needs=NEED,
+        holds="none changed the leader or the epoch",
+        algorithm="epochs raised by a node that hears nobody, and then taken over by others; "
+        "candidacies while a majority has heard the leader long enough",
+    )
+
+
+def _disturbance(
+    run: Run, fault: Fault, led: NodeEvent, target: int, until: int
+) -> Iterator[Violation]:
+    states = _states(run)
+    known = max((event.epoch for event in states if event.t <= fault.begin), default=0)
+    raised = [
+        event
+        for event in states
+        if event.node == target
+        and fault.begin < event.t < fault.end
+        and event.state == "candidate"
+        and event.epoch > known
+    ]
+    if not raised:
+        return
+    moved = next(
+        (
+            event
+            for event in states
+            if event.node != target
+            and raised[0].t < event.t <= until
+            and event.epoch >= raised[0].epoch
+        ),
+        None,
+    )
+    if moved is not None:  # perhaps while it is still cut off, if the others hear it
+        text = f"node {target}, cut off and back again, forced a new election: it had raised the "
+        text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
+        shown: list[Mapping[str, EventValue]] = [
+            witness(led, f"node {led.node} leads epoch {led.epoch}"),
+            fault.shown("cut off, the leader keeps a majority", fault.begin),
+            witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
+            fault.shown("back again", fault.end),
+            witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
+        ]
+        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
+
+
+def _unwanted(run: Run, fault: Fault, target: int, until: int) -> Iterator[Violation]:
+    """The first candidacy of the target that no majority can have wanted."""
+    for stood in _states(run):
+        stands = stood.node == target and stood.state == "candidate"
+        if not stands or not fault.begin < stood.t <= until:
+            continue
+        content = _content(run, stood)
+        if len(content) <= run.info.nodes // 2:
+            continue
+        names = ", ".join(str(event.node) for event in content)
+        text = f"node {target}, cut off and back again, deposed a leader that is well: it stood in "
+        text += f"epoch {stood.epoch}, though nodes {names} had heard node {content[0].leader} for "
+        text += f"{bounds_of(run).steady_s:g} s and more"
+        shown: list[Mapping[str, EventValue]] = [
+            *(witness(event, f"hears node {event.leader} from now on") for event in content),
+            fault.shown("cut off", fault.begin),
+            witness(stood, f"stands in epoch {stood.epoch}, by the votes of such nodes"),
+        ]
+        yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
+        return
+
+
+def _content(run: Run, stood: NodeEvent) -> list[NodeEvent]:
+    """The nodes that for long have had one leader, in the epoch before the one of a candidacy."""
+    states = [state_at(process, stood.t) for process in processes_of(run)]
+    steady_ns = int(bounds_of(run).steady_s * SECOND)
+    found = [
+        event
+        for event in states
+        if event is not None
+        and event.node != stood.node
+        and event.state in ("leader", "follower")
+        and event.epoch < stood.epoch
+        and stood.t - event.t >= steady_ns
+    ]
+    newest = max((event.epoch for event in found), default=0)
+    content = [event for event in found if event.epoch == newest]
+    led = any(event.state == "leader" for event in content)
+    return sorted(content, key=lambda event: event.node) if led else []
+
+
+def _states(run: Run) -> list[NodeEvent]:
+    """All q.state, in time."""
+    return sorted(
+        (
+            event
+            for process in processes_of(run)
+            for event in process.events
+            if event.event == "q.state"
+        ),
+        key=lambda event: event.t,
+    )

@@ -1,0 +1,296 @@
+"""Leadership under faults: Q21 and Q22 of the invariants; Q23 is in `disturbance.py`.
+
+They need to know what was done to whom and when, so they apply only to runs with faults of certain
+kinds, held for long enough: where nothing of that sort happened there is no row at all (None).
+Times are the machine's one monotonic clock, of the traces and of the faults alike.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.lives import NEED, NodeEvent, Process, lives, witness
+from checkers.history.sealed_run import Run
+from checkers.verdict import CheckResult, EventValue
+
+SECOND = 1_000_000_000
+LATENCY_S = 2.0  # for processes that wait for a busy machine
+DOWN = ("kill", "stop", "pause", "power-off")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """In seconds; from the time-outs of a run's nodes, which are Kafka's if it says nothing."""
+
+    check_quorum_s: float
+    leader_within_s: float
+    # Who followed for this long has fetched, and refuses pre-votes; those it gave before are void.
+    steady_s: float
+
+
+def bounds_of(run: Run) -> Bounds:
+    told = run.info.conditions
+    fetch_s = told.get("fetch_timeout_ms", 2000) / 1000
+    election_s = told.get("election_timeout_ms", 1000) / 1000
+    return Bounds(
+        check_quorum_s=1.5 * fetch_s,
+        leader_within_s=3 * (2 * election_s + fetch_s) + LATENCY_S,
+        steady_s=fetch_s + 2 * election_s + LATENCY_S,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A fault that was in full effect from `begin` until `end` (ns), and began to be before."""
+
+    number: int
+    kind: str
+    targets: tuple[int, ...]
+    links: frozenset[tuple[int, int]]
+    start: int
+    begin: int
+    end: int
+    healed: int
+
+    @property
+    def cuts(self) -> bool:
+        """Whether its links let nothing pass."""
+        return bool(self.links) and self.kind.startswith("partition")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its victims are off, or cut off, and everybody else is as ever."""
+        return self.cuts or self.kind in DOWN or self.kind == "clock-jump"
+
+    def heard_by(self, node: int, nodes: int) -> int:
+        """How many others' bytes still reach a node."""
+        others = set(range(1, nodes + 1)) - {node}
+        return sum((other, node) not in self.links for other in others)
+
+    def leaves_majority(self, node: int, nodes: int) -> bool:
+        """Whether a node and those that it still reaches, and that reach it, are a majority."""
+        others = set(range(1, nodes + 1)) - {node}
+        near = sum(not {(node, other), (other, node)} & self.links for other in others)
+        return near + 1 > nodes // 2
+
+    def overlaps(self, begin: int, end: int) -> bool:
+        """Whether any of it, from the first to the last moment, falls between the two."""
+        return self.start < end and begin < self.healed
+
+    def shown(self, what: str, at: int) -> dict[str, EventValue]:
+        """The fault as a row of a witness."""
+        hit = ", ".join(f"node {node}" for node in self.targets)
+        return {"what": f"{what}: {self.kind} of {hit}", "t_ns": at, "fault": self.number}
+
+
+def faults_of(run: Run) -> list[Fault]:
+    """The faults that ran their course, in order."""
+    found = []
+    for row in run.tables["faults"].to_pylist():
+        times = [row[name] for name in ("t_start", "t_bit", "t_heal", "t_healed")]
+        if None in times:
+            continue
+        start, begin, end, healed = times
+        pairs = [link.split("->") for link in row["links"] or ()]
+        found.append(
+            Fault(
+                number=row["fault_id"],
+                kind=row["kind"],
+                targets=tuple(row["targets"] or ()),
+                links=frozenset((int(one), int(other)) for one, other in pairs),
+                start=start,
+                begin=begin,
+                end=end,
+                healed=healed,
+            )
+        )
+    return sorted(found, key=lambda fault: fault.start)
+
+
+def processes_of(run: Run) -> list[Process]:
+    return [process for life in lives(run) for process in life.processes if process.events]
+
+
+def state_at(process: Process, at: int) -> NodeEvent | None:
+    """The role that a process had at a moment; None if it did not live then."""
+    if not process.events[0].t <= at <= process.events[-1].t:
+        return None
+    states = [event for event in process.events if event.event == "q.state" and event.t <= at]
+    return states[-1] if states else None
+
+
+def leads_at(run: Run, at: int) -> tuple[Process, NodeEvent] | None:
+    """Who led the newest epoch at a moment, and the line in which it said so."""
+    found = [(process, state_at(process, at)) for process in processes_of(run)]
+    leading = [(one, event) for one, event in found if event and event.state == "leader"]
+    return max(leading, key=lambda pair: pair[1].epoch) if leading else None
+
+
+# --- Q22 ---
+
+
+def cut_off_leader_resigns(run: Run) -> CheckResult | None:
+    """Q22: a leader that no majority reaches stops acting within 1.5 fetch time-outs.
+
+    With 4 voters or more the count of who fetched may begin anew just before, which doubles that.
+    Where faults overlap, one that hits the leader as well excuses it. (KIP-595 check-quorum,
+    KAFKA-15489)
+    """
+    bound_s = bounds_of(run).check_quorum_s * (1 if run.info.nodes <= 3 else 2) + LATENCY_S
+    looked_at = 0
+    violations: list[Violation] = []
+    for fault in faults_of(run):
+        limit = fault.begin + int(bound_s * SECOND)
+        led = leads_at(run, fault.begin)
+        majority = run.info.nodes // 2 + 1
+        if led is None or fault.end <= limit or not fault.cuts:
+            continue
+        if _hit_by_others(run, fault, led[1].node):
+            continue
+        if fault.heard_by(led[1].node, run.info.nodes) + 1 >= majority:
+            continue
+        looked_at += 1
+        violations += _acts_after(*led, fault, limit)
+    if not looked_at:
+        return None
+    return conclude(
+        "Q22-cut-off-leader-resigns",
+        looked_at=looked_at,
+        unit="leaders that were cut off",
+        violations=violations,
+        needs=NEED,
+        holds=f"each stopped acting within {bound_s:g} s",
+        algorithm="first thing done as a leader after the limit, while it is still cut off",
+    )
+
+
+def _hit_by_others(run: Run, fault: Fault, node: int) -> bool:
+    """Whether something else was wrong with a node during a fault: its clock, its disk, itself."""
+    return any(
+        other.number != fault.number
+        and node in other.targets
+        and not other.cuts
+        and other.overlaps(fault.start, fault.end)
+        for other in faults_of(run)
+    )
+
+
+def _acts_after(led: Process, known: NodeEvent, fault: Fault, limit: int) -> Iterator[Violation]:
+    for event in led.events:
+        if event.t <= fault.begin:
+            continue
+        if event.event == "q.state" or event.t >= fault.end:
+            return
+        if event.t > limit and event.event in ("q.append", "q.hwm") and event.state == "leader":
+            after_s = (event.t - fault.begin) / SECOND
+            text = f"node {event.node} was cut off from the majority and still led epoch "
+            text += f"{known.epoch} after {after_s:.1f} s; it has to resign within "
+            text += f"{(limit - fault.begin) / SECOND:g} s"
+            yield Violation(
+                text,
+                [
+                    witness(known, f"became leader of epoch {known.epoch}"),
+                    fault.shown("nobody reaches it any more", fault.begin),
+                    witness(event, f"acts as leader, {after_s:.1f} s after the cut"),
+                ],
+            )
+            return
+
+
+# --- Q21 ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calm:
+    """A time in which nothing changed, and the nodes that were up and heard each other."""
+
+    begin: int
+    end: int
+    nodes: frozenset[int]
+    fault: Fault | None
+
+
+def a_majority_elects(run: Run) -> CheckResult | None:
+    """Q21: with a majority of voters up and connected, a leader commits within a bounded time.
+
+    The bound is 3 x (2 x election time-out + fetch time-out), and some latency. (SIM,
+    KAFKA-18345)
+    """
+    within_s = bounds_of(run).leader_within_s
+    limit = int(within_s * SECOND)
+    times = [calm for calm in _calms(run) if calm.end - calm.begin >= limit]
+    if not times:
+        return None
+    progress = sorted(
+        (event.t, event.node)
+        for process in processes_of(run)
+        for event in process.events
+        if event.event == "q.hwm" and event.state == "leader"
+    )
+    violations = []
+    for calm in times:
+        reached = any(
+            calm.begin <= t <= calm.begin + limit and node in calm.nodes for t, node in progress
+        )
+        if not reached:
+            violations.append(_leaderless(run, calm, within_s))
+    return conclude(
+        "Q21-a-majority-elects",
+        looked_at=len(times),
+        unit="times of calm",
+        violations=violations,
+        needs=NEED,
+        holds=f"in each a leader committed within {within_s:g} s",
+        algorithm="a leader's high watermark after each change of what is up and connected",
+    )
+
+
+def _calms(run: Run) -> Iterator[Calm]:
+    """Between two changes; those in which no majority was up and connected are left out.
+
+    So are those in which a node or a link is worse than up or down, right or cut: nothing is
+    promised then. The calm before the first fault is the harness's own (it waits for a write).
+    """
+    faults = faults_of(run)
+    marks = sorted({mark for f in faults for mark in (f.start, f.begin, f.end, f.healed)})
+    for begin, end in pairwise([*marks, run.info.duration_ns]):
+        active = [fault for fault in faults if fault.start <= begin < fault.healed]
+        if all(fault.begin <= begin < fault.end and fault.is_plain for fault in active):
+            left = _connected(run, active)
+            if len(left) > run.info.nodes // 2:
+                cause = active[-1] if active else None
+                yield Calm(begin=begin, end=end, nodes=left, fault=cause)
+
+
+def _connected(run: Run, active: Sequence[Fault]) -> frozenset[int]:
+    """Those who are up and hear each other, and nobody else; none, where others hear them too.
+
+    Faults that overlap may leave a victim with some of its links, and with a majority by them.
+    """
+    off = {node for fault in active if fault.kind in DOWN for node in fault.targets}
+    apart = {node for fault in active if fault.cuts for node in fault.targets} - off
+    left = frozenset(range(1, run.info.nodes + 1)) - off - apart
+    cut = {link for fault in active if fault.cuts for link in fault.links}
+    joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)
+    return frozenset() if joined else left
+
+
+def _leaderless(run: Run, calm: Calm, within_s: float) -> Violation:
+    names = ", ".join(map(str, sorted(calm.nodes)))
+    stood = [
+        event
+        for process in processes_of(run)
+        for event in process.events
+        if event.event == "q.state"
+        and event.state == "candidate"
+        and calm.begin <= event.t <= calm.end
+    ]
+    stood.sort(key=lambda event: event.t)
+    text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, and "
+    text += f"no leader committed anything within {within_s:g} s; "
+    text += f"{len(stood)} candidacies came to nothing"
+    cause = [calm.fault.shown("began", calm.begin)] if calm.fault else []
+    rows: Sequence[NodeEvent] = stood[:16]
+    shown = [witness(event, f"node {event.node} stands in epoch {event.epoch}") for event in rows]
+    return Violation(text, [*cause, *shown])

@@ -1,0 +1,130 @@
+"""Votes: Q3 of the invariants."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow.compute as pc
+
+from checkers.conclusion import Violation, conclude
+from checkers.disk.files import NO_DIRECTORY
+from checkers.evidence.lives import NEED, NodeEvent, lives, witness
+from checkers.history.sealed_run import Run
+from checkers.verdict import CheckResult, EventValue
+
+NOBODY = -1
+_VOTERS = ("unattached", "prospective", "follower")  # roles that keep the vote of their epoch
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """Who gave what vote; an unknown directory (quorum-state version 0) is None."""
+
+    node: int
+    directory: str
+    epoch: int
+    candidate: int
+    candidate_directory: str | None
+    shown: Mapping[str, EventValue]
+
+    def differs(self, other: "_Vote") -> bool:
+        directories = {self.candidate_directory, other.candidate_directory} - {None}
+        return self.candidate != other.candidate or len(directories) > 1
+
+
+def one_vote_per_epoch(run: Run) -> CheckResult:
+    """Q3: a replica grants its vote to at most one replica per epoch, also over restarts.
+
+    From granted q.vote, q.state (a candidate votes for itself), the quorum-state on the disks, and
+    the voters whom a leader names in its LeaderChange as those who granted it their vote.
+    A replica is a node with its disk. One that forgets a vote is accused before it casts another:
+    in the same epoch each of its roles repeats the vote, also after a restart. (Raft thesis 3.4 and
+    3.8, KIP-853)
+    """
+    first: dict[tuple[int, str, int], _Vote] = {}
+    violations = list(_forgotten(run))
+    for vote in chain(_votes(run), _granted(run)):
+        earlier = first.setdefault((vote.node, vote.directory, vote.epoch), vote)
+        if earlier.differs(vote):
+            text = f"node {vote.node} voted twice in epoch {vote.epoch}: for node "
+            text += f"{earlier.candidate} and for node {vote.candidate}"
+            if earlier.candidate == vote.candidate:
+                text += " with another disk"
+            violations.append(Violation(text, [earlier.shown, vote.shown]))
+    return conclude(
+        "Q3-one-vote-per-epoch",
+        looked_at=len(first),
+        unit="votes",
+        violations=violations,
+        needs=f"{NEED}, or disks read after the run",
+        holds="no replica voted for two in one epoch",
+        algorithm="first vote per replica and epoch; votes that a later process does not know",
+    )
+
+
+def _forgotten(run: Run) -> Iterator[Violation]:
+    """Votes for others that the node's own q.state denies later (a leader's does not tell)."""
+    for life in lives(run):
+        cast: dict[int, NodeEvent] = {}
+        for event in life.events():
+            if event.event == "q.vote" and event.outcome == "granted":
+                cast.setdefault(event.epoch, event)
+            denies = event.event == "q.state" and event.voted == NOBODY
+            vote = cast.get(event.epoch) if denies and event.state in _VOTERS else None
+            if vote is not None:
+                text = f"node {life.node} voted for node {vote.replica} in epoch {vote.epoch}, and "
+                text += "knows nothing of it later: it may vote for another"
+                shown = [
+                    witness(vote, f"vote for node {vote.replica}"),
+                    witness(event, f"epoch {event.epoch}, and has voted for nobody"),
+                ]
+                yield Violation(text, shown)
+                cast.clear()
+
+
+def _votes(run: Run) -> Iterator[_Vote]:
+    for life in lives(run):
+        for event in life.events():
+            candidate, directory = event.voted, event.voted_directory
+            if event.event == "q.vote" and event.outcome == "granted":
+                candidate, directory = event.replica, event.replica_directory
+            elif event.event != "q.state" or candidate in (None, NOBODY):
+                continue
+            yield _Vote(
+                life.node,
+                life.directory,
+                event.epoch,
+                candidate,
+                _known(directory),
+                witness(event, f"vote for node {candidate}"),
+            )
+    for row in run.tables["disks"].to_pylist():
+        if row["epoch"] is not None and row["voted"] not in (None, NOBODY):
+            shown = {name: row[name] for name in ("node", "epoch", "voted", "voted_directory")}
+            yield _Vote(
+                row["node"],
+                row["directory"],
+                row["epoch"],
+                row["voted"],
+                _known(row["voted_directory"]),
+                {"what": "quorum-state file", **shown},
+            )
+
+
+def _granted(run: Run) -> Iterator[_Vote]:
+    """The votes that leaders say they got; each is told once, by any disk."""
+    records = run.tables["log_records"]
+    changes = records.filter(pc.equal(records["type"], "LeaderChange"))
+    directories = {row["node"]: row["directory"] for row in run.tables["disks"].to_pylist()}
+    for row in changes.filter(changes["detail"].is_valid()).to_pylist():
+        for voter in json.loads(row["detail"])["grantingVoters"]:
+            node = voter["voterId"]
+            shown = {name: row[name] for name in ("node", "offset", "epoch", "leader")}
+            what = {"what": f"LeaderChange that names the vote of node {node}", **shown}
+            place = directories.get(node, NO_DIRECTORY)
+            yield _Vote(node, place, row["epoch"], row["leader"], None, what)
+
+
+def _known(directory: str | None) -> str | None:
+    return None if directory in (None, "", NO_DIRECTORY) else directory

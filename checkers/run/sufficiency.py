@@ -1,0 +1,192 @@
+"""Was there enough to judge? Without these, a run in which nothing happened would be green."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.history.sealed_run import Run
+from checkers.verdict import CheckResult, EventValue, Verdict
+
+ENOUGH_SUCCESSES = 50
+ENOUGH_SHARE = 0.1  # of what was tried
+ENOUGH_OF_A_KIND = 10
+# Done a few times only, so that there is something to send to and poll.
+SETTING_UP = ("assign", "subscribe", "seek", "create-topic", "delete-topic")
+
+
+def record_complete(run: Run) -> CheckResult:
+    """The run came to its end, and nothing that it recorded was cut. Needs: run.json, manifest.
+
+    A violation in what is left of a cut record stands; that there is none says little.
+    """
+    problems = [f"cut: {note}" for note in run.truncated]
+    if not run.info.finished:
+        why = f": {run.info.trouble}" if run.info.trouble else ""
+        problems.insert(0, f"the run broke off before its end{why}")
+    if problems:
+        return CheckResult(
+            check="record-complete",
+            verdict=Verdict.UNKNOWN,
+            message="; ".join(problems[:3]),
+            looked_at=1,
+        )
+    return CheckResult(
+        check="record-complete",
+        verdict=Verdict.VALID,
+        message="the run came to its end and its record is whole",
+        looked_at=1,
+    )
+
+
+def workload_succeeded(run: Run) -> CheckResult:
+    """Enough was tried and succeeded that a broken promise could have shown. Needs: ops, faults.
+
+    A cluster that answers nothing breaks no promise: such a run is void, not valid. Asked for are,
+    not counting the final reads, which a cluster may answer that was of no use before:
+
+    * 50 successes, ten on each of the five keys that live at a time, and 10 % of what was tried;
+      of 40 real runs of ten seconds the worst had 1,800 and 86 %, all voters without power;
+    * 10 successes of each kind that was tried: reads alone tell nothing of durability, and writes
+      that nobody reads nothing of linearizability. What only sets the stage does not count;
+    * during each fault, an operation under way: what nobody asks for meanwhile cannot go wrong.
+      Not where faults overlap: a short one may fall into a time in which clients look for a leader.
+    """
+    ops = run.tables["ops"]
+    asked_for = pc.invert(pc.is_in(ops["f"], pa.array(SETTING_UP)))
+    main = ops.filter(pc.and_(pc.equal(ops["phase"], "main"), asked_for))
+    tried, succeeded = main.num_rows, count(main, outcome="ok")
+    problem = _too_little(main, tried, succeeded)
+    if not problem and not run.info.faults_overlap:
+        problem = _idle_fault(main, run.tables["faults"])
+    return CheckResult(
+        check="workload-succeeded",
+        verdict=Verdict.VOID if problem else Verdict.VALID,
+        message=f"{succeeded:,} of {tried:,} operations succeeded{problem}",
+        looked_at=tried,
+        facts={"tried": tried, "succeeded": succeeded},
+    )
+
+
+def _too_little(main: pa.Table, tried: int, succeeded: int) -> str:
+    """What is lacking, as the end of a sentence; "" if nothing is."""
+    if succeeded < ENOUGH_SUCCESSES or succeeded < ENOUGH_SHARE * tried:
+        return f"; below {ENOUGH_SUCCESSES} or {ENOUGH_SHARE:.0%} a run says nothing"
+    for kind in sorted(set(main["f"].to_pylist())):
+        of_kind = count(main, f=kind, outcome="ok")
+        if of_kind < ENOUGH_OF_A_KIND:
+            return f", but only {of_kind} {kind}s; below {ENOUGH_OF_A_KIND} a run says nothing"
+    return ""
+
+
+def _idle_fault(main: pa.Table, faults: pa.Table) -> str:
+    """The first fault during which nothing was under way, in the same words."""
+    for fault in faults.to_pylist():
+        open_at_start = pc.or_kleene(
+            pc.is_null(main["t1"]), pc.greater(main["t1"], fault["t_start"] or 0)
+        )
+        under_way = main.filter(open_at_start)
+        if fault["t_healed"] is not None:
+            under_way = under_way.filter(pc.less(under_way["t0"], fault["t_healed"]))
+        if not under_way.num_rows:
+            return f", but none was tried during fault {fault['fault_id']}, {fault['kind']}"
+    return ""
+
+
+def final_reads(run: Run) -> CheckResult:
+    """After all faults were healed, every key that may have been written was read. Needs: ops.
+
+    Without it a write lost at the end would go unseen.
+    """
+    ops = run.tables["ops"]
+    tried = pc.and_(pc.equal(ops["f"], "write"), pc.not_equal(ops["outcome"], "fail"))
+    written = set(ops.filter(tried)["key"].to_pylist())
+    read = set(_where(ops, f="read", outcome="ok", phase="final")["key"].to_pylist())
+    missing = sorted(written - read)
+    message = f"each of {len(written):,} written keys was read at the end"
+    if not written:
+        message = "no key was written"
+    elif missing:
+        message = f"{len(missing):,} of {len(written):,} keys were not read at the end: "
+        message += ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
+    return CheckResult(
+        check="final-reads",
+        verdict=Verdict.UNKNOWN if missing or not written else Verdict.VALID,
+        message=message,
+        looked_at=len(written),
+    )
+
+
+def faults_bit(run: Run) -> CheckResult:
+    """Every fault left evidence that it had its effect. Needs: faults (DESIGN 4).
+
+    Void otherwise: a run that was not hurt shows nothing about being hurt. A scenario without
+    faults has nothing to prove here. Where faults overlap, one may keep another from biting (who
+    is off sends nothing along a link that is cut): there half of them will do.
+    """
+    faults = run.tables["faults"].to_pylist()
+    if not faults:
+        expected = run.info.expects_faults
+        return CheckResult(
+            check="faults-bit",
+            verdict=Verdict.VOID if expected else Verdict.VALID,
+            message=f"no fault was injected, though {run.info.scenario} is about them"
+            if expected
+            else "no fault was asked for, and none was injected",
+        )
+    toothless = [fault for fault in faults if fault["bit"] is not True]
+    if run.info.faults_overlap and 2 * len(toothless) <= len(faults):
+        return CheckResult(
+            check="faults-bit",
+            verdict=Verdict.VALID,
+            message=f"{len(faults) - len(toothless)} of {len(faults)} overlapping faults bit",
+            looked_at=len(faults),
+            facts={"bit": len(faults) - len(toothless), "faults": len(faults)},
+        )
+    return CheckResult(
+        check="faults-bit",
+        verdict=Verdict.VOID if toothless else Verdict.VALID,
+        message=_missing_evidence(toothless) if toothless else f"{len(faults)} faults bit",
+        looked_at=len(faults),
+        facts={"bit": len(faults) - len(toothless), "faults": len(faults)},
+    )
+
+
+def recovers_when_healed(run: Run) -> CheckResult | None:
+    """Once everything is healed, all is whole and writes are acknowledged within a bounded time.
+
+    Judged only where time is virtual: elsewhere a slow machine may be the reason. Nothing excuses a
+    node that ends by itself whenever it is started.
+    """
+    if run.info.stuck:
+        return CheckResult(
+            check="recovers-when-healed",
+            verdict=Verdict.INVALID,
+            message=run.info.stuck,
+            looked_at=1,
+            count=1,
+        )
+    if not run.info.finished or run.info.runtime != "sim":
+        return None
+    return CheckResult(
+        check="recovers-when-healed",
+        verdict=Verdict.VALID,
+        message="the quorum was whole again in time",
+        looked_at=1,
+    )
+
+
+def _missing_evidence(toothless: list[dict[str, EventValue]]) -> str:
+    first = toothless[0]
+    why = first["evidence"] or "it was never asked whether it had its effect"
+    more = f" (and {len(toothless) - 1} more)" if len(toothless) > 1 else ""
+    return f"fault {first['fault_id']}, {first['kind']}, left no evidence: {why}{more}"
+
+
+def count(table: pa.Table, **equal: EventValue) -> int:
+    """Rows whose columns equal the given values."""
+    return int(_where(table, **equal).num_rows)
+
+
+def _where(table: pa.Table, **equal: EventValue) -> pa.Table:
+    for name, value in equal.items():
+        table = table.filter(pc.equal(table[name], value))
+    return table

@@ -1,0 +1,111 @@
+"""M3, M5 and M6 against metadata logs by hand."""
+
+from collections.abc import Callable
+
+import pytest
+
+from checkers.history.sealed_run import Run
+from checkers.partitions.acknowledged_topics import acknowledged_topics_are_committed
+from checkers.partitions.handed_out import broker_epochs_rise, producer_ids_are_unique
+from checkers.verdict import CheckResult, Verdict
+from tests.support.histories import batch, make_run
+from tests.support.kafka_runs import (
+    ALL,
+    Cluster,
+    Record,
+    partition,
+    producer_ids,
+    register,
+    registration_change,
+    remove_topic,
+    started,
+    topic,
+    unregister,
+)
+
+VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
+Check = Callable[[Run], CheckResult | None]
+
+
+def judged(check: Check, cluster: Cluster) -> CheckResult:
+    result = check(cluster.run())
+    assert result is not None
+    return result
+
+
+@pytest.mark.parametrize(
+    ("records", "verdict"),
+    [
+        ([register(2, 40), registration_change(2, 40, fenced=-1)], VALID),
+        ([register(2, 12)], VALID),  # the same process again
+        ([register(2, 12, "another process")], INVALID),
+        ([register(3, 12)], INVALID),
+        ([register(2, 40), registration_change(2, 12, fenced=-1)], INVALID),
+        ([unregister(2, 12)], VALID),
+        ([unregister(2, 11)], INVALID),
+        ([Record(type="FenceBroker", detail={"id": 2, "epoch": 12})], VALID),
+        ([Record(type="UnfenceBroker", detail={"id": 2, "epoch": 11})], INVALID),
+        ([registration_change(7, 12, fenced=1)], INVALID),
+    ],
+)
+def test_broker_epochs(records: list[Record], verdict: Verdict) -> None:
+    assert judged(broker_epochs_rise, started().commit(*records)).verdict is verdict
+
+
+def test_blocks_of_producer_ids() -> None:
+    assert producer_ids_are_unique(started().run()) is None
+    good = started().commit(producer_ids(1000)).commit(producer_ids(2000))
+    assert judged(producer_ids_are_unique, good).verdict is VALID
+    again = started().commit(producer_ids(1000)).commit(producer_ids(1000))
+    result = judged(producer_ids_are_unique, again)
+    assert result.verdict is INVALID
+    assert "overlaps with one up to 1000" in result.message
+
+
+@pytest.mark.parametrize(("producer", "verdict"), [(1999, VALID), (2000, INVALID), (-1, VALID)])
+def test_a_producer_that_was_never_given_its_id(producer: int, verdict: Verdict) -> None:
+    cluster = started().commit(producer_ids(2000))
+    row = batch(1, 0, 0, 0) | {"key": "t-0", "producer_id": producer}
+    cluster.add("replica_batches", row)
+    assert judged(producer_ids_are_unique, cluster).verdict is verdict
+
+
+# --- M6 ---
+
+
+def test_acknowledged_topics() -> None:
+    assert acknowledged_topics_are_committed(started().run()) is None
+    assert acknowledged_topics_are_committed(make_run()) is None
+    good = started().topic_operation("create-topic", "t")
+    good.topic_operation("create-topic", "u", "info").topic_operation("delete-topic", "t", "fail")
+    assert judged(acknowledged_topics_are_committed, good).verdict is VALID
+
+
+def test_an_acknowledged_topic_that_was_forgotten() -> None:
+    result = judged(
+        acknowledged_topics_are_committed, started().topic_operation("create-topic", "precious")
+    )
+    assert result.verdict is INVALID
+    assert result.message == (
+        "topic precious was acknowledged as created by node 1, and no such record is committed"
+    )
+
+
+def test_a_topic_created_and_deleted_and_created_again() -> None:
+    cluster = started().commit(remove_topic("t")).commit(topic("t"), partition("t-0", ALL, 1))
+    for f in ("create-topic", "delete-topic", "create-topic"):
+        cluster.topic_operation(f, "t")
+    assert judged(acknowledged_topics_are_committed, cluster).verdict is VALID
+    cluster.topic_operation("delete-topic", "t")
+    assert judged(acknowledged_topics_are_committed, cluster).verdict is INVALID
+
+
+def test_what_only_one_of_three_controllers_has_is_not_committed() -> None:
+    cluster = started().commit(topic("u"), partition("u-0", ALL, 1), nodes=[2])
+    cluster.topic_operation("create-topic", "u")
+    assert judged(acknowledged_topics_are_committed, cluster).verdict is INVALID
+
+
+def test_without_a_log_nothing_is_known() -> None:
+    cluster = Cluster().topic_operation("create-topic", "t")
+    assert judged(acknowledged_topics_are_committed, cluster).verdict is UNKNOWN

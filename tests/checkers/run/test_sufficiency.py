@@ -1,0 +1,172 @@
+"""Was there enough to judge, and the numbers beside a verdict."""
+
+import pytest
+
+from checkers.run.statistics import statistics
+from checkers.run.sufficiency import (
+    faults_bit,
+    final_reads,
+    record_complete,
+    recovers_when_healed,
+    workload_succeeded,
+)
+from checkers.verdict import Verdict
+from tests.support.histories import NodeTrace, fault, leader_change, make_run, op, read, write
+
+VALID, UNKNOWN, VOID = Verdict.VALID, Verdict.UNKNOWN, Verdict.VOID
+
+
+def test_final_reads_of_every_key() -> None:
+    ops = [write(1, 0, 1), write(2, 2, None, key="b"), write(3, 3, 4, key="c", outcome="fail")]
+    ends = [read(1, 5, 6, phase="final"), read(None, 7, 8, key="b", phase="final")]
+    assert final_reads(make_run(ops=[*ops, *ends])).verdict is VALID
+    missing = final_reads(make_run(ops=[*ops, ends[0], read(2, 9, 10, key="b")]))
+    assert missing.verdict is UNKNOWN
+    assert missing.message == "1 of 2 keys were not read at the end: b"
+    failed = read(None, 7, None, key="b", phase="final")
+    assert final_reads(make_run(ops=[*ops, ends[0], failed])).verdict is UNKNOWN
+    assert final_reads(make_run(ops=[read(None, 0, 1)])).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("ok", "info", "expected"), [(50, 0, VALID), (49, 0, VOID), (50, 450, VALID), (50, 451, VOID)]
+)
+def test_enough_operations_succeeded(ok: int, info: int, expected: Verdict) -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(ok)]
+    ops += [write(i, 2 * i, None) for i in range(ok, ok + info)]
+    assert workload_succeeded(make_run(ops=ops)).verdict is expected
+
+
+def test_final_reads_do_not_make_up_for_a_run_without_success() -> None:
+    ops = [write(i, 2 * i, None) for i in range(50)]
+    finals = [read(None, 100 + 2 * i, 101 + 2 * i, phase="final") for i in range(500)]
+    assert workload_succeeded(make_run(ops=[*ops, *finals])).verdict is VOID
+    assert workload_succeeded(make_run()).verdict is VOID
+
+
+@pytest.mark.parametrize(("writes", "expected"), [(10, VALID), (9, VOID), (0, VOID)])
+def test_each_kind_of_operation_succeeded(writes: int, expected: Verdict) -> None:
+    ops = [read(None, 2 * i, 2 * i + 1) for i in range(100)]
+    ops += [write(i, 200 + 2 * i, 201 + 2 * i) for i in range(writes)]
+    ops += [write(90, 300, 301, outcome="fail")]
+    result = workload_succeeded(make_run(ops=ops))
+    assert result.verdict is expected
+    assert expected is VALID or f"only {writes} writes" in result.message
+
+
+@pytest.mark.parametrize(
+    ("fault_at", "expected"),
+    [((50, 60), VALID), ((198, 300), VALID), ((199, 300), VOID), ((300, 400), VOID)],
+)
+def test_something_was_tried_during_each_fault(
+    fault_at: tuple[int, int], expected: Verdict
+) -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
+    faults = [fault(0, "kill", 20, 30), fault(1, "pause", *fault_at)]
+    result = workload_succeeded(make_run(ops=ops, faults=faults))
+    assert result.verdict is expected
+    assert expected is VALID or "none was tried during fault 1, pause" in result.message
+
+
+def test_an_operation_without_an_end_is_under_way_in_every_later_fault() -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
+    late = [fault(0, "kill", 500, 600)]
+    assert workload_succeeded(make_run(ops=[*ops, write(100, 200, None)], faults=late)).verdict is (
+        VALID
+    )
+
+
+def test_faults_need_evidence() -> None:
+    good = [fault(0, "kill", 1, 2), fault(1, "pause", 3, 4)]
+    assert faults_bit(make_run(faults=good, expects_faults=True)).verdict is VALID
+    for bit in (False, None):
+        result = faults_bit(make_run(faults=[*good, fault(2, "kill", 5, 6, bit=bit)]))
+        assert result.verdict is VOID
+        assert "fault 2, kill, left no evidence: it was never asked" in result.message
+    assert faults_bit(make_run(expects_faults=True)).verdict is VOID
+    assert faults_bit(make_run(expects_faults=False)).verdict is VALID
+
+
+def test_a_record_is_complete_or_says_what_is_missing() -> None:
+    assert record_complete(make_run()).verdict is VALID
+    assert record_complete(make_run(truncated=("events-1: a frame",))).verdict is UNKNOWN
+    assert "broke off" in record_complete(make_run(finished=False)).message
+
+
+def test_numbers_of_a_run() -> None:
+    ops = [
+        write(1, 0, 10),
+        write(2, 20, 60),
+        write(3, 30, None),
+        write(4, 50, 1050, process=2),
+        write(5, 1100, 1110, outcome="fail"),
+        read(1, 1200, 1220),
+        read(1, 5000, 5001, phase="final"),
+    ]
+    node = NodeTrace(1).start().state("leader", 1, leader=1).state("leader", 2, leader=1)
+    run = make_run(ops=ops, faults=[fault(0, "kill", 40, 1060)], traces=[node])
+    numbers = statistics(run)
+    assert (numbers["operations"], numbers["operations_ok"]) == (7, 5)
+    assert (numbers["operations_fail"], numbers["operations_info"]) == (1, 1)
+    assert numbers["duration_s"] == 1.22
+    assert numbers["ok_per_s"] == 3.3
+    assert numbers["longest_without_success_s"] == 0.99
+    assert (numbers["elections"], numbers["faults"], numbers["faults_bit"]) == (2, 1, 1)
+    assert (numbers["before_ok"], numbers["during_ok"], numbers["after_ok"]) == (1, 2, 1)
+    assert (numbers["latency_max_ms"], numbers["before_latency_p50_ms"]) == (1000.0, 10.0)
+    assert numbers["after_latency_p99_ms"] == 20.0
+
+
+def test_times_in_which_nobody_tried_do_not_count_as_outage() -> None:
+    ops = [write(1, 0, 10), write(2, 5000, 5010)]
+    assert statistics(make_run(ops=ops))["longest_without_success_s"] == 0.01
+    assert statistics(make_run(ops=[write(1, 0, 10)]))["longest_without_success_s"] == 0.01
+
+
+def test_one_kind_of_operation_may_stand_still_while_others_succeed() -> None:
+    ops = [op("send", at, at, at + 10) for at in range(0, 1000, 20)]
+    ops += [
+        op("create-topic", None, 0, 10),
+        op("create-topic", None, 300, 500, outcome="info"),
+        op("delete-topic", None, 600, 900),
+    ]
+    numbers = statistics(make_run(ops=ops))
+    assert numbers["longest_without_send_s"] == 0.01
+    assert numbers["longest_without_topic_s"] == 0.6
+    assert "longest_without_poll_s" not in numbers
+
+
+def test_numbers_of_an_empty_run() -> None:
+    numbers = statistics(make_run())
+    assert numbers["operations"] == 0
+    assert numbers["ok_per_s"] is None
+    assert numbers["elections"] is None
+    assert numbers["latency_p50_ms"] is None
+    leaders = [leader_change(1, 0, 1, 1), leader_change(2, 0, 1, 1), leader_change(1, 5, 2, 2)]
+    assert statistics(make_run(records=leaders))["elections"] == 2
+
+
+@pytest.mark.parametrize(("bit", "expected"), [(4, VALID), (2, VALID), (1, VOID), (0, VOID)])
+def test_of_overlapping_faults_half_have_to_bite(bit: int, expected: Verdict) -> None:
+    faults = [fault(n, "kill", 10 * n, 10 * n + 20, bit=n < bit) for n in range(4)]
+    assert faults_bit(make_run(faults=faults, faults_overlap=True)).verdict is expected
+    assert faults_bit(make_run(faults=faults)).verdict is (VALID if bit == 4 else VOID)
+
+
+def test_of_overlapping_faults_some_fall_into_times_without_clients() -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
+    idle = [fault(0, "pause", 400, 500)]
+    assert workload_succeeded(make_run(ops=ops, faults=idle)).verdict is VOID
+    overlapping = make_run(ops=ops, faults=idle, faults_overlap=True)
+    assert workload_succeeded(overlapping).verdict is VALID
+
+
+def test_what_does_not_recover_is_invalid_where_time_is_virtual() -> None:
+    stuck = recovers_when_healed(make_run(stuck="the quorum was not whole", runtime="sim"))
+    assert stuck is not None
+    assert (stuck.verdict, stuck.message) == (Verdict.INVALID, "the quorum was not whole")
+    well = recovers_when_healed(make_run(runtime="sim"))
+    assert well is not None
+    assert well.verdict is VALID
+    assert recovers_when_healed(make_run(runtime="docker")) is None
+    assert recovers_when_healed(make_run(runtime="sim", finished=False)) is None
