@@ -175,7 +175,12 @@ class Runner:
         self._info = replace(self._info, target=cluster.version, nodes=len(cluster.nodes))
         if isinstance(cluster, Described):
             roles = {str(node): str(roles) for node, roles in cluster.roles.items()}
-            self._info = replace(self._info, roles=roles, settings=dict(cluster.settings))
+            self._info = replace(
+                self._info,
+                roles=roles,
+                settings=dict(cluster.settings),
+                promises=tuple(cluster.promises),
+            )
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():

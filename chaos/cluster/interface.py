@@ -145,6 +145,10 @@ class Described(Protocol):
     def settings(self) -> Mapping[str, str]:
         """Of the target, by the names of `--set`."""
 
+    @property
+    def promises(self) -> Sequence[str]:
+        """What the target promises its clients: `RunInfo.promises`."""
+
 
 @runtime_checkable
 class Hosted(Protocol):

@@ -1,12 +1,14 @@
 """A run, as found in its directory: `run.json` and the sealed tables."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,8 @@ class RunInfo:
     # roles all are controllers.
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target: elr, min_isr ...
+    # What the target promises its clients, beyond what every target does.
+    promises: Sequence[str] = (LINEARIZABLE_READS,)
     stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
 
 

@@ -55,6 +55,10 @@ class StandIn:
     def settings(self) -> Mapping[str, str]:
         return {}
 
+    @property
+    def promises(self) -> Sequence[str]:
+        return ()
+
     def roles(self, node: NodeId) -> Roles:
         del node
         return Roles.CONTROLLER

@@ -134,6 +134,10 @@ class DockerCluster:
         return self._target.settings
 
     @property
+    def promises(self) -> Sequence[str]:
+        return self._target.promises
+
+    @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
         return self.topology.bootstrap()
 

@@ -76,6 +76,11 @@ class Kafka:
         return self.chosen.as_words()
 
     @property
+    def promises(self) -> Sequence[str]:
+        # A controller describes configurations from what it has heard of the metadata log so far.
+        return ()
+
+    @property
     def formats_at_start(self) -> bool:
         return not self.chosen.synced_format
 

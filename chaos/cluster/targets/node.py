@@ -7,6 +7,7 @@ from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.target import Bounds, Seat
 from chaos.cluster.topology import OUTER_PORT, inner_port
 from chaos.conditions import Conditions
+from checkers.history.sealed_run import LINEARIZABLE_READS
 
 PROGRAM = ("python3", "-m", "node.server.cli")
 MUTATED = ("python3", "-m", "chaos.mutations")
@@ -31,6 +32,10 @@ class OwnNode:
     @property
     def settings(self) -> Mapping[str, str]:
         return {}
+
+    @property
+    def promises(self) -> Sequence[str]:
+        return (LINEARIZABLE_READS,)
 
     def roles(self, node: NodeId) -> Roles:
         del node  # there are no others

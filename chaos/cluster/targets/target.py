@@ -52,6 +52,10 @@ class Target(Protocol):
         """How it was configured; with `word`, all that makes the same target once more."""
 
     @property
+    def promises(self) -> Sequence[str]:
+        """What it promises its clients, in the words of `checkers.history.sealed_run`."""
+
+    @property
     def bounds(self) -> Bounds: ...
 
     @property
