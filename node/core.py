@@ -223,7 +223,7 @@ class Core:
             case AlterConfigsRequest():
                 return self.controller.alter_configs(connection, request, now)
             case DescribeConfigsRequest():
-                return self.controller.describe_configs(connection, request)
+                return self.controller.describe_configs(connection, request, now)
             case CreateTopicsRequest():
                 return self.controller.create_topics(request)
             case DescribeClusterRequest():

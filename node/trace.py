@@ -11,7 +11,19 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch", "cut_bytes"),
     "n.stop": ("code", "reason"),
     # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
-    "q.state": ("state", "epoch", "leader", "voted", "voted_dir", "log_end", "log_epoch"),
+    # silent_ns: for how long the leader that the node followed until now had not answered a Fetch;
+    # by the node's own clock; -1 if it followed none, had no answer yet, or was told of a
+    # resignation (EndQuorumEpoch).
+    "q.state": (
+        "state",
+        "epoch",
+        "leader",
+        "voted",
+        "voted_dir",
+        "log_end",
+        "log_epoch",
+        "silent_ns",
+    ),
     # The voter set in force: [{id, dir}].
     "q.voters": ("offset", "epoch", "voters"),
     # A batch was written (not yet durable); role is leader or follower.
@@ -25,4 +37,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.vote": ("candidate", "candidate_dir", "epoch", "granted"),
     "c.active": ("epoch", "offset"),
     "c.resign": ("epoch",),
+    # Reads are answered, all of one step in one line. `ticket` numbers the newest of them (from 1,
+    # all reads that this process took, in the order of arrival), `arrived` is when it came. heard:
+    # [{id, dir, since}], the other voters that sent a Fetch of this epoch after an answer that left
+    # at `since`. Both times are ns of the node's own clock, to be compared with each other only.
+    "c.read": ("epoch", "ticket", "arrived", "heard"),
 }

@@ -13,7 +13,16 @@ COMMON_FIELDS = ("ev", "node", "dir", "inc", "seq", "mono", "wall")
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch", "cut_bytes"),
     "n.stop": ("code", "reason"),
-    "q.state": ("state", "epoch", "leader", "voted", "voted_dir", "log_end", "log_epoch"),
+    "q.state": (
+        "state",
+        "epoch",
+        "leader",
+        "voted",
+        "voted_dir",
+        "log_end",
+        "log_epoch",
+        "silent_ns",
+    ),
     "q.voters": ("offset", "epoch", "voters"),
     "q.append": ("base", "last", "epoch", "crc", "role"),
     "q.truncate": ("end", "hwm", "role"),
@@ -23,6 +32,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.vote": ("candidate", "candidate_dir", "epoch", "granted"),
     "c.active": ("epoch", "offset"),
     "c.resign": ("epoch",),
+    "c.read": ("epoch", "ticket", "arrived", "heard"),
 }
 
 # Columns whose field has another name on the line.

@@ -9,7 +9,7 @@ from node.controller import configs
 from node.controller.accumulator import Accumulator, AppendedBatch, PendingWrite
 from node.controller.image import METADATA_VERSION, Image
 from node.errors import ErrorCode
-from node.ids import ConnectionId, Epoch, Now, Offset
+from node.ids import ConnectionId, Epoch, Now, Offset, uuid_text
 from node.messages import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -52,6 +52,7 @@ class PendingRead:
 
     connection: ConnectionId
     ticket: Ticket
+    arrived_ns: int
     request: DescribeConfigsRequest
 
 
@@ -122,13 +123,17 @@ class Controller:
         return None
 
     def describe_configs(
-        self, connection: ConnectionId, request: DescribeConfigsRequest
+        self, connection: ConnectionId, request: DescribeConfigsRequest, now: Now
     ) -> DescribeConfigsResponse | None:
         """None: answered when a majority has confirmed that we still lead."""
         if self._claim is None:
             return _refuse_description(request)
         ticket = self._raft.reads.take_ticket()
-        self._reads.append(PendingRead(connection=connection, ticket=ticket, request=request))
+        self._reads.append(
+            PendingRead(
+                connection=connection, ticket=ticket, arrived_ns=now.mono_ns, request=request
+            )
+        )
         return None
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -160,7 +165,7 @@ class Controller:
         self._replay_committed()
         self._claim_if_due(now)
         if self._claim is not None:
-            self._answer_confirmed_reads()
+            self._answer_confirmed_reads(self._claim.epoch)
 
     def on_timeout(self, now: Now) -> None:
         """Append what has gathered. Only here: the shell feeds time-outs when no input is left, so
@@ -288,15 +293,29 @@ class Controller:
 
     # --- reads ---
 
-    def _answer_confirmed_reads(self) -> None:
+    def _answer_confirmed_reads(self, epoch: Epoch) -> None:
         """From the committed image: what was acknowledged before the read arrived is in it."""
         if not self._reads or self.applied < self._committed():
             return
         confirmed = self._raft.reads.confirmed()
+        answered: PendingRead | None = None
         while self._reads and self._reads[0].ticket <= confirmed:
-            read = self._reads.popleft()
-            results = tuple(configs.describe(self.image, query) for query in read.request.resources)
-            self._answer(read.connection, DescribeConfigsResponse(results=results))
+            answered = self._reads.popleft()
+            described = answered.request.resources
+            results = tuple(configs.describe(self.image, query) for query in described)
+            self._answer(answered.connection, DescribeConfigsResponse(results=results))
+        if answered is not None:
+            self._trace_reads(answered, epoch)
+
+    def _trace_reads(self, newest: PendingRead, epoch: Epoch) -> None:
+        """One line for all that are answered together: what confirms the newest confirms all."""
+        heard: list[dict[str, int | str]] = [
+            {"id": key.id, "dir": uuid_text(key.directory), "since": followed_ns}
+            for key, followed_ns in sorted(self._raft.reads.followed_ns.items())
+        ]
+        self._outbox.trace(
+            "c.read", epoch=epoch, ticket=newest.ticket, arrived=newest.arrived_ns, heard=heard
+        )
 
     def _answer(
         self,

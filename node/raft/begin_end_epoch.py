@@ -63,7 +63,7 @@ class Epochs:
                 request.preferred, quorum.key, quorum.timeouts.election_backoff_max_ms
             )
             deadline = mono_ns + wait_ms * timers.MS
-            quorum.update(replace(quorum.role, fetch_deadline_ns=deadline))
+            quorum.update(replace(quorum.role, heard_ns=None, fetch_deadline_ns=deadline))
         return self._answer()
 
     def _refusal(

@@ -158,7 +158,9 @@ class FollowerFetch:
 
     def _accept(self, role: Follower, response: FetchResponse, mono_ns: int) -> None:
         deadline = mono_ns + self._quorum.timeouts.fetch_ms * 1_000_000
-        self._quorum.update(replace(role, fetched=True, fetch_deadline_ns=deadline))
+        self._quorum.update(
+            replace(role, fetched=True, heard_ns=mono_ns, fetch_deadline_ns=deadline)
+        )
         if response.diverging is not None:
             end = truncation_point(self._log.view, response.diverging)
             committed = self._quorum.committed or Offset(0)

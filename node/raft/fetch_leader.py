@@ -74,7 +74,7 @@ class LeaderFetch:
             return self._answer(diverging=diverging)
         self.on_valid_fetch(connection, request, now)
         if self._is_worth_answering(request):
-            return self._records_for(connection, request)
+            return self._records_for(connection, request, now.mono_ns)
         deadline = now.mono_ns + request.max_wait_ms * timers.MS
         self._parked[connection] = Parked(request=request, deadline_ns=deadline)
         return None
@@ -178,7 +178,7 @@ class LeaderFetch:
         if error != ErrorCode.NONE:
             return self._answer(error=error)
         if parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
-            return self._records_for(connection, parked.request)
+            return self._records_for(connection, parked.request, mono_ns)
         return None
 
     def _complete(self, connection: ConnectionId, response: FetchResponse) -> None:
@@ -203,14 +203,16 @@ class LeaderFetch:
             or self._reads.awaits(request.replica)
         )
 
-    def _records_for(self, connection: ConnectionId, request: FetchRequest) -> FetchResponse:
+    def _records_for(
+        self, connection: ConnectionId, request: FetchRequest, mono_ns: int
+    ) -> FetchResponse:
         """Uncommitted records too: that is how they become committed. Only flushed ones start an
         answer; what was appended since may ride along, as nothing counts it before it is ours."""
         records = b""
         if request.fetch_offset < self._log.durable:
             limit = min(request.max_bytes, self._quorum.timeouts.fetch_max_bytes)
             records = self._log.view.read(Offset(request.fetch_offset), max(limit, 1))
-        self._reads.on_answer(connection, request.replica)
+        self._reads.on_answer(connection, request.replica, mono_ns)
         return self._answer(records=records)
 
     def _answer(

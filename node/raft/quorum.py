@@ -121,10 +121,10 @@ class Quorum:
         stored, end = self._stored, self._log.end
         if end.epoch > stored.epoch:
             self.role = _before_start(end.epoch)
-            self._become(self._fresh_unattached(end.epoch, mono_ns))
+            self._become(self._fresh_unattached(end.epoch, mono_ns), mono_ns)
             return
         self.role = _before_start(stored.epoch)
-        self._become(self.initial_role(stored, mono_ns))
+        self._become(self.initial_role(stored, mono_ns), mono_ns)
 
     def initial_role(self, stored: ElectionState, mono_ns: int) -> Role:
         """The role of a restarted node in its stored epoch."""
@@ -166,7 +166,8 @@ class Quorum:
                 leader=leader,
                 voted=voted_in(self.role) if same_epoch else None,
                 election_deadline_ns=self._unattached_deadline(mono_ns),
-            )
+            ),
+            mono_ns,
         )
 
     def to_prospective(self, mono_ns: int) -> None:
@@ -180,7 +181,8 @@ class Quorum:
                 voted=voted_in(role),
                 ballot=self._own_ballot(),
                 election_deadline_ns=self._election_deadline(mono_ns),
-            )
+            ),
+            mono_ns,
         )
 
     def to_candidate(self, mono_ns: int) -> None:
@@ -192,7 +194,8 @@ class Quorum:
                 voted=self.key,
                 ballot=self._own_ballot(),
                 election_deadline_ns=self._election_deadline(mono_ns),
-            )
+            ),
+            mono_ns,
         )
 
     def to_leader(self, mono_ns: int) -> None:
@@ -209,7 +212,8 @@ class Quorum:
                 replicas={key: Progress() for key in others},
                 begin_due_ns={key.id: mono_ns for key in others},
                 check_quorum_deadline_ns=mono_ns + timers.check_quorum_timeout_ns(self.timeouts),
-            )
+            ),
+            mono_ns,
         )
 
     def to_follower(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
@@ -220,7 +224,8 @@ class Quorum:
                 leader=leader,
                 voted=voted_in(self.role) if same_epoch else None,
                 fetch_deadline_ns=self._fetch_deadline(mono_ns),
-            )
+            ),
+            mono_ns,
         )
 
     def to_resigned(self, preferred: tuple[ReplicaKey, ...], mono_ns: int) -> None:
@@ -232,7 +237,8 @@ class Quorum:
                 leader=self.key.id,
                 preferred=preferred,
                 election_deadline_ns=self._election_deadline(mono_ns),
-            )
+            ),
+            mono_ns,
         )
 
     def grant_vote(self, candidate: ReplicaKey, mono_ns: int) -> None:
@@ -242,7 +248,7 @@ class Quorum:
         assert isinstance(role, Unattached | Prospective), f"{role} has no vote to cast"
         if isinstance(role, Prospective):
             role = replace(role, ballot=self._own_ballot())
-        self._become(replace(role, voted=candidate, election_deadline_ns=deadline))
+        self._become(replace(role, voted=candidate, election_deadline_ns=deadline), mono_ns)
 
     def after_prospective(self, mono_ns: int) -> None:
         """No majority would vote for us: back to the leader we knew, or to looking for one."""
@@ -305,12 +311,12 @@ class Quorum:
 
     # --- inner ---
 
-    def _become(self, role: Role) -> None:
+    def _become(self, role: Role, mono_ns: int) -> None:
         assert role.epoch >= self.role.epoch, f"epoch goes down: {self.role} -> {role}"
         assert not self.contradicts(role.epoch, leader_of(role)), f"{self.role} -> {role}"
         self.persist(role)
-        self.role = role
-        self._trace_state()
+        before, self.role = self.role, role
+        self._trace_state(_silent_ns(before, mono_ns))
 
     def persist(self, role: Role) -> None:
         """Durable before visible: a vote forgotten in a power cut could be cast twice."""
@@ -319,7 +325,7 @@ class Quorum:
             self._stored = state
             self._outbox.emit(PersistElectionState(state=state))
 
-    def _trace_state(self) -> None:
+    def _trace_state(self, silent_ns: int) -> None:
         voted = voted_in(self.role)
         end: LogPosition = self._log.end
         self._outbox.trace(
@@ -331,6 +337,7 @@ class Quorum:
             voted_dir="" if voted is None else uuid_text(voted.directory),
             log_end=end.offset,
             log_epoch=end.epoch,
+            silent_ns=silent_ns,
         )
 
     def _own_ballot(self) -> Ballot:
@@ -360,6 +367,14 @@ class Quorum:
 
     def _fetch_deadline(self, mono_ns: int) -> int:
         return mono_ns + self.timeouts.fetch_ms * timers.MS
+
+
+def _silent_ns(role: Role, mono_ns: int) -> int:
+    """For how long the leader that this role follows has not answered; -1 where it follows none,
+    was never answered, or was told that the leader resigns."""
+    if not isinstance(role, Follower) or role.heard_ns is None:
+        return -1
+    return mono_ns - role.heard_ns
 
 
 def _before_start(epoch: Epoch) -> Unattached:

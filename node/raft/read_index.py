@@ -8,10 +8,21 @@ its connection with the newest ticket; the voter's next valid Fetch on that conn
 all tickets up to the mark; and a ticket that a majority acknowledged may be served.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from node.ids import ConnectionId, ReplicaKey
 from node.raft.voter_set import VoterSet
 
 Ticket = int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What an answer to a voter was marked with: the newest ticket, and when the answer left."""
+
+    ticket: Ticket
+    answered_ns: int
 
 
 class ReadIndex:
@@ -20,7 +31,19 @@ class ReadIndex:
         self._me = me
         self._issued: Ticket = 0
         self._acknowledged: dict[ReplicaKey, Ticket] = dict.fromkeys(voters.keys, 0)
-        self._marks: dict[ConnectionId, Ticket] = {}
+        self._marks: dict[ConnectionId, Mark] = {}
+        self._followed_ns: dict[ReplicaKey, int] = {}
+
+    @property
+    def issued(self) -> Ticket:
+        """The newest ticket."""
+        return self._issued
+
+    @property
+    def followed_ns(self) -> Mapping[ReplicaKey, int]:
+        """When the newest answer left that a voter's valid Fetch has followed on its connection:
+        the voter sent that Fetch later, in this epoch. Told in the trace, and decides nothing."""
+        return self._followed_ns
 
     def take_ticket(self) -> Ticket:
         self._issued += 1
@@ -38,14 +61,16 @@ class ReadIndex:
         acknowledged = self._acknowledged.get(voter, self._issued)
         return acknowledged < self._issued and self.confirmed() < self._issued
 
-    def on_answer(self, connection: ConnectionId, voter: ReplicaKey) -> None:
+    def on_answer(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
         if voter in self._acknowledged:
-            self._marks[connection] = self._issued
+            self._marks[connection] = Mark(ticket=self._issued, answered_ns=mono_ns)
 
     def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
-        mark = self._marks.get(connection, 0)
-        if mark > self._acknowledged.get(voter, mark):
-            self._acknowledged[voter] = mark
+        mark = self._marks.get(connection)
+        if mark is None or voter not in self._acknowledged:
+            return
+        self._acknowledged[voter] = max(mark.ticket, self._acknowledged[voter])
+        self._followed_ns[voter] = max(mark.answered_ns, self._followed_ns.get(voter, 0))
 
     def on_closed(self, connection: ConnectionId) -> None:
         self._marks.pop(connection, None)
@@ -54,3 +79,4 @@ class ReadIndex:
         """A new epoch: nothing that was said in an older one confirms anything."""
         self._acknowledged = dict.fromkeys(self._voters.keys, 0)
         self._marks.clear()
+        self._followed_ns.clear()

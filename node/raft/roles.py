@@ -66,6 +66,7 @@ class Follower:
     leader: NodeId
     voted: ReplicaKey | None = None
     fetched: bool = False  # successfully, from this leader, in this epoch
+    heard_ns: int | None = None  # when it last answered us, unless it resigned since
     fetch_deadline_ns: int
 
 
