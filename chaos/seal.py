@@ -18,7 +18,7 @@ from checkers.disk import read_disks
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import read_run_info
 from checkers.history.store import write_tables
-from checkers.history.tables import FAULTS, NODE_EVENTS, OPS, PROBES, SPANS, TABLES
+from checkers.history.tables import FAULTS, HARM, NODE_EVENTS, OPS, PROBES, SPANS, TABLES
 from checkers.history.traces import parse_trace_lines
 
 
@@ -200,12 +200,22 @@ def faults_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
             row["targets"] = event["targets"]
             row["links"] = event["links"]
             row["params"] = json.dumps(event["params"], sort_keys=True)
+            row |= _harm(event)
         elif stage is FaultStage.EVIDENCE:
             row["bit"] = event["bit"]
             row["evidence"] = event["evidence"]
             row["facts"] = json.dumps(event["facts"], sort_keys=True)
     full = [{name: rows[key].get(name) for name in FAULTS.names} for key in sorted(rows)]
     return pa.Table.from_pylist(full, schema=FAULTS)
+
+
+def _harm(event: Mapping[str, Any]) -> Mapping[str, bool]:
+    harm = event.get("harm")
+    if not isinstance(harm, dict) or harm.keys() != set(HARM):
+        raise UnsealableError(
+            f"fault {event['id']} is recorded without what it does: by another version"
+        )
+    return harm
 
 
 def _node_events(directory: Path, started_mono_ns: int) -> pa.Table:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from checkers.evidence.faults import faults_of
 from checkers.evidence.lives import NodeEvent, lives
 from checkers.history.sealed_run import Run
-from checkers.quorum.leadership import DOWN
 
 _TOLD = ("n.start", "n.stop", "q.state")
 
@@ -87,9 +87,8 @@ class Standing:
 def _downs(run: Run) -> dict[int, Sequence[tuple[int, int]]]:
     """From when until when which node was off or paused, as the nemesis has it."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for fault in run.tables["faults"].to_pylist():
-        if fault["kind"] in (*DOWN, "stop") and fault["t_bit"] is not None:
-            end = fault["t_healed"] or run.info.duration_ns
-            for node in fault["targets"]:
-                found[node].append((fault["t_bit"], end))
+    for fault in faults_of(run):
+        if fault.halts and fault.t_bit is not None:
+            for node in fault.targets:
+                found[node].append((fault.t_bit, fault.t_healed or run.info.duration_ns))
     return defaultdict(list, found)

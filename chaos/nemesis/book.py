@@ -45,9 +45,11 @@ class FaultBook:
         self._directory = directory
         self._seed = seed
         self._done: list[_Done] = []
+        self._faults: list[Fault] = []
 
     def plan(self, fault: Fault, *, at_s: float | None = None, hold_s: float | None = None) -> int:
         """The number of the fault that comes next."""
+        self._faults.append(fault)
         self._done.append(
             _Done(
                 fault_id=len(self._done),
@@ -74,6 +76,7 @@ class FaultBook:
                 "targets": [int(node) for node in nodes],
                 "links": list(names),
                 "params": {**done.parameters, "target": done.target},
+                "harm": {**self._faults[number].harm.as_columns()},
             },
         )
         self._done[number] = replace(done, nodes=nodes, links=names, t_start=now)

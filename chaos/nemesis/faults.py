@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
+from chaos.nemesis.harm import Harm
 from chaos.nemesis.targets import AllVoters, Target
 
 
@@ -49,6 +50,10 @@ class Partition:
             words["peers"] = self.peers.value
         return words
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(cuts=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutOut:
@@ -64,6 +69,10 @@ class ShutOut:
     def parameters(self) -> dict[str, str]:
         return {}
 
+    @property
+    def harm(self) -> Harm:
+        return Harm()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialPartition:
@@ -78,6 +87,10 @@ class PartialPartition:
     @property
     def parameters(self) -> dict[str, str]:
         return {}
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(cuts=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +111,10 @@ class Kill:
     def parameters(self) -> dict[str, str]:
         return {"latency_ms": str(self.latency_ms)} if self.latency_ms else {}
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(ends_process=True, unclean=True, halts=True, degrades=bool(self.latency_ms))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
@@ -113,6 +130,10 @@ class Stop:
     def parameters(self) -> dict[str, str]:
         return {}
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(ends_process=True, halts=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
@@ -127,6 +148,10 @@ class Pause:
     @property
     def parameters(self) -> dict[str, str]:
         return {}
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(halts=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +174,16 @@ class PowerOff:
         mode = {"mode": self.mode.value}
         return {**mode, "disks": self.disks.value} if self.disks is not None else mode
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(
+            ends_process=True,
+            unclean=True,
+            may_lose=True,
+            damages_bytes=self.disks is DiskTrouble.LYING,
+            halts=True,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wipe:
@@ -163,6 +198,10 @@ class Wipe:
     @property
     def parameters(self) -> dict[str, str]:
         return {}
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +219,10 @@ class SlowLinks:
     def parameters(self) -> dict[str, str]:
         return {"latency_ms": str(self.latency_ms)}
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(degrades=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlakyLinks:
@@ -195,6 +238,10 @@ class FlakyLinks:
     @property
     def parameters(self) -> dict[str, str]:
         return {"share": f"{self.share:g}"}
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(degrades=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +259,15 @@ class SickDisk:
     def parameters(self) -> dict[str, str]:
         return {}
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(
+            ends_process=self.sickness is not DiskSickness.SLOW,
+            unclean=self.sickness is not DiskSickness.SLOW,
+            may_lose=self.sickness is DiskSickness.ERROR,
+            degrades=True,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJump:
@@ -228,6 +284,10 @@ class ClockJump:
     def parameters(self) -> dict[str, str]:
         return {"offset_ms": str(self.offset_ms)}
 
+    @property
+    def harm(self) -> Harm:
+        return Harm(shifts_clock=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockRate:
@@ -243,6 +303,10 @@ class ClockRate:
     @property
     def parameters(self) -> dict[str, str]:
         return {"rate": f"{self.rate:g}"}
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(shifts_clock=True, degrades=True)
 
 
 Fault = (

@@ -56,11 +56,26 @@ SPANS = pa.schema(
     ]
 )
 
+# What a fault may do when it bites, whatever its kind is called: true or false, never null. Written
+# by the nemesis from its own description of the fault; `checkers.evidence.faults` says what each of
+# them means.
+HARM = (
+    "ends_process",
+    "unclean",
+    "may_lose",
+    "damages_bytes",
+    "wipes",
+    "halts",
+    "cuts",
+    "degrades",
+    "shifts_clock",
+)
+
 # One row a fault. bit: evidence that it had its effect; null = never asked (the run broke off).
 FAULTS = pa.schema(
     [
         ("fault_id", pa.int32()),
-        ("kind", pa.string()),  # partition, partition-one-way, kill, stop, pause, power-off
+        ("kind", pa.string()),  # its name, for people
         ("targets", pa.list_(pa.int16())),
         ("links", pa.list_(pa.string())),  # "1->2", for partitions
         ("params", pa.string()),  # JSON
@@ -71,6 +86,7 @@ FAULTS = pa.schema(
         ("bit", pa.bool_()),
         ("evidence", pa.string()),  # one sentence
         ("facts", pa.string()),  # JSON: measured numbers
+        *((name, pa.bool_()) for name in HARM),
     ]
 )
 

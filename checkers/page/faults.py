@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from checkers.history.tables import HARM
 from checkers.page import units
-
-_STOPPING_KINDS = ("kill", "stop", "power-off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +25,7 @@ class FaultWindow:
     bit: bool | None
     evidence: str
     facts: Mapping[str, str]
+    harm: frozenset[str]  # what it may do, of `tables.HARM`
 
     @property
     def begins_ns(self) -> int:
@@ -41,7 +41,11 @@ class FaultWindow:
 
     @property
     def stops_processes(self) -> bool:
-        return self.kind in _STOPPING_KINDS
+        return {"ends_process", "halts"} <= self.harm
+
+    @property
+    def pauses_processes(self) -> bool:
+        return "halts" in self.harm and not self.stops_processes
 
     @property
     def name(self) -> str:
@@ -76,6 +80,7 @@ def _window(row: Mapping[str, object]) -> FaultWindow:
         bit=None if row["bit"] is None else bool(row["bit"]),
         evidence=str(row["evidence"] or ""),
         facts=_facts(str(row["facts"] or "{}")),
+        harm=frozenset(name for name in HARM if row[name]),
     )
 
 

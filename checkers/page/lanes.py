@@ -120,5 +120,5 @@ def _pauses(faults: Iterable[FaultWindow], end_ns: int) -> tuple[Span, ...]:
     return tuple(
         Span(fault.begins_ns, end_ns if fault.heal_ns is None else fault.heal_ns, "paused", None)
         for fault in faults
-        if fault.kind == "pause"
+        if fault.pauses_processes
     )

@@ -41,8 +41,7 @@ def _undecided(judgement: Judgement) -> Iterable[str]:
 
 
 def _faults(run: Run, faults: Sequence[FaultWindow]) -> Iterable[str]:
-    kinds = {fault.kind for fault in faults}
-    if not kinds:
+    if not faults:
         yield "No fault was injected: nothing is said about how the cluster bears one."
         return
     doubtful = [fault for fault in faults if not fault.bit]
@@ -51,8 +50,9 @@ def _faults(run: Run, faults: Sequence[FaultWindow]) -> Iterable[str]:
             f"{len(doubtful)} of {len(faults)} faults left no evidence that they had an effect: "
             "what was seen under them proves nothing."
         )
-    if "power-off" not in kinds:
-        killed = " A killed process leaves its unwritten pages to the kernel." * ("kill" in kinds)
+    if not any("may_lose" in fault.harm for fault in faults):
+        ends = any(fault.stops_processes for fault in faults)
+        killed = " A process that ends leaves its unwritten pages to the kernel." * ends
         yield f"No power was cut: nothing is said about what survives an fsync left out.{killed}"
     if run.info.runtime == "sim":
         yield "Network, disks and clocks were simulated."

@@ -9,13 +9,13 @@ from typing import Any
 
 from checkers.applicable import traces_nothing
 from checkers.conclusion import Violation, conclude
+from checkers.evidence.faults import faults_of
 from checkers.history.sealed_run import Run
 from checkers.quorum.epochs import leader_changes
 from checkers.quorum.log_matching import stored
 from checkers.verdict import CheckResult, EventValue
 
 _NEED = "the controllers' disks, or answers to DescribeQuorum"
-_WIPES = ("wipe", "disk-wipe")
 
 Answer = dict[str, Any]  # a row of PROBES
 
@@ -54,8 +54,7 @@ def _epochs_seen(run: Run) -> Mapping[int, list[tuple[int, Mapping[str, EventVal
         highest = max(log, key=lambda batch: batch.epoch)
         shown = {"what": "in its log", "node": node, **highest._asdict()}
         found.setdefault(node, []).append((highest.epoch, shown))
-    faults = run.tables["faults"].to_pylist()
-    wiped = {node for row in faults if row["kind"] in _WIPES for node in row["targets"] or ()}
+    wiped = {node for fault in faults_of(run) if fault.wipes for node in fault.targets}
     for answer in _answers(run):
         if answer["leader"] not in wiped:
             found.setdefault(answer["leader"], []).append((answer["epoch"], _shown(answer)))

@@ -6,14 +6,16 @@ Times are the machine's one monotonic clock, of the traces and of the faults ali
 from collections.abc import Iterator, Mapping
 
 from checkers.conclusion import Violation, conclude
+from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.lives import NEED, NodeEvent, witness
 from checkers.history.sealed_run import Run
 from checkers.quorum.leadership import (
     SECOND,
-    Fault,
     bounds_of,
-    faults_of,
+    cuts_links,
+    heard_by,
     leads_at,
+    leaves_majority,
     processes_of,
     state_at,
 )
@@ -32,16 +34,18 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
     violations: list[Violation] = []
     faults = faults_of(run)
     for number, fault in enumerate(faults):
-        led = leads_at(run, fault.begin)
-        if led is None or not fault.cuts or not fault.leaves_majority(led[1].node, run.info.nodes):
+        led = leads_at(run, fault.begin_ns)
+        if led is None or not fault.ran_its_course or not cuts_links(fault):
             continue
-        until = faults[number + 1].start if number + 1 < len(faults) else run.info.duration_ns
+        if not leaves_majority(fault, led[1].node, run.info.nodes):
+            continue
+        until = faults[number + 1].t_start if number + 1 < len(faults) else run.info.duration_ns
         others = [*faults[:number], *faults[number + 1 :]]
-        if any(other.overlaps(fault.start, max(until, fault.healed)) for other in others):
+        if any(other.overlaps(fault.t_start, max(until, fault.over_ns)) for other in others):
             continue  # somebody else is hurt at the same time: that may be the reason
         for target in sorted(set(fault.targets) - {led[1].node}):
             looked_at += 1
-            if fault.heard_by(target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
+            if heard_by(fault, target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
                 violations += _disturbance(run, fault, led[1], target, until)
             violations += _unwanted(run, fault, target, until)
     if not looked_at:
@@ -59,15 +63,15 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
 
 
 def _disturbance(
-    run: Run, fault: Fault, led: NodeEvent, target: int, until: int
+    run: Run, fault: FaultFact, led: NodeEvent, target: int, until: int
 ) -> Iterator[Violation]:
     states = _states(run)
-    known = max((event.epoch for event in states if event.t <= fault.begin), default=0)
+    known = max((event.epoch for event in states if event.t <= fault.begin_ns), default=0)
     raised = [
         event
         for event in states
         if event.node == target
-        and fault.begin < event.t < fault.end
+        and fault.begin_ns < event.t < fault.end_ns
         and event.state == "candidate"
         and event.epoch > known
     ]
@@ -88,19 +92,19 @@ def _disturbance(
         text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
         shown: list[Mapping[str, EventValue]] = [
             witness(led, f"node {led.node} leads epoch {led.epoch}"),
-            fault.shown("cut off, the leader keeps a majority", fault.begin),
+            fault.shown("cut off, the leader keeps a majority", fault.begin_ns),
             witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
-            fault.shown("back again", fault.end),
+            fault.shown("back again", fault.end_ns),
             witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
         ]
         yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
 
 
-def _unwanted(run: Run, fault: Fault, target: int, until: int) -> Iterator[Violation]:
+def _unwanted(run: Run, fault: FaultFact, target: int, until: int) -> Iterator[Violation]:
     """The first candidacy of the target that no majority can have wanted."""
     for stood in _states(run):
         stands = stood.node == target and stood.state == "candidate"
-        if not stands or not fault.begin < stood.t <= until:
+        if not stands or not fault.begin_ns < stood.t <= until:
             continue
         content = _content(run, stood)
         if len(content) <= run.info.nodes // 2:
@@ -111,7 +115,7 @@ def _unwanted(run: Run, fault: Fault, target: int, until: int) -> Iterator[Viola
         text += f"{bounds_of(run).steady_s:g} s and more"
         shown: list[Mapping[str, EventValue]] = [
             *(witness(event, f"hears node {event.leader} from now on") for event in content),
-            fault.shown("cut off", fault.begin),
+            fault.shown("cut off", fault.begin_ns),
             witness(stood, f"stands in epoch {stood.epoch}, by the votes of such nodes"),
         ]
         yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))

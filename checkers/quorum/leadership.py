@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from checkers.conclusion import Violation, conclude
+from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.lives import NEED, NodeEvent, Process, lives, witness
 from checkers.history.sealed_run import Run
-from checkers.verdict import CheckResult, EventValue
+from checkers.verdict import CheckResult
 
 SECOND = 1_000_000_000
 LATENCY_S = 2.0  # for processes that wait for a busy machine
-DOWN = ("kill", "stop", "pause", "power-off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,72 +40,27 @@ def bounds_of(run: Run) -> Bounds:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """A fault that was in full effect from `begin` until `end` (ns), and began to be before."""
-
-    number: int
-    kind: str
-    targets: tuple[int, ...]
-    links: frozenset[tuple[int, int]]
-    start: int
-    begin: int
-    end: int
-    healed: int
-
-    @property
-    def cuts(self) -> bool:
-        """Whether its links let nothing pass."""
-        return bool(self.links) and self.kind.startswith("partition")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its victims are off, or cut off, and everybody else is as ever."""
-        return self.cuts or self.kind in DOWN or self.kind == "clock-jump"
-
-    def heard_by(self, node: int, nodes: int) -> int:
-        """How many others' bytes still reach a node."""
-        others = set(range(1, nodes + 1)) - {node}
-        return sum((other, node) not in self.links for other in others)
-
-    def leaves_majority(self, node: int, nodes: int) -> bool:
-        """Whether a node and those that it still reaches, and that reach it, are a majority."""
-        others = set(range(1, nodes + 1)) - {node}
-        near = sum(not {(node, other), (other, node)} & self.links for other in others)
-        return near + 1 > nodes // 2
-
-    def overlaps(self, begin: int, end: int) -> bool:
-        """Whether any of it, from the first to the last moment, falls between the two."""
-        return self.start < end and begin < self.healed
-
-    def shown(self, what: str, at: int) -> dict[str, EventValue]:
-        """The fault as a row of a witness."""
-        hit = ", ".join(f"node {node}" for node in self.targets)
-        return {"what": f"{what}: {self.kind} of {hit}", "t_ns": at, "fault": self.number}
+def cuts_links(fault: FaultFact) -> bool:
+    """Whether there are links of its that let nothing pass."""
+    return fault.cuts and bool(fault.links)
 
 
-def faults_of(run: Run) -> list[Fault]:
-    """The faults that ran their course, in order."""
-    found = []
-    for row in run.tables["faults"].to_pylist():
-        times = [row[name] for name in ("t_start", "t_bit", "t_heal", "t_healed")]
-        if None in times:
-            continue
-        start, begin, end, healed = times
-        pairs = [link.split("->") for link in row["links"] or ()]
-        found.append(
-            Fault(
-                number=row["fault_id"],
-                kind=row["kind"],
-                targets=tuple(row["targets"] or ()),
-                links=frozenset((int(one), int(other)) for one, other in pairs),
-                start=start,
-                begin=begin,
-                end=end,
-                healed=healed,
-            )
-        )
-    return sorted(found, key=lambda fault: fault.start)
+def heard_by(fault: FaultFact, node: int, nodes: int) -> int:
+    """How many others' bytes still reach a node."""
+    others = set(range(1, nodes + 1)) - {node}
+    return sum((other, node) not in fault.links for other in others)
+
+
+def leaves_majority(fault: FaultFact, node: int, nodes: int) -> bool:
+    """Whether a node and those that it still reaches, and that reach it, are a majority."""
+    others = set(range(1, nodes + 1)) - {node}
+    near = sum(not {(node, other), (other, node)} & fault.links for other in others)
+    return near + 1 > nodes // 2
+
+
+def _is_plain(fault: FaultFact) -> bool:
+    """Whether its victims are off, or cut off, and everybody else is as ever."""
+    return not fault.degrades and not fault.wipes
 
 
 def processes_of(run: Run) -> list[Process]:
@@ -141,14 +96,19 @@ def cut_off_leader_resigns(run: Run) -> CheckResult | None:
     looked_at = 0
     violations: list[Violation] = []
     for fault in faults_of(run):
-        limit = fault.begin + int(bound_s * SECOND)
-        led = leads_at(run, fault.begin)
+        limit = fault.begin_ns + int(bound_s * SECOND)
+        led = leads_at(run, fault.begin_ns)
         majority = run.info.nodes // 2 + 1
-        if led is None or fault.end <= limit or not fault.cuts:
+        if (
+            led is None
+            or fault.end_ns <= limit
+            or not fault.ran_its_course
+            or not cuts_links(fault)
+        ):
             continue
         if _hit_by_others(run, fault, led[1].node):
             continue
-        if fault.heard_by(led[1].node, run.info.nodes) + 1 >= majority:
+        if heard_by(fault, led[1].node, run.info.nodes) + 1 >= majority:
             continue
         looked_at += 1
         violations += _acts_after(*led, fault, limit)
@@ -165,33 +125,35 @@ def cut_off_leader_resigns(run: Run) -> CheckResult | None:
     )
 
 
-def _hit_by_others(run: Run, fault: Fault, node: int) -> bool:
+def _hit_by_others(run: Run, fault: FaultFact, node: int) -> bool:
     """Whether something else was wrong with a node during a fault: its clock, its disk, itself."""
     return any(
-        other.number != fault.number
+        other.id != fault.id
         and node in other.targets
-        and not other.cuts
-        and other.overlaps(fault.start, fault.end)
+        and not cuts_links(other)
+        and other.overlaps(fault.t_start, fault.end_ns)
         for other in faults_of(run)
     )
 
 
-def _acts_after(led: Process, known: NodeEvent, fault: Fault, limit: int) -> Iterator[Violation]:
+def _acts_after(
+    led: Process, known: NodeEvent, fault: FaultFact, limit: int
+) -> Iterator[Violation]:
     for event in led.events:
-        if event.t <= fault.begin:
+        if event.t <= fault.begin_ns:
             continue
-        if event.event == "q.state" or event.t >= fault.end:
+        if event.event == "q.state" or event.t >= fault.end_ns:
             return
         if event.t > limit and event.event in ("q.append", "q.hwm") and event.state == "leader":
-            after_s = (event.t - fault.begin) / SECOND
+            after_s = (event.t - fault.begin_ns) / SECOND
             text = f"node {event.node} was cut off from the majority and still led epoch "
             text += f"{known.epoch} after {after_s:.1f} s; it has to resign within "
-            text += f"{(limit - fault.begin) / SECOND:g} s"
+            text += f"{(limit - fault.begin_ns) / SECOND:g} s"
             yield Violation(
                 text,
                 [
                     witness(known, f"became leader of epoch {known.epoch}"),
-                    fault.shown("nobody reaches it any more", fault.begin),
+                    fault.shown("nobody reaches it any more", fault.begin_ns),
                     witness(event, f"acts as leader, {after_s:.1f} s after the cut"),
                 ],
             )
@@ -208,7 +170,7 @@ class Calm:
     begin: int
     end: int
     nodes: frozenset[int]
-    fault: Fault | None
+    fault: FaultFact | None
 
 
 def a_majority_elects(run: Run) -> CheckResult | None:
@@ -253,25 +215,25 @@ def _calms(run: Run) -> Iterator[Calm]:
     promised then. The calm before the first fault is the harness's own (it waits for a write).
     """
     faults = faults_of(run)
-    marks = sorted({mark for f in faults for mark in (f.start, f.begin, f.end, f.healed)})
+    marks = sorted({mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)})
     for begin, end in pairwise([*marks, run.info.duration_ns]):
-        active = [fault for fault in faults if fault.start <= begin < fault.healed]
-        if all(fault.begin <= begin < fault.end and fault.is_plain for fault in active):
+        active = [fault for fault in faults if fault.t_start <= begin < fault.over_ns]
+        if all(fault.begin_ns <= begin < fault.end_ns and _is_plain(fault) for fault in active):
             left = _connected(run, active)
             if len(left) > run.info.nodes // 2:
                 cause = active[-1] if active else None
                 yield Calm(begin=begin, end=end, nodes=left, fault=cause)
 
 
-def _connected(run: Run, active: Sequence[Fault]) -> frozenset[int]:
+def _connected(run: Run, active: Sequence[FaultFact]) -> frozenset[int]:
     """Those who are up and hear each other, and nobody else; none, where others hear them too.
 
     Faults that overlap may leave a victim with some of its links, and with a majority by them.
     """
-    off = {node for fault in active if fault.kind in DOWN for node in fault.targets}
-    apart = {node for fault in active if fault.cuts for node in fault.targets} - off
+    off = {node for fault in active if fault.halts for node in fault.targets}
+    apart = {node for fault in active if cuts_links(fault) for node in fault.targets} - off
     left = frozenset(range(1, run.info.nodes + 1)) - off - apart
-    cut = {link for fault in active if fault.cuts for link in fault.links}
+    cut = {link for fault in active if cuts_links(fault) for link in fault.links}
     joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)
     return frozenset() if joined else left
 

@@ -12,7 +12,9 @@ from chaos.seal import UnsealableError, faults_table, operations_table, seal
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
+from checkers.history.tables import HARM
 from tests.chaos.test_recorder import HandClock
+from tests.support.harm import harm_of
 from workloads.history import Span, value_of
 
 
@@ -76,8 +78,18 @@ def stage(number: int, name: str, t: int, **fields: Any) -> dict[str, Any]:
 
 
 def test_the_stages_of_a_fault_make_one_row() -> None:
+    harm = harm_of("partition", ways="out")
     events = [
-        stage(0, "start", 1, kind="partition", targets=[2], links=["2->1"], params={"ways": "out"}),
+        stage(
+            0,
+            "start",
+            1,
+            kind="partition",
+            targets=[2],
+            links=["2->1"],
+            params={"ways": "out"},
+            harm=harm,
+        ),
         stage(0, "bit", 2),
         stage(0, "heal", 3),
         stage(0, "healed", 4),
@@ -93,10 +105,22 @@ def test_the_stages_of_a_fault_make_one_row() -> None:
     )
     assert json.loads(row["params"]) == {"ways": "out"}
     assert json.loads(row["facts"]) == {"swallowed": 9}
+    assert {name: row[name] for name in HARM} == harm
+    assert (row["cuts"], row["ends_process"]) == (True, False)
+
+
+def test_a_fault_that_does_not_say_what_it_does_is_another_versions() -> None:
+    events = [stage(0, "start", 1, kind="kill", targets=[1], links=[], params={})]
+    for harm in (None, {}, {"ends_process": True}):
+        events[0]["harm"] = harm
+        with pytest.raises(UnsealableError, match="another version"):
+            faults_table(events)
 
 
 def test_a_fault_that_was_never_healed_has_no_evidence() -> None:
-    events = [stage(0, "start", 1, kind="kill", targets=[1], links=[], params={})]
+    events = [
+        stage(0, "start", 1, kind="kill", targets=[1], links=[], params={}, harm=harm_of("kill"))
+    ]
     (row,) = faults_table(events).to_pylist()
     assert (row["t_heal"], row["bit"], row["evidence"]) == (None, None, None)
 
@@ -122,6 +146,7 @@ def recorded(directory: Path, writes: int) -> Path:
     with Recorder(directory, clock) as recorder:
         process = recorder.new_process()
         fields: Event = {"kind": "kill", "targets": [1], "links": [], "params": {}}
+        fields["harm"] = dict(harm_of("kill"))
         recorder.fault(0, FaultStage.START, fields)
         for number in range(writes):
             clock.now += 1000

@@ -14,6 +14,7 @@ import pyarrow as pa
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import write_tables
 from checkers.history.tables import TABLES
+from tests.support.harm import harm_of
 
 MS = 1_000_000
 SPAN_MS = 4_000
@@ -94,18 +95,20 @@ def _ops(rng: random.Random, nodes: int) -> list[Row]:
 def _faults(rng: random.Random, nodes: int) -> list[Row]:
     faults: list[Row] = []
     for fault_id in range(rng.choice([0, 1, 4, 4])):
+        kind = rng.choice(["kill", "partition"])
         start = rng.randrange(SPAN_MS // 10) * 10
         healed = None if rng.random() < 0.2 else (start + rng.choice([10, 800])) * MS
         faults.append(
             {
                 "fault_id": fault_id,
-                "kind": rng.choice(["kill", "partition"]),
+                "kind": kind,
                 "targets": sorted(rng.sample(range(1, nodes + 1), rng.randrange(1, nodes))),
                 "links": [],
                 "t_start": start * MS,
                 "t_bit": None if rng.random() < 0.2 else (start + 10) * MS,
                 "t_healed": healed,
                 "bit": True,
+                **harm_of(kind),
             }
         )
     return faults

@@ -14,6 +14,7 @@ import pyarrow as pa
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
 from checkers.history.traces import TRACE_FIELDS, parse_trace_lines
+from tests.support.harm import harm_of
 
 MS = 1_000_000
 Value = int | str | bool | None
@@ -212,6 +213,7 @@ def fault(fault_id: int, kind: str, start: int, healed: int, bit: bool | None = 
         "bit": bit,
         "evidence": "swallowed 100 bytes" if bit else None,
         "facts": "{}",
+        **harm_of(kind),
     }
 
 

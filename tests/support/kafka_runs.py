@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from checkers.history.sealed_run import Run
 from checkers.history.tables import TABLES
+from tests.support.harm import harm_of
 from tests.support.histories import MS, Row, batch, disk, make_run, op
 
 NODES = (1, 2, 3)
@@ -170,7 +171,7 @@ class Cluster:
         times = {"t_start": at * MS, "t_bit": at * MS, "t_heal": at * MS, "t_healed": at * MS}
         number = len(self.rows["faults"])
         fault: Row = {"fault_id": number, "kind": kind, "targets": [node], "links": []}
-        return self.add("faults", {**fault, **times, "bit": True})
+        return self.add("faults", {**fault, **times, "bit": True, **harm_of(kind)})
 
     def told(self, node: int, leader: int, epoch: int, at: int, **fields: object) -> "Cluster":
         """An answer to a probe of the quorum, or with `kind` and `key` of a partition."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import TABLES
 from checkers.verdict import CheckResult, Judgement, Verdict
+from tests.support.harm import harm_of
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -35,8 +36,10 @@ INFO = RunInfo(
 
 
 def table(name: str, rows: Sequence[Mapping[str, object]]) -> pa.Table:
-    """Rows that name only the columns that matter; the others are null."""
+    """Rows that name only the columns that matter; the others are null, or follow from a kind."""
     schema = TABLES[name]
+    if name == "faults":
+        rows = [row if "cuts" in row else {**row, **harm_of(str(row["kind"]))} for row in rows]
     return pa.table(
         {field.name: [row.get(field.name) for row in rows] for field in schema}, schema=schema
     )

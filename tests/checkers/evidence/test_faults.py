@@ -1,0 +1,54 @@
+"""Faults as facts: what a row says, and what it does not say is never guessed."""
+
+from dataclasses import fields
+
+import pytest
+
+from chaos.nemesis.harm import Harm
+from checkers.evidence.faults import FOREVER_NS, FaultFact, faults_of
+from checkers.history.tables import HARM
+from tests.support.histories import MS, fault, make_run
+
+
+def test_the_nemesis_and_the_judge_know_the_same_facts() -> None:
+    assert tuple(field.name for field in fields(Harm)) == HARM
+    assert {field.name for field in fields(FaultFact)} > set(HARM)
+
+
+def test_a_row_becomes_a_fact() -> None:
+    row = fault(4, "partition", 10, 20)
+    row |= {"targets": [2], "links": ["2->1", "10->2"], "params": '{"ways": "out"}'}
+    (found,) = faults_of(make_run(faults=[{**row, "facts": '{"swallowed": 9}'}]))
+    assert (found.id, found.kind, found.targets, found.bit) == (4, "partition", (2,), True)
+    assert found.links == {(2, 1), (10, 2)}
+    assert (found.t_start, found.t_bit, found.t_heal, found.t_healed) == (
+        10 * MS,
+        11 * MS,
+        19 * MS,
+        20 * MS,
+    )
+    assert (found.params, found.facts) == ({"ways": "out"}, {"swallowed": 9})
+    assert found.evidence == "swallowed 100 bytes"
+    assert {name for name in HARM if getattr(found, name)} == {"cuts"}
+
+
+def test_faults_come_in_the_order_in_which_they_began() -> None:
+    rows = [fault(0, "kill", 30, 40), fault(1, "pause", 10, 20), fault(2, "stop", 10, 50)]
+    assert [found.id for found in faults_of(make_run(faults=rows))] == [1, 2, 0]
+
+
+def test_what_never_came_never_ends() -> None:
+    row = fault(0, "kill", 10, 20, bit=None)
+    row |= {"t_bit": None, "t_heal": None, "t_healed": None, "facts": None}
+    (found,) = faults_of(make_run(faults=[row]))
+    assert (found.begin_ns, found.end_ns, found.over_ns) == (FOREVER_NS,) * 3
+    assert found.may_have_bitten
+    assert not found.ran_its_course
+    assert found.overlaps(500 * MS, 501 * MS)
+    assert not found.overlaps(5 * MS, 10 * MS)
+
+
+def test_a_fault_without_its_facts_is_refused() -> None:
+    row = {**fault(3, "kill", 10, 20), "may_lose": None}
+    with pytest.raises(ValueError, match="fault 3 does not say whether it may_lose"):
+        faults_of(make_run(faults=[row]))
