@@ -15,6 +15,7 @@ from pathlib import Path
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, Described, Hosted, Watched
+from chaos.cluster.targets.named import NODE
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import NeverBackError
@@ -24,6 +25,7 @@ from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
 from chaos.story import RunFailedError, Story, StuckError
+from checkers.evidence.kinds import Kind
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 from workloads.append import AppendOptions
@@ -120,6 +122,7 @@ class Runner:
             command=plan.command,
             mutation=plan.mutation,
             workload="append" if isinstance(plan.load, AppendOptions) else "register",
+            gives=_gives(plan),
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,
@@ -252,3 +255,12 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
     """Bounded: a call that hangs in a thread is left behind."""
     task.cancel()
     await asyncio.wait({task}, timeout=_STOP_STORY_S)
+
+
+def _gives(plan: RunPlan) -> tuple[str, ...]:
+    """The kinds of evidence that a run is planned to leave."""
+    kinds = [Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS]
+    kinds.append(Kind.TRACES if plan.target == NODE else Kind.QUORUM_PROBES)
+    if isinstance(plan.load, AppendOptions):
+        kinds += [Kind.PARTITION_LOGS, Kind.PARTITION_PROBES]
+    return tuple(kinds)

@@ -16,8 +16,13 @@ class Violation:
     witness: Witness = ()
 
 
+def unread(unit: str, needs: str) -> CheckResult:
+    """Unknown: none of what a check looks at could be read."""
+    message = f"looked at no {unit}; it needs {needs}"
+    return CheckResult(verdict=Verdict.UNKNOWN, message=message)
+
+
 def conclude(
-    check: str,
     *,
     looked_at: int,
     unit: str,
@@ -27,16 +32,23 @@ def conclude(
     algorithm: str,
     gaps: Sequence[str] = (),
     allowed: Sequence[Violation] = (),
+    nothing: str = "",
 ) -> CheckResult:
     """Invalid with the first violation; unknown if nothing was seen or parts are missing.
 
     `unit` names what `looked_at` counts, `needs` the evidence, `holds` the promise that was kept.
+    `nothing` says why there was nothing to look at, where that is a fact of the run and no lack of
+    evidence (no leader was cut off): then the promise holds.
     `allowed` are breaches of what is not promised after what was done to the cluster, or what it
     was told: counted and said, and no accusation.
     """
     message, verdict = f"{looked_at:,} {unit}: {holds}", Verdict.VALID
     if violations:
         message, verdict = violations[0].message, Verdict.INVALID
+    elif not looked_at and nothing and not gaps:
+        message = f"nothing to judge: {nothing}"
+    elif not looked_at and gaps:
+        message, verdict = f"looked at no {unit}: {gaps[0]}", Verdict.UNKNOWN
     elif not looked_at:
         message, verdict = f"looked at no {unit}; it needs {needs}", Verdict.UNKNOWN
     elif gaps:
@@ -45,7 +57,6 @@ def conclude(
     if allowed:
         message += f" (and {len(allowed):,} allowed: {allowed[0].message})"
     return CheckResult(
-        check=check,
         verdict=verdict,
         message=message,
         looked_at=looked_at,

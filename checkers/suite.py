@@ -1,18 +1,16 @@
 """All checks over one run, and the sentence that says what they found.
 
-A check is a pure function of the sealed tables. One that raises is an error of ours and makes the
+A check is a pure function of what a run left. One that raises is an error of ours and makes the
 run's verdict `error`, never `valid`; the others still run, so that a proved violation is shown.
 """
 
-import inspect
-import re
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checkers.applicable import Check, of_logs, of_registers, of_traces
-from checkers.evidence.committed import metadata_logs_agree
+from checkers.check import Check
+from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run
 from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.log.durability import log_durability, log_final_reads
@@ -44,6 +42,7 @@ from checkers.quorum.after_the_fact import (
     later_leaders_hold_committed,
     told_high_watermarks,
 )
+from checkers.quorum.agreement import metadata_logs_agree
 from checkers.quorum.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.quorum.controllers import (
     active_after_replay,
@@ -89,33 +88,33 @@ Stopwatch = Callable[[], float]
 
 
 CHECKS: tuple[Check, ...] = (
-    of_registers(linearizable),
-    of_registers(acknowledged_writes_survive),
+    linearizable,
+    acknowledged_writes_survive,
     log_durability,
     log_offsets,
     log_polls,
     log_sends,
-    of_registers(records_were_asked_for),
+    records_were_asked_for,
     logs_have_no_holes,
     partitions_have_no_holes,
-    of_traces(monotonic_epochs),
+    monotonic_epochs,
     one_leader_per_epoch,
     one_vote_per_epoch,
     log_matching,
-    of_traces(quorum_high_watermark),
-    of_traces(node_high_watermark),
-    of_traces(no_cut_below_high_watermark),
-    of_traces(leader_completeness),
-    of_traces(committed_agree),
-    of_traces(published_above_leader_change),
-    of_traces(no_leader_again_after_restart),
-    of_traces(durable_before_counted),
-    of_traces(a_majority_elects),
-    of_traces(cut_off_leader_resigns),
-    of_traces(returning_node_disturbs_nobody),
+    quorum_high_watermark,
+    node_high_watermark,
+    no_cut_below_high_watermark,
+    leader_completeness,
+    committed_agree,
+    published_above_leader_change,
+    no_leader_again_after_restart,
+    durable_before_counted,
+    a_majority_elects,
+    cut_off_leader_resigns,
+    returning_node_disturbs_nobody,
     recovers_when_healed,
-    of_registers(reads_are_committed),
-    of_traces(active_after_replay),
+    reads_are_committed,
+    active_after_replay,
     epochs_rise_in_logs,
     epochs_on_disks,
     told_high_watermarks,
@@ -126,8 +125,8 @@ CHECKS: tuple[Check, ...] = (
     acknowledged_with_min_isr,
     eligible_hold_all,
     replicas_agree,
-    of_logs(one_leader_per_partition_epoch),
-    of_logs(leader_in_isr),
+    one_leader_per_partition_epoch,
+    leader_in_isr,
     only_active_brokers_lead,
     isr_and_elr_are_disjoint,
     elr_only_below_min_isr,
@@ -141,7 +140,7 @@ CHECKS: tuple[Check, ...] = (
     broker_epochs_rise,
     producer_ids_are_unique,
     acknowledged_topics_are_committed,
-    of_registers(final_reads),
+    final_reads,
     log_final_reads,
     workload_succeeded,
     faults_bit,
@@ -155,12 +154,13 @@ _SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 def judge(
     run: Run, checks: Sequence[Check] = CHECKS, stopwatch: Stopwatch = time.perf_counter
 ) -> Judgement:
-    """Run every check; the worst verdict is the run's. One that does not apply has no row.
+    """Run every check that applies; the worst verdict is the run's.
 
     `stopwatch` measures what each costs, in seconds.
     """
-    found = (_run(check, run, stopwatch) for check in checks)
-    results = tuple(result for result in found if result is not None)
+    evidence = Evidence(run)
+    applicable = [check for check in checks if check.applies(run.info)]
+    results = tuple(_judged(check, evidence, stopwatch) for check in applicable)
     numbers = statistics(run)
     verdict = worst(result.verdict for result in results)
     return Judgement(
@@ -172,28 +172,20 @@ def judge(
     )
 
 
-def _run(check: Check, run: Run, stopwatch: Stopwatch) -> CheckResult | None:
+def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResult:
     began = stopwatch()
     try:
-        result = check(run)
+        result = check(evidence)
     except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
         result = CheckResult(
-            check=check.__name__.replace("_", "-"),
+            check=check.id,
             verdict=Verdict.ERROR,
             message=f"the check itself failed: {type(error).__name__}: {error} ({where})",
+            promise=check.promise,
         )
-    if result is None:
-        return None
-    seconds = round(stopwatch() - began, 4)
-    return replace(result, seconds=seconds, promise=promise_of(check))
-
-
-def promise_of(check: Check) -> str:
-    """What a check says that has to hold: the first paragraph about it, without its number."""
-    first = (inspect.getdoc(check) or "").partition("\n\n")[0]
-    return re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
+    return replace(result, seconds=round(stopwatch() - began, 4))
 
 
 def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
@@ -209,7 +201,8 @@ def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[st
 def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     messages = {result.check: result.message for result in results}
     said = [messages[check] for check in _SAID_FIRST if check in messages]
-    held = sum(result.check not in (*_SAID_FIRST, "faults-bit") for result in results)
+    others = [result for result in results if result.check not in (*_SAID_FIRST, "faults-bit")]
+    held = sum(result.looked_at > 0 for result in others)
     faults = f"{numbers['faults_bit']} faults bit" if numbers["faults"] else "no faults"
     gap = numbers["longest_without_success_s"]
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"

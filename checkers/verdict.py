@@ -49,13 +49,13 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 class CheckResult:
     """One row of a judgement.
 
-    `check` is its name (`linearizable`, `Q2-one-leader-per-epoch`), `looked_at` how many things it
-    judged: a check that looked at nothing is unknown. `count` is the number of violations,
+    `check` is its name (`linearizable`, `Q2-one-leader-per-epoch`), given by the check that
+    made it; `looked_at` how many things it judged. `count` is the number of violations,
     `witness` at most 20 events that show the first one, each with at least `what` and, where they
     are known, `t_ns`, `node`, `process`, `key`. `promise` is what has to hold, found or not.
     """
 
-    check: str
+    check: str = ""
     verdict: Verdict
     message: str
     looked_at: int = 0

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from checkers.evidence.faults import faults_of
-from checkers.evidence.lives import NodeEvent, lives
+from checkers.evidence.lives import NodeEvent, lives_of
 from checkers.history.sealed_run import Run
 
 _TOLD = ("n.start", "n.stop", "q.state")
@@ -40,7 +40,7 @@ class Standing:
     def __init__(self, run: Run) -> None:
         self._nodes = range(1, run.info.nodes + 1)
         self._told: dict[int, list[_Told]] = defaultdict(list)
-        for life in lives(run):
+        for life in lives_of(run.tables["node_events"]):
             for event in life.events():
                 if event.event in _TOLD:
                     self._told[event.node].append(_Told(event.t, event))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaos.campaign.coverage import label
-from checkers.evidence.lives import NodeEvent, lives
+from checkers.evidence.lives import NodeEvent, lives_of
 from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement
 
@@ -83,7 +83,7 @@ def _whom(targets: Sequence[int], links: Sequence[str]) -> str:
 
 def _nodes(run: Run) -> Iterator[Line]:
     started: set[int] = set()
-    for life in lives(run):
+    for life in lives_of(run.tables["node_events"]):
         for event in life.events():
             text = _of_node(event, again=event.node in started)
             if event.event == "n.start":

@@ -16,8 +16,7 @@ from chaos.canaries.quorum import NoVictimError
 from checkers.disk.batches import HEADER, HEADER_SIZE, Batch, read_batches
 from checkers.disk.compression import decompressed
 from checkers.disk.fields import Fields
-from checkers.evidence.metadata_replay import timeline
-from checkers.evidence.partition_logs import acknowledged
+from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run
 from checkers.history.store import MANIFEST, read_run
 
@@ -53,7 +52,8 @@ def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
 
 def _victim(run: Run) -> Removed:
     """From the middle: neither the first nor the last of its log."""
-    found, sent = timeline(run), acknowledged(run)
+    evidence = Evidence(run)
+    found, sent = evidence.timeline, evidence.acknowledged
     if found is None or not sent.num_rows:
         raise NoVictimError(f"{run.info.run_id}: brokers acknowledged no record")
     row = sent.slice(sent.num_rows // 2, 1).to_pylist()[0]

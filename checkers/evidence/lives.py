@@ -13,7 +13,6 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history.sealed_run import Run
 from checkers.verdict import EventValue
 
 NOBODY = -1
@@ -89,18 +88,9 @@ _REQUIRED = {
     "c.active": ("epoch",),
 }
 
-_latest: list[tuple[pa.Table, tuple[Life, ...]]] = []  # every check of a run asks for the same
 
-
-def lives(run: Run) -> tuple[Life, ...]:
-    """The lives of all disks, by node and time of their first process."""
-    table = run.tables["node_events"]
-    if not (_latest and _latest[0][0] is table):
-        _latest[:] = [(table, _lives(table))]
-    return _latest[0][1]
-
-
-def _lives(table: pa.Table) -> tuple[Life, ...]:
+def lives_of(table: pa.Table) -> tuple[Life, ...]:
+    """The lives of all disks, by node and time of their first process; from NODE_EVENTS."""
     processes: dict[tuple[int, str, str], list[NodeEvent]] = defaultdict(list)
     for event in _rows(table):
         processes[(event.node, event.directory, event.incarnation)].append(event)

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.evidence.committed import committed_log
+from checkers.evidence.committed import CommittedLog
 from checkers.evidence.image import (
     BROKER,
     TOPIC,
@@ -27,30 +27,20 @@ from checkers.evidence.image import (
     Timeline,
     node_of,
 )
-from checkers.history.sealed_run import Run
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
-_latest: list[tuple[pa.Table, Timeline | None]] = []  # every check of a run asks for the same
 
-
-def timeline(run: Run) -> Timeline | None:
-    """The replayed log; None where no committed log is to be had or no broker is in it."""
-    table = run.tables["log_records"]
-    if not (_latest and _latest[0][0] is table):
-        _latest[:] = [(table, _timeline(run))]
-    return _latest[0][1]
-
-
-def _timeline(run: Run) -> Timeline | None:
-    records = run.tables["log_records"]
+def timeline_of(
+    records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str]
+) -> Timeline | None:
+    """The replayed log, from LOG_RECORDS; None where there is none or no broker is in it."""
     registered = pc.any(pc.equal(records["type"], "RegisterBroker")).as_py()
-    log = committed_log(run) if registered else None
-    if log is None:
+    if log is None or not registered:
         return None
     rows = records.filter(pc.equal(records["node"], log.node)).to_pylist()
-    replayed = _Replay(Timeline(log=log), run.info.settings)
+    replayed = _Replay(Timeline(log=log), settings)
     replayed.follow(rows)
     return replayed.timeline
 

@@ -13,8 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from checkers.history.sealed_run import Run
-
 Ints = NDArray[np.int64]
 
 
@@ -47,12 +45,11 @@ def stretches(offset: Ints, value: Ints, records: Ints) -> Stretches:
     return Stretches(offset=first[starts], records=sums, shift=shift[starts])
 
 
-def stored_logs(run: Run) -> Mapping[tuple[int, str], Stretches]:
+def stored_logs(replica_spans: pa.Table) -> Mapping[tuple[int, str], Stretches]:
     """What each node's disk holds of each partition."""
-    table = run.tables["replica_spans"]
     return {
         (int(node), str(key)): stretches(*columns(part, "offset", "value", "records"))
-        for (node, key), part in split(table, "node", "key").items()
+        for (node, key), part in split(replica_spans, "node", "key").items()
     }
 
 
@@ -86,17 +83,15 @@ def codes(table: pa.Table, *names: str) -> Ints:
     return found
 
 
-def acknowledged(run: Run) -> pa.Table:
+def acknowledged(ops: pa.Table, spans: pa.Table) -> pa.Table:
     """The spans that were sent with acks=all and acknowledged with an offset."""
-    ops, spans = run.tables["ops"], run.tables["spans"]
     ok = ops.filter(pc.equal(ops["outcome"], "ok"))["op_id"]
     sent = spans.filter(pc.and_(spans["sent"], pc.equal(spans["acks"], -1)))
     known = sent.filter(sent["offset"].is_valid())
     return known.filter(pc.is_in(known["op_id"], ok.combine_chunks()))
 
 
-def polled(run: Run) -> pa.Table:
+def polled(spans: pa.Table) -> pa.Table:
     """The spans that consumers were given, but for records whose bytes are nobody's."""
-    spans = run.tables["spans"]
     given = spans.filter(pc.and_(pc.invert(spans["sent"]), spans["offset"].is_valid()))
     return given.filter(pc.greater_equal(given["value"], 0))

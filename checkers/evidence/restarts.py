@@ -9,8 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Batch, Registration, Timeline
-from checkers.history.sealed_run import Run
 
 LOSSY = ("power-off", "wipe", "disk-wipe")  # what was not flushed, or all, is gone
 UNCLEAN = ("kill", *LOSSY)
@@ -34,13 +34,13 @@ class Restart:
         return self.fault["kind"] in LOSSY
 
 
-def restarts(run: Run, found: Timeline) -> list[Restart]:
+def restarts(evidence: Evidence, found: Timeline) -> list[Restart]:
     registered: dict[int, list[tuple[Batch, Registration]]] = defaultdict(list)
     for batch in found.batches:
         for registration in batch.registrations:
             registered[registration.node].append((batch, registration))
     ended: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in sorted(run.tables["faults"].to_pylist(), key=lambda row: row["t_start"] or 0):
+    for row in sorted(evidence.tables["faults"].to_pylist(), key=lambda row: row["t_start"] or 0):
         ends = row["kind"] in ENDS and row["bit"] is not False
         for node in set(row["targets"] or ()) if ends else ():
             ended[node].append(row)
@@ -52,19 +52,19 @@ def restarts(run: Run, found: Timeline) -> list[Restart]:
     ]
 
 
-def lossy_nodes(run: Run) -> frozenset[int]:
+def lossy_nodes(evidence: Evidence) -> frozenset[int]:
     """Nodes that lost bytes at any time of the run, as far as the fault log knows."""
-    rows = run.tables["faults"].to_pylist()
+    rows = evidence.tables["faults"].to_pylist()
     return frozenset(node for row in rows if row["kind"] in LOSSY for node in row["targets"] or ())
 
 
-def beyond_budget(run: Run, found: Timeline) -> frozenset[str]:
+def beyond_budget(evidence: Evidence, found: Timeline) -> frozenset[str]:
     """Partitions that lost more than is promised: min ISR members or more, and no recovery between.
 
     A member counts from its registration after it lost bytes, until the ISR holds all replicas
     again. What was lost of these is allowed (KIP-966: fewer than min ISR may be lost at a time).
     """
-    lossy = lossy_nodes(run)
+    lossy = lossy_nodes(evidence)
     lost: dict[str, set[int]] = defaultdict(set)
     beyond = set()
     for batch, partitions in found.walk():

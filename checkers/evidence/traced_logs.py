@@ -5,13 +5,10 @@ those offsets are *unseen*) or less (then they were lost or cut off). Traces wit
 between are not followed at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-
-from checkers.evidence.lives import Life, NodeEvent, lives
-from checkers.history.sealed_run import Run
+from checkers.evidence.lives import Life, NodeEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Election:
 
 
 @dataclass(slots=True)
-class Replayed:
+class TracedLogs:
     """All replicas' logs. `committed` is by base offset, with the lowest epoch that committed it;
     `highest` is each node's highest high watermark on its newest disk."""
 
@@ -46,20 +43,14 @@ class Replayed:
     highest: dict[int, int] = field(default_factory=dict)
 
 
-_latest: list[tuple[pa.Table, Replayed]] = []  # two checks of a run ask for the same
-
-
-def replay(run: Run) -> Replayed:
-    """Follow all lives of a run; what it returns is shared, and only to be read."""
-    table = run.tables["node_events"]
-    if not (_latest and _latest[0][0] is table):
-        replayed = Replayed()
-        for life in lives(run):
-            if life.gap is None:
-                _Log(life, replayed).follow()
-        replayed.elections.sort(key=lambda election: election.event.epoch)
-        _latest[:] = [(table, replayed)]
-    return _latest[0][1]
+def traced_logs(lives: Iterable[Life]) -> TracedLogs:
+    """Follow all lives of a run; those whose traces have gaps are left out."""
+    logs = TracedLogs()
+    for life in lives:
+        if life.gap is None:
+            _Log(life, logs).follow()
+    logs.elections.sort(key=lambda election: election.event.epoch)
+    return logs
 
 
 @dataclass
@@ -67,7 +58,7 @@ class _Log:
     """One replica's log while its trace is read."""
 
     life: Life
-    replayed: Replayed
+    logs: TracedLogs
     batches: list[NodeEvent] = field(default_factory=list)
     holes: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
@@ -89,8 +80,8 @@ class _Log:
                     self._commit(event)
                 case "q.state" if event.state == "leader":
                     election = Election(event, tuple(self.batches), tuple(self.holes))
-                    self.replayed.elections.append(election)
-        self.replayed.highest[self.life.node] = self.highest
+                    self.logs.elections.append(election)
+        self.logs.highest[self.life.node] = self.highest
 
     def _start(self, end: int) -> None:
         if end > self.end:
@@ -116,10 +107,10 @@ class _Log:
             self._enter(Committed(batch, event))
 
     def _enter(self, found: Committed) -> None:
-        ledger = self.replayed.committed
+        ledger = self.logs.committed
         known = ledger.setdefault(found.batch.base, found)
         if _content(known.batch) != _content(found.batch):
-            self.replayed.conflicts.append((known, found))
+            self.logs.conflicts.append((known, found))
         elif found.by.epoch < known.by.epoch:
             ledger[found.batch.base] = found
 

@@ -44,6 +44,7 @@ class RunInfo:
     # `invariant`, `what`, `node` and `t_ns`.
     broken_invariant: Mapping[str, str | int] | None = None
     workload: str = "register"  # what clients did: register, append
+    gives: tuple[str, ...] = ()  # the kinds of evidence that it is planned to leave: `Kind`
     # What each node is, by its number: "controller", "broker" or "broker,controller". Without
     # roles all are controllers.
     roles: Mapping[str, str] = field(default_factory=dict)

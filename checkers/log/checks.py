@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-from checkers.history.sealed_run import Run
+from checkers.check import check, of_logs
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.log.anomalies import Anomaly, Found
 from checkers.log.findings import Findings, findings_of
 from checkers.log.sweep import ALGORITHM
-from checkers.log.tables import has_logs
 from checkers.log.witness import of_case
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -27,71 +28,80 @@ POLLS = (
 SENDS = (Anomaly.NONMONOTONIC_SEND, Anomaly.REALTIME_SEND, Anomaly.INT_NONMONOTONIC_SEND)
 
 
-def log_offsets(run: Run) -> CheckResult | None:
+@check(
+    "log-offsets",
+    applies=of_logs,
+    source="Jepsen's Kafka workload",
+    rests_on=(Kind.OPERATIONS, Kind.FAULTS),
+)
+def log_offsets(evidence: Evidence) -> CheckResult:
     """Each offset of a partition holds one record for ever, and each record has one offset.
 
     inconsistent-offsets, duplicate. Needs: ops, spans. After an allowed loss offsets are given
     again, which is counted apart. A duplicate is never allowed: our clients send nothing twice,
     unless it is for an idempotent producer's broker to notice.
     """
-    if not has_logs(run):
-        return None
-    findings = findings_of(run)
+    findings = evidence.once(findings_of)
     places = len(findings.order.entries.slot)
     holds = f"{places:,} sightings of records agree on where each of them is"
-    return _conclude(run, findings, "log-offsets", OFFSETS, places, holds)
+    return _conclude(evidence, findings, OFFSETS, places, holds)
 
 
-def log_polls(run: Run) -> CheckResult | None:
+@check(
+    "log-polls",
+    applies=of_logs,
+    source="Jepsen's Kafka workload",
+    rests_on=(Kind.OPERATIONS, Kind.FAULTS),
+)
+def log_polls(evidence: Evidence) -> CheckResult:
     """A consumer is given what was sent and is committed, all of it, once, in the log's order.
 
     corrupt, phantom, future-read, G1a, precommitted-read, poll-past-high-watermark,
     nonmonotonic-high-watermark, {int-,}poll-skip, {int-,}nonmonotonic-poll. Needs: ops, spans.
     """
-    if not has_logs(run):
-        return None
-    findings = findings_of(run)
+    findings = evidence.once(findings_of)
     polled = len(findings.log.polled)
     holds = f"{polled:,} polled records were sent, committed, and polled in order"
-    return _conclude(run, findings, "log-polls", POLLS, polled, holds)
+    return _conclude(evidence, findings, POLLS, polled, holds)
 
 
-def log_sends(run: Run) -> CheckResult | None:
+@check(
+    "log-sends",
+    applies=of_logs,
+    source="Jepsen's Kafka workload",
+    rests_on=(Kind.OPERATIONS, Kind.FAULTS),
+)
+def log_sends(evidence: Evidence) -> CheckResult:
     """What is sent later stands later: after the sender's own records, and all that is there.
 
     nonmonotonic-send, int-nonmonotonic-send, nonmonotonic-send-realtime. Needs: ops, spans.
     """
-    if not has_logs(run):
-        return None
-    findings = findings_of(run)
+    findings = evidence.once(findings_of)
     known = int((findings.order.first_rank[: len(findings.log.sent)] >= 0).sum())
     holds = f"{known:,} sent records stand after whatever was there when they were sent"
-    return _conclude(run, findings, "log-sends", SENDS, known, holds)
+    return _conclude(evidence, findings, SENDS, known, holds)
 
 
 def _conclude(
-    run: Run,
+    evidence: Evidence,
     findings: Findings,
-    check: str,
     names: Iterable[Anomaly],
     looked_at: int,
     holds: str,
 ) -> CheckResult:
+    truncated = evidence.run.truncated
     found = [one for one in findings.found if one.anomaly in names]
     accusing = {one.anomaly: one.where(findings.accusing(one)) for one in found}
     facts = dict(_facts(found, accusing))
     suspects = [one for one in accusing.values() if len(one)]
-    if run.truncated and suspects and {one.anomaly for one in suspects} == {Anomaly.PHANTOM}:
-        cut = (
-            f"the record was cut ({run.truncated[0]}), and what was polled may have been sent there"
-        )
-        return _result(check, Verdict.UNKNOWN, cut, looked_at, facts)
+    if truncated and suspects and {one.anomaly for one in suspects} == {Anomaly.PHANTOM}:
+        cut = f"the record was cut ({truncated[0]}), and what was polled may have been sent there"
+        return _result(Verdict.UNKNOWN, cut, looked_at, facts)
     if suspects:
-        first = of_case(run, findings.log, suspects[0], 0)
+        first = of_case(evidence.run, findings.log, suspects[0], 0)
         count = sum(map(len, suspects))
         others = ", ".join(f"{len(one):,} {one.anomaly}" for one in suspects)
         return CheckResult(
-            check=check,
             verdict=Verdict.INVALID,
             message=f"{suspects[0].anomaly}: {first.message} (in all {others})",
             looked_at=looked_at,
@@ -101,10 +111,10 @@ def _conclude(
             facts=facts,
         )
     if not looked_at:
-        return _result(check, Verdict.UNKNOWN, "there is nothing to judge", 0, facts)
+        return _result(Verdict.UNKNOWN, "there is nothing to judge", 0, facts)
     excused = sum(len(one) for one in found)
     more = f"; {excused:,} exceptions are allowed" if excused else ""
-    return _result(check, Verdict.VALID, holds + more, looked_at, facts)
+    return _result(Verdict.VALID, holds + more, looked_at, facts)
 
 
 def _facts(
@@ -118,10 +128,9 @@ def _facts(
 
 
 def _result(
-    check: str, verdict: Verdict, message: str, looked_at: int, facts: Mapping[str, EventValue]
+    verdict: Verdict, message: str, looked_at: int, facts: Mapping[str, EventValue]
 ) -> CheckResult:
     return CheckResult(
-        check=check,
         verdict=verdict,
         message=message,
         looked_at=looked_at,

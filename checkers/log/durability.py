@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.check import check, of_logs
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.history.calls import Outcome
-from checkers.history.sealed_run import Run
 from checkers.log.anomalies import NONE
 from checkers.log.arrays import NO_OFFSET, Acks, Ints
 from checkers.log.findings import Findings, findings_of
-from checkers.log.tables import has_logs
 from checkers.log.witness import WitnessRow, fault, operation
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -18,28 +19,33 @@ ALGORITHM = "acknowledged and polled values against final reads, then against al
 _LOST_SHOWN, _FAULTS_SHOWN = 6, 10
 
 
-def log_durability(run: Run) -> CheckResult | None:
+@check(
+    "log-durability",
+    applies=of_logs,
+    source="KIP-966, Eligible Leader Replicas",
+    rests_on=(Kind.OPERATIONS, Kind.PARTITION_LOGS, Kind.FAULTS),
+)
+def log_durability(evidence: Evidence) -> CheckResult:
     """What all in-sync replicas acknowledged, or a consumer was given, is there at the end.
 
     lost-write, and vanished: polled, then gone. Needs: ops, spans, faults; where the final reads
     fell short, replicas and replica_spans. Records of acks=0 and acks=1 were promised nothing and
     are counted apart, as is what may be lost beyond the budget: see `checkers.log.budget`.
     """
-    if not has_logs(run):
-        return None
-    findings = findings_of(run)
+    findings = evidence.once(findings_of)
     sent = findings.log.sent
     if len(sent) and not (sent.acks == Acks.ALL).any() and not findings.fates.promised.any():
-        return None
+        return CheckResult(
+            verdict=Verdict.VALID, message="nothing to judge: no record was sent with acks=all"
+        )
     lost = np.flatnonzero(findings.lost_within_budget())
     verdict, message = _verdict(findings, lost)
     return CheckResult(
-        check=CHECK,
         verdict=verdict,
         message=message,
         looked_at=int(findings.fates.promised.sum()),
         count=len(lost),
-        witness=list(_witness(run, findings, lost)) if len(lost) else (),
+        witness=list(_witness(evidence, findings, lost)) if len(lost) else (),
         algorithm=ALGORITHM,
         facts=_facts(findings, lost),
     )
@@ -112,13 +118,13 @@ def _facts(findings: Findings, lost: Ints) -> dict[str, EventValue]:
     return facts
 
 
-def _witness(run: Run, findings: Findings, lost: Ints) -> Iterator[WitnessRow]:
+def _witness(evidence: Evidence, findings: Findings, lost: Ints) -> Iterator[WitnessRow]:
     """The first lost records, who polled past them at the end, and the faults before."""
     log, fates = findings.log, findings.fates
     for code in lost[:_LOST_SHOWN]:
         promised = "acknowledged" if fates.acknowledged[code] else "polled by others"
         part = f"sent {log.name(int(code))}, {promised}: gone"
-        yield operation(run, int(log.sent.op[code]), part, log.keys[log.sent.key[code]])
+        yield operation(evidence.run, int(log.sent.op[code]), part, log.keys[log.sent.key[code]])
     key = int(log.sent.key[lost[0]])
     polled = log.polled
     past = np.flatnonzero(
@@ -126,22 +132,21 @@ def _witness(run: Run, findings: Findings, lost: Ints) -> Iterator[WitnessRow]:
     )
     if len(past):
         row, part = int(polled.op[past[-1]]), f"read {log.keys[key]} at the end, up to "
-        yield operation(run, row, f"{part}{fates.reached[key]}", log.keys[key])
+        yield operation(evidence.run, row, f"{part}{fates.reached[key]}", log.keys[key])
     since = findings.began_ns[log.sent.op[lost[0]]]
-    for row in run.tables["faults"].to_pylist()[:_FAULTS_SHOWN]:
+    for row in evidence.tables["faults"].to_pylist()[:_FAULTS_SHOWN]:
         if row["t_healed"] is None or row["t_healed"] > since:
             yield fault(row)
 
 
-def log_final_reads(run: Run) -> CheckResult | None:
+@check("log-final-reads", applies=of_logs, source="Jepsen's Kafka workload")
+def log_final_reads(evidence: Evidence) -> CheckResult:
     """After all faults were healed, every partition was read to its last promised record.
 
     Without it a record lost at the end would go unseen. Needs: ops, spans. What is known to be
     lost need not have been reached.
     """
-    if not has_logs(run):
-        return None
-    findings = findings_of(run)
+    findings = evidence.once(findings_of)
     target = _targets(findings)
     short = [
         f"{findings.log.keys[key]} {_reached(int(findings.fates.reached[key]))} of {target[key]}"
@@ -155,7 +160,6 @@ def log_final_reads(run: Run) -> CheckResult | None:
         message = f"{len(short):,} of {keys:,} partitions were not read to their end: "
         message += ", ".join(short[:5]) + (" ..." if len(short) > 5 else "")
     return CheckResult(
-        check="log-final-reads",
         verdict=Verdict.UNKNOWN if short or not keys else Verdict.VALID,
         message=message,
         looked_at=keys,

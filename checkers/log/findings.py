@@ -1,13 +1,10 @@
-"""What the kernels found in a run, once for all checks, and what of it accuses."""
+"""What the kernels found in a evidence, once for all checks, and what of it accuses."""
 
-import weakref
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
-from checkers.history.sealed_run import Run, RunInfo
+from checkers.evidence.evidence import Evidence
 from checkers.log.anomalies import NONE, Anomaly, Found, allowed
 from checkers.log.arrays import Codes, Flags, Ints, LogArrays
 from checkers.log.budget import FOREVER, Budget, budget_of
@@ -62,51 +59,17 @@ class Findings:
         return lost & ~self.budget.allows(self.log.keys, sent.key, begin, after)
 
 
-_Table: TypeAlias = weakref.ref[pa.Table]
-_USED = ("spans", "ops", "faults", "probes", "replicas", "replica_spans")
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """Findings with what they were made of."""
-
-    info: RunInfo
-    tables: tuple[_Table, ...]
-    findings: Findings
-
-    def is_of(self, run: Run) -> bool:
-        same = (kept() is run.tables[name] for name, kept in zip(_USED, self.tables, strict=True))
-        return self.info is run.info and all(same)
-
-
-_kept: list[_Kept] = []  # one at most, for as long as the tables are there
-
-
-def findings_of(run: Run) -> Findings:
-    """Several checks read them, so those of the last run are kept until its tables go."""
-    if not (_kept and _kept[0].is_of(run)):
-        _kept.clear()
-        findings = _find(run)
-        tables = tuple(weakref.ref(run.tables[name], _forget) for name in _USED)
-        _kept.append(_Kept(run.info, tables, findings))
-    return _kept[0].findings
-
-
-def _forget(gone: _Table) -> None:
-    if _kept and gone in _kept[0].tables:
-        _kept.clear()
-
-
-def _find(run: Run) -> Findings:
-    log = arrays_of(run)
+def findings_of(evidence: Evidence) -> Findings:
+    """Ask for it by `evidence.once(findings_of)`: several checks read the same."""
+    log = arrays_of(evidence.run)
     order, found = sweep(log)
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     return Findings(
         log=log,
         order=order,
         found=tuple(found),
-        budget=budget_of(run, log.keys),
-        fates=fates(run, log, order),
+        budget=budget_of(evidence.run, log.keys),
+        fates=fates(evidence.run, log, order),
         began_ns=ops["t0"].to_numpy(),
         ended_ns=ops["t1"].fill_null(FOREVER).to_numpy(),
     )

@@ -6,10 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
-from checkers.evidence.metadata_replay import timeline
-from checkers.history.sealed_run import Run
+from checkers.evidence.kinds import Kind
 from checkers.partitions.leaders import NEED
 from checkers.verdict import CheckResult
 
@@ -19,20 +20,24 @@ _SHOWN = ("op_id", "process", "node", "f", "key", "outcome")
 Op = dict[str, Any]
 
 
-def acknowledged_topics_are_committed(run: Run) -> CheckResult | None:
+@check(
+    "M6-acknowledged-topics-committed",
+    applies=of_brokers,
+    source="invariant of Kafka's controller",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
     """M6: of every topic that was acknowledged as created or deleted, the record is committed.
 
     A controller that is not active makes no promise. A topic acknowledged n times has n records; a
     snapshot hides those before it, so what is not found there is unknown. Needs: ops, log_records.
     """
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     about = pc.is_in(ops["f"], value_set=pa.array([CREATE, DELETE]))
     acknowledged = ops.filter(pc.and_(about, pc.equal(ops["outcome"], "ok"))).to_pylist()
-    if not acknowledged:
-        return None
-    found = timeline(run)
+    found = evidence.timeline
     violations: list[Violation] = []
-    gaps = [] if found else [f"{NEED} could not be read"]
+    gaps = [f"{NEED} could not be read"] if acknowledged and not found else []
     for (f, topic), rows in _by_topic(acknowledged).items():
         missing = _missing(found, f, topic, rows) if found else None
         if missing is not None and found is not None and found.start > 0:
@@ -40,13 +45,13 @@ def acknowledged_topics_are_committed(run: Run) -> CheckResult | None:
         elif missing is not None:
             violations.append(missing)
     return conclude(
-        "M6-acknowledged-topics-committed",
         looked_at=len(acknowledged),
         unit="topics acknowledged as created or deleted",
         violations=violations,
         needs=f"{NEED}, and operations on topics",
         holds="each has its record in the committed log",
         algorithm="acknowledgements against Topic and RemoveTopic records, by name and number",
+        nothing="no topic was acknowledged as created or deleted",
         gaps=gaps,
     )
 

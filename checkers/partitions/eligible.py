@@ -6,10 +6,11 @@ elsewhere.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from checkers.conclusion import Violation, conclude
+from checkers.check import check, of_brokers
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Batch, Change, Timeline
-from checkers.evidence.metadata_replay import timeline
-from checkers.history.sealed_run import Run
+from checkers.evidence.kinds import Kind
 from checkers.partitions.leaders import NEED, both, names
 from checkers.verdict import CheckResult
 
@@ -19,32 +20,42 @@ Judged = tuple[Batch, Change]
 Rule = Callable[[Batch, Change], str]  # what is wrong with a change, or ""
 
 
-def isr_and_elr_are_disjoint(run: Run) -> CheckResult | None:
+@check("E1-isr-elr-disjoint", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
+def isr_and_elr_are_disjoint(evidence: Evidence) -> CheckResult:
     """E1: nobody is in ISR and ELR at once. (KIP-966)"""
     return _judge(
-        run, "E1-isr-elr-disjoint", _with_elr, _in_both, "ELRs", "none shares a node with its ISR"
+        evidence,
+        _with_elr,
+        _in_both,
+        "ELRs",
+        "none shares a node with its ISR",
     )
 
 
-def elr_only_below_min_isr(run: Run) -> CheckResult | None:
+@check("E2-elr-below-min-isr", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
+def elr_only_below_min_isr(evidence: Evidence) -> CheckResult:
     """E2: there is an ELR only while the ISR is smaller than min ISR. (KIP-966)
 
     The effective min ISR: as configured at the change, and never more than there are replicas.
     """
     return _judge(
-        run, "E2-elr-below-min-isr", _with_elr, _superfluous, "ELRs", "each had a small ISR beside"
+        evidence,
+        _with_elr,
+        _superfluous,
+        "ELRs",
+        "each had a small ISR beside",
     )
 
 
-def eligible_are_kept(run: Run) -> CheckResult | None:
+@check("E3-eligible-are-kept", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
+def eligible_are_kept(evidence: Evidence) -> CheckResult:
     """E3: ISR and ELR together fall below min ISR only for a reason.
 
     Reasons are an unclean registration, unregistering, a reassignment, another min ISR or feature
     level (ClearElr), and an election from outside both. Judged while ELR is on. (KIP-966)
     """
     return _judge(
-        run,
-        "E3-eligible-are-kept",
+        evidence,
         _with_feature,
         _dropped_for_nothing,
         "changes with ELR on",
@@ -52,21 +63,33 @@ def eligible_are_kept(run: Run) -> CheckResult | None:
     )
 
 
-def elr_joined_from_isr(run: Run) -> CheckResult | None:
+@check(
+    "E4-elr-joined-from-isr", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,)
+)
+def elr_joined_from_isr(evidence: Evidence) -> CheckResult:
     """E4: a replica joins the ELR only by leaving the ISR in the same change. (KIP-966)"""
     return _judge(
-        run, "E4-elr-joined-from-isr", _with_elr, _from_nowhere, "ELRs", "all came from the ISR"
+        evidence,
+        _with_elr,
+        _from_nowhere,
+        "ELRs",
+        "all came from the ISR",
     )
 
 
-def elr_elected_with_empty_isr(run: Run) -> CheckResult | None:
+@check(
+    "E7-elr-elected-with-empty-isr",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def elr_elected_with_empty_isr(evidence: Evidence) -> CheckResult:
     """E7: a member of the ELR is elected only when the ISR has nobody left, and becomes the ISR.
 
     Nobody left is who is fenced, gone or shutting down when the batch is committed. (KIP-966)
     """
     return _judge(
-        run,
-        "E7-elr-elected-with-empty-isr",
+        evidence,
         _elections_from_elr,
         _isr_not_empty,
         "elections from an ELR",
@@ -74,22 +97,25 @@ def elr_elected_with_empty_isr(run: Run) -> CheckResult | None:
     )
 
 
-def nobody_else_is_elected(run: Run) -> CheckResult | None:
+@check(
+    "E8-nobody-else-is-elected",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def nobody_else_is_elected(evidence: Evidence) -> CheckResult:
     """E8: with unclean elections off, nobody outside ISR and ELR becomes leader.
 
     But one: with ELR, and both empty, the sole last known leader (part one of KIP-966). That is
     allowed and counted, as is an election where unclean ones are on: others may have held more.
     """
-    found = timeline(run)
+    found = evidence.timeline
     if found is None:
-        return None
+        return unread("elections of partition leaders", NEED)
     elections = [(batch, change) for batch, change in found.changes() if change.elected is not None]
     outside = [(batch, change) for batch, change in elections if change.elected_outside]
     violations = [_violation(c) for b, c in outside if not (c.unclean or _last_known(b, c))]
-    if not elections:
-        return None
     return conclude(
-        "E8-nobody-else-is-elected",
         looked_at=len(elections),
         unit="elections of partition leaders",
         violations=violations,
@@ -97,17 +123,23 @@ def nobody_else_is_elected(run: Run) -> CheckResult | None:
         holds="all from ISR or ELR, or as is allowed",
         algorithm=_ALGORITHM,
         allowed=[_violation(c) for b, c in outside if c.unclean or _last_known(b, c)],
+        nothing="no leader of a partition was ever elected anew",
     )
 
 
-def unclean_leader_recovers(run: Run) -> CheckResult | None:
+@check(
+    "E9-unclean-leader-recovers",
+    applies=of_brokers,
+    source="KIP-704, KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def unclean_leader_recovers(evidence: Evidence) -> CheckResult:
     """E9: an election from outside makes the ISR the leader alone, RECOVERING, and empties the ELR.
 
     While it is RECOVERING, the ISR holds nobody else. (KIP-704, KIP-966)
     """
     return _judge(
-        run,
-        "E9-unclean-leader-recovers",
+        evidence,
         _unclean_or_recovering,
         _not_alone,
         "elections from outside ISR and ELR",
@@ -116,27 +148,26 @@ def unclean_leader_recovers(run: Run) -> CheckResult | None:
 
 
 def _judge(
-    run: Run,
-    check: str,
+    evidence: Evidence,
     choose: Callable[[Timeline], Iterable[Judged]],
     wrong: Rule,
     unit: str,
     holds: str,
-) -> CheckResult | None:
-    """A rule about single changes; None where there is nothing of what it is about."""
-    found = timeline(run)
-    chosen = list(choose(found)) if found is not None else []
-    if not chosen:
-        return None
+) -> CheckResult:
+    """A rule about single changes of partitions."""
+    found = evidence.timeline
+    if found is None:
+        return unread(unit, NEED)
+    chosen = list(choose(found))
     told = [(change, wrong(batch, change)) for batch, change in chosen]
     return conclude(
-        check,
         looked_at=len(chosen),
         unit=unit,
         violations=[Violation(text, both(change)) for change, text in told if text],
         needs=NEED,
         holds=holds,
         algorithm=_ALGORITHM,
+        nothing=f"there were no {unit}",
     )
 
 

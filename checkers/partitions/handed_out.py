@@ -4,25 +4,29 @@ from collections.abc import Iterator
 
 import pyarrow.compute as pc
 
-from checkers.conclusion import Violation, conclude
+from checkers.check import check, of_brokers
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline, epoch_of, node_of
-from checkers.evidence.metadata_replay import timeline
-from checkers.history.sealed_run import Run
+from checkers.evidence.kinds import Kind
 from checkers.partitions.leaders import NEED
 from checkers.verdict import CheckResult, EventValue
 
 BLOCK = 1000  # producer ids in a block
 
 
-def broker_epochs_rise(run: Run) -> CheckResult | None:
+@check(
+    "M3-broker-epochs-rise", applies=of_brokers, source="KIP-631", rests_on=(Kind.METADATA_LOGS,)
+)
+def broker_epochs_rise(evidence: Evidence) -> CheckResult:
     """M3: broker epochs rise over the whole log, and each record of a broker names its newest.
 
     A process that registers again keeps its epoch; of an earlier process nothing is recorded any
     more once another one has registered. (KIP-631)
     """
-    found = timeline(run)
+    found = evidence.timeline
     if found is None:
-        return None
+        return unread("records about brokers", NEED)
     looked_at, highest = 0, -1
     newest: dict[int, tuple[int, str]] = {}  # node -> epoch and incarnation
     violations = []
@@ -42,10 +46,7 @@ def broker_epochs_rise(run: Run) -> CheckResult | None:
             looked_at += not batch.from_snapshot
             if text:
                 violations.append(Violation(text, [_record(offset, kind, node, epoch)]))
-    if not looked_at:
-        return None
     return conclude(
-        "M3-broker-epochs-rise",
         looked_at=looked_at,
         unit="records about brokers",
         violations=violations,
@@ -59,22 +60,26 @@ def _record(offset: int, kind: str, node: int, epoch: int) -> dict[str, EventVal
     return {"what": kind, "offset": offset, "node": node, "epoch": epoch}
 
 
-def producer_ids_are_unique(run: Run) -> CheckResult | None:
+@check(
+    "M5-producer-ids-unique", applies=of_brokers, source="KIP-730", rests_on=(Kind.METADATA_LOGS,)
+)
+def producer_ids_are_unique(evidence: Evidence) -> CheckResult:
     """M5: a block of producer ids is handed out once, and nobody writes with one that was not.
 
     Blocks are of 1,000 ids. From ProducerIds records and from the batches on the disks. (KIP-730)
     """
-    found = timeline(run)
-    if found is None or not found.producer_ids:
-        return None
+    found = evidence.timeline
+    if found is None:
+        return unread("blocks of producer ids", NEED)
+    next_id = found.producer_ids[-1][1] if found.producer_ids else 0
     return conclude(
-        "M5-producer-ids-unique",
         looked_at=len(found.producer_ids),
         unit="blocks of producer ids",
-        violations=[*_twice(found), *_unheard_of(run, found.producer_ids[-1][1])],
+        violations=[*_twice(found), *_unheard_of(evidence, next_id)],
         needs=NEED,
         holds="none was handed out twice, and no other id is on the disks",
         algorithm="neighbours in the metadata log, highest id on the disks",
+        nothing="no producer asked for an id",
     )
 
 
@@ -90,8 +95,8 @@ def _twice(found: Timeline) -> Iterator[Violation]:
         before = max(before, following)
 
 
-def _unheard_of(run: Run, following: int) -> Iterator[Violation]:
-    batches = run.tables["replica_batches"]
+def _unheard_of(evidence: Evidence, following: int) -> Iterator[Violation]:
+    batches = evidence.tables["replica_batches"]
     strange = batches.filter(
         pc.and_(batches["crc_ok"], pc.greater_equal(batches["producer_id"], following))
     )

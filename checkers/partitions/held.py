@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.conclusion import Violation, conclude
+from checkers.check import check, of_partitions
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import TOPIC, Timeline
-from checkers.evidence.metadata_replay import timeline
-from checkers.evidence.partition_logs import acknowledged, columns, polled, split
+from checkers.evidence.kinds import Kind
+from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.restarts import beyond_budget
-from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"
@@ -45,11 +46,11 @@ class Lost(NamedTuple):
         return ""
 
 
-def may_be_lost(run: Run) -> Lost:
-    found = timeline(run)
+def may_be_lost(evidence: Evidence) -> Lost:
+    found = evidence.timeline
     if found is None:
         return Lost(frozenset(), frozenset())
-    return Lost(found.elected_outside(), beyond_budget(run, found))
+    return Lost(found.elected_outside(), beyond_budget(evidence, found))
 
 
 def sorted_out(
@@ -66,11 +67,11 @@ def sorted_out(
     return accused, allowed
 
 
-def replicas_by_key(run: Run) -> Mapping[str, list[Row]]:
+def replicas_by_key(evidence: Evidence) -> Mapping[str, list[Row]]:
     """The replicas on the disks; those of a topic that was deleted or made anew are left out."""
-    found = timeline(run)
+    found = evidence.timeline
     by_key: dict[str, list[Row]] = defaultdict(list)
-    for row in run.tables["replicas"].to_pylist():
+    for row in evidence.tables["replicas"].to_pylist():
         known = found.partitions.get(row["key"]) if found else None
         if found is None or (known is not None and row["topic_id"] in (None, known.topic_id)):
             by_key[row["key"]].append(row)
@@ -80,7 +81,13 @@ def replicas_by_key(run: Run) -> Mapping[str, list[Row]]:
 # --- P11 ---
 
 
-def replicas_agree(run: Run) -> CheckResult | None:
+@check(
+    "P11-replicas-agree",
+    applies=of_partitions,
+    source="KIP-966 LogMatching",
+    rests_on=(Kind.PARTITION_LOGS, Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def replicas_agree(evidence: Evidence) -> CheckResult:
     """P11: below both their high watermarks, two replicas hold the same batches.
 
     The same offsets, epochs and CRCs. High watermarks are those of the checkpoints that the nodes
@@ -88,11 +95,11 @@ def replicas_agree(run: Run) -> CheckResult | None:
     election from outside, or more losses than the ISR can bear, breaches are allowed. (KIP-966
     LogMatching)
     """
-    found = timeline(run)
-    tables = split(run.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
+    found = evidence.timeline
+    tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
     looked_at = 0
     breaches: list[tuple[str, Violation]] = []
-    for key, rows in sorted(replicas_by_key(run).items()):
+    for key, rows in sorted(evidence.once(replicas_by_key).items()):
         if compacted(key, found):
             continue
         known = [row for row in rows if row["high_watermark"] is not None]
@@ -102,11 +109,8 @@ def replicas_agree(run: Run) -> CheckResult | None:
             logs = [_batches(tables.get(_place(row)), start, end) for row in (one, two)]
             looked_at += end > start
             breaches += _differences(key, one, two, *logs)
-    if not looked_at:
-        return None
-    accused, allowed = sorted_out(breaches, may_be_lost(run))
+    accused, allowed = sorted_out(breaches, evidence.once(may_be_lost))
     return conclude(
-        "P11-replicas-agree",
         looked_at=looked_at,
         unit="pairs of replicas",
         violations=accused,
@@ -167,19 +171,25 @@ def _on_disk(row: Row, batch: np.ndarray[Any, Any] | None) -> dict[str, EventVal
 # --- P9 ---
 
 
-def eligible_hold_all(run: Run) -> CheckResult | None:
+@check(
+    "P9-eligible-hold-all",
+    applies=of_partitions,
+    source="KIP-966 LeaderCandidateCompleteness",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
+)
+def eligible_hold_all(evidence: Evidence) -> CheckResult:
     """P9: at the end, every member of an ISR or ELR that runs holds all below the high watermark.
 
     It could lead next. Running is who is registered and not fenced, or was shut down cleanly.
     (KIP-966 LeaderCandidateCompleteness)
     """
-    found = timeline(run)
+    found = evidence.timeline
     if found is None:
-        return None
-    running = _running(run, found)
-    marks, looked_at = true_high_watermarks(run), 0
+        return unread("replicas in ISR or ELR", NEED)
+    running = _running(evidence, found)
+    marks, looked_at = evidence.once(true_high_watermarks), 0
     breaches: list[tuple[str, Violation]] = []
-    for key, rows in sorted(replicas_by_key(run).items()):
+    for key, rows in sorted(evidence.once(replicas_by_key).items()):
         partition, mark = found.partitions.get(key), marks.get(key)
         if partition is None or mark is None:
             continue
@@ -189,11 +199,8 @@ def eligible_hold_all(run: Run) -> CheckResult | None:
             looked_at += 1
             if row["log_end"] < mark:
                 breaches.append((key, _short(row, mark)))
-    if not looked_at:
-        return None
-    accused, allowed = sorted_out(breaches, may_be_lost(run))
+    accused, allowed = sorted_out(breaches, evidence.once(may_be_lost))
     return conclude(
-        "P9-eligible-hold-all",
         looked_at=looked_at,
         unit="replicas in ISR or ELR",
         violations=accused,
@@ -204,9 +211,9 @@ def eligible_hold_all(run: Run) -> CheckResult | None:
     )
 
 
-def _running(run: Run, found: Timeline) -> set[int]:
+def _running(evidence: Evidence, found: Timeline) -> set[int]:
     brokers = found.batches[-1].brokers if found.batches else {}
-    clean = {row["node"]: row["clean_shutdown"] for row in run.tables["disks"].to_pylist()}
+    clean = {row["node"]: row["clean_shutdown"] for row in evidence.tables["disks"].to_pylist()}
     return {node for node, one in brokers.items() if not one.fenced or clean.get(node) == one.epoch}
 
 
@@ -216,13 +223,13 @@ def _short(row: Row, mark: int) -> Violation:
     return Violation(f"{text}the high watermark {mark}", [{"what": "may lead", **fields}])
 
 
-def true_high_watermarks(run: Run) -> dict[str, int]:
+def true_high_watermarks(evidence: Evidence) -> dict[str, int]:
     """The highest offset of each partition of which it is known that a leader had committed it."""
     found: dict[str, int] = {}
-    spans, sent = polled(run), acknowledged(run)
+    spans, sent = evidence.polled, evidence.acknowledged
     ends = pc.add(sent["offset"], sent["records"].cast(pa.int64()))
     told = [
-        (run.tables["replicas"]["key"], run.tables["replicas"]["high_watermark"]),
+        (evidence.tables["replicas"]["key"], evidence.tables["replicas"]["high_watermark"]),
         (spans["key"], spans["high_watermark"]),
         (sent["key"], ends),
     ]

@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checkers.conclusion import Violation, conclude
+from checkers.check import check, of_brokers
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER, Batch, Change, Partition, Timeline
-from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.kinds import Kind
 from checkers.evidence.partition_logs import codes
-from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the metadata log on a majority of the controllers' disks"
+NO_PARTITIONS = "no partition was ever made or changed"
 _RUN = ["node", "directory", "key", "epoch", "base_offset"]
 
 
@@ -47,31 +49,37 @@ def both(change: Change) -> list[dict[str, EventValue]]:
 # --- P1 ---
 
 
-def one_leader_per_partition_epoch(run: Run) -> CheckResult | None:
+@check(
+    "P1-one-leader-per-epoch",
+    applies=of_brokers,
+    source="HS, KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def one_leader_per_partition_epoch(evidence: Evidence) -> CheckResult:
     """P1: a partition has one leader per leader epoch, and its epochs only rise.
 
     What was written and said fits the one order of the metadata log: in every replica epochs rise
     from batch to batch, each is one in which the log names a leader, and who is asked names no
     other. (HS, KIP-966)
     """
-    found = timeline(run)
+    found = evidence.timeline
     if found is None:
-        return None
+        return unread("leader epochs of partitions", NEED)
     leaders = _leaders(found)
     looked_at = sum(len(epochs) for epochs in leaders.values())
     violations = [
         *_made_again(found),
-        *_epochs_of_replicas(run, leaders),
-        *_answers(run, leaders),
+        *_epochs_of_replicas(evidence, leaders),
+        *_answers(evidence, leaders),
     ]
     return conclude(
-        "P1-one-leader-per-epoch",
         looked_at=looked_at,
         unit="leader epochs of partitions",
         violations=violations,
         needs=NEED,
         holds="each had one leader, and no other led or wrote in it",
         algorithm="leader by partition and epoch, against batches on disks and answers to probes",
+        nothing=NO_PARTITIONS,
     )
 
 
@@ -103,13 +111,13 @@ def _made_again(found: Timeline) -> Iterator[Violation]:
             yield Violation(f"{text}at {after.partition_epoch}", both(change))
 
 
-def _epochs_of_replicas(run: Run, leaders: Leaders) -> Iterator[Violation]:
+def _epochs_of_replicas(evidence: Evidence, leaders: Leaders) -> Iterator[Violation]:
     topic_ids = {
         (row["node"], row["directory"], row["key"]): row["topic_id"]
-        for row in run.tables["replicas"].to_pylist()
+        for row in evidence.tables["replicas"].to_pylist()
     }
     before: dict[str, Any] = {}
-    for row in _epoch_runs(run):
+    for row in _epoch_runs(evidence):
         replica = (row["node"], row["directory"], row["key"])
         epochs = leaders.get((row["key"], topic_ids.get(replica) or ""))
         where = f"the log of {row['key']} on node {row['node']} "
@@ -135,21 +143,21 @@ def _epochs_of_replicas(run: Run, leaders: Leaders) -> Iterator[Violation]:
             yield Violation(text, [{"what": "the first of them", **row}, of_log])
 
 
-def _epoch_runs(run: Run) -> list[dict[str, Any]]:
+def _epoch_runs(evidence: Evidence) -> list[dict[str, Any]]:
     """The first batch of each run of batches of one epoch, in every replica's log."""
-    batches = run.tables["replica_batches"]
+    batches = evidence.tables["replica_batches"]
     whole = batches.filter(batches["crc_ok"]).select(_RUN)
     changed = np.diff(codes(whole, *_RUN[:-1]), prepend=-1) != 0
     found: list[dict[str, Any]] = whole.filter(pa.array(changed)).to_pylist()
     return found
 
 
-def _answers(run: Run, leaders: Leaders) -> Iterator[Violation]:
+def _answers(evidence: Evidence, leaders: Leaders) -> Iterator[Violation]:
     """Answers to probes. Of a topic that was made twice nobody knows which one is meant."""
     by_key: dict[str, list[Mapping[int, int]]] = {}
     for (key, _), epochs in leaders.items():
         by_key.setdefault(key, []).append(epochs)
-    for row in run.tables["probes"].to_pylist():
+    for row in evidence.tables["probes"].to_pylist():
         known = by_key.get(row["key"] or "", [])
         if row["kind"] != "partition" or row["epoch"] is None or len(known) != 1:
             continue
@@ -164,45 +172,34 @@ def _answers(run: Run, leaders: Leaders) -> Iterator[Violation]:
 # --- P2 ---
 
 
-def leader_in_isr(run: Run) -> CheckResult | None:
+@check(
+    "P2-leader-in-isr",
+    applies=of_brokers,
+    source="HS LeaderInIsr, KIP-966 ValidControllerIsrAndElr",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def leader_in_isr(evidence: Evidence) -> CheckResult:
     """P2: the leader is in the ISR, ISR and ELR are of the replicas, nobody is named twice.
 
     (HS LeaderInIsr, KIP-966 ValidControllerIsrAndElr)
     """
-    found = timeline(run)
+    found = evidence.timeline
     if found is None:
-        return _unreadable(run)
+        return unread("states of partitions", NEED)
     changes = [change for _, change in found.changes() if change.after is not None]
     violations = []
     for change in changes:
         wrong = _ill_formed(change.partition)
         if wrong:
             violations.append(Violation(f"{change.partition.key}: {wrong}", both(change)))
-    if not changes:
-        return None
     return conclude(
-        "P2-leader-in-isr",
         looked_at=len(changes),
         unit="states of partitions",
         violations=violations,
         needs=NEED,
         holds="leaders are in the ISR, ISR and ELR among the replicas",
         algorithm="replay of the committed metadata log",
-    )
-
-
-def _unreadable(run: Run) -> CheckResult | None:
-    """Where there are brokers and no log of what became of them, one row says so for all."""
-    if not any("broker" in role for role in run.info.roles.values()):
-        return None
-    return conclude(
-        "P2-leader-in-isr",
-        looked_at=0,
-        unit="states of partitions",
-        violations=(),
-        needs=NEED,
-        holds="",
-        algorithm="replay of the committed metadata log",
+        nothing=NO_PARTITIONS,
     )
 
 
@@ -220,15 +217,21 @@ def _ill_formed(one: Partition) -> str:
 # --- P3 ---
 
 
-def only_active_brokers_lead(run: Run) -> CheckResult | None:
+@check(
+    "P3-only-active-brokers-lead",
+    applies=of_brokers,
+    source="KIP-841, KIP-966 ValidControllerState",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
     """P3: who joins an ISR or is elected is registered, unfenced and not shutting down.
 
     At the latest behind the batch that does it. Nor does a fenced broker stay in an ISR; but
     without ELR its last member does. (KIP-841, KIP-966 ValidControllerState)
     """
-    found = timeline(run)
+    found = evidence.timeline
     if found is None:
-        return None
+        return unread("changes of partitions", NEED)
     looked_at = 0
     violations: list[Violation] = []
     for batch, partitions in found.walk():
@@ -240,16 +243,14 @@ def only_active_brokers_lead(run: Run) -> CheckResult | None:
         touched = partitions if batch.broker_records else _touched(batch, partitions)
         for partition in touched.values():
             violations += _stays_fenced(batch, partition)
-    if not looked_at:
-        return None
     return conclude(
-        "P3-only-active-brokers-lead",
         looked_at=looked_at,
         unit="changes of partitions",
         violations=violations,
         needs=NEED,
         holds="nobody fenced, gone or shutting down joined or stayed in an ISR, or led",
         algorithm="replay of the committed metadata log, brokers where each batch ends",
+        nothing=NO_PARTITIONS,
     )
 
 

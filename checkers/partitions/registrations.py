@@ -1,38 +1,52 @@
 """Who registers after it may have lost something: E5 and E6 of the invariants."""
 
-from checkers.conclusion import Violation, conclude
+from checkers.check import check, of_brokers
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Batch
-from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.kinds import Kind
 from checkers.evidence.restarts import restarts
-from checkers.history.sealed_run import Run
 from checkers.partitions.leaders import NEED, state
 from checkers.verdict import CheckResult, EventValue
 
 
-def unclean_registration_drops(run: Run) -> CheckResult | None:
+@check(
+    "E5-unclean-registration-drops",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def unclean_registration_drops(evidence: Evidence) -> CheckResult:
     """E5: who registers after an unclean shutdown is in no ISR and no ELR until it is added again.
 
     Unclean is who was killed or lost power, by the fault log; and who is taken out of an ELR by the
     batch of its registration, which then has to drop it everywhere. Judged while ELR is on.
     (KIP-966)
     """
-    return _registrations(run, "E5-unclean-registration-drops", lossy=False)
+    return _registrations(evidence, lossy=False)
 
 
-def lost_bytes_are_not_clean(run: Run) -> CheckResult | None:
+@check(
+    "E6-lost-bytes-are-not-clean",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def lost_bytes_are_not_clean(evidence: Evidence) -> CheckResult:
     """E6: a node that lost bytes never claims that it was shut down cleanly.
 
     Its next registration drops it from every ISR and ELR, as of an unclean one; by the fault log.
     Judged while ELR is on. (KIP-966)
     """
-    return _registrations(run, "E6-lost-bytes-are-not-clean", lossy=True)
+    return _registrations(evidence, lossy=True)
 
 
-def _registrations(run: Run, check: str, *, lossy: bool) -> CheckResult | None:
-    found = timeline(run)
+def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
+    found = evidence.timeline
+    unit = "registrations after " + ("lost bytes" if lossy else "an unclean shutdown")
     if found is None:
-        return None
-    ends = {id(one.registration): one for one in restarts(run, found)}
+        return unread(unit, NEED)
+    ends = {id(one.registration): one for one in restarts(evidence, found)}
     looked_at, violations = 0, []
     for batch, partitions in found.walk():
         for registration in batch.registrations if batch.elr_on else ():
@@ -57,16 +71,14 @@ def _registrations(run: Run, check: str, *, lossy: bool) -> CheckResult | None:
                 fault = _fault(end.fault) if end else []
                 rows = [{"what": "behind that batch", **state(one)} for one in kept[:8]]
                 violations.append(Violation(text, [*fault, at, *rows]))
-    if not looked_at:
-        return None
     return conclude(
-        check,
         looked_at=looked_at,
-        unit="registrations after " + ("lost bytes" if lossy else "an unclean shutdown"),
+        unit=unit,
         violations=violations,
         needs=NEED,
         holds="each broker was in no ISR and no ELR",
         algorithm="registrations in the metadata log, matched with the fault log by their number",
+        nothing=f"there were no {unit}",
     )
 
 

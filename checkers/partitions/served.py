@@ -6,50 +6,58 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checkers.conclusion import Violation, conclude
+from checkers.check import check, of_partition_logs
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
-from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.kinds import Kind
 from checkers.evidence.partition_logs import (
     Stretches,
-    acknowledged,
     columns,
-    polled,
     split,
-    stored_logs,
 )
-from checkers.history.sealed_run import Run
 from checkers.partitions.held import NEED, Row, may_be_lost, replicas_by_key, sorted_out
 from checkers.verdict import CheckResult, EventValue
 
 _HISTORY = f"{NEED}, and what clients sent and polled"
 
 
-def leaders_hold_acknowledged(run: Run) -> CheckResult | None:
+@check(
+    "P10-leaders-hold-acknowledged",
+    applies=of_partition_logs,
+    source="KIP-966 LeaderCompleteness",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
+)
+def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
     """P10: who leads at the end holds every record that was acknowledged to acks=all.
 
     At its offset, value for value. After an election from outside ISR and ELR, or more losses than
     the ISR can bear, breaches are allowed. (KIP-966 LeaderCompleteness)
     """
     return _against_leaders(
-        run,
-        "P10-leaders-hold-acknowledged",
-        acknowledged(run),
+        evidence,
+        evidence.acknowledged,
         unit="acknowledged records",
         what="acknowledged",
         holds="each stands where it was acknowledged, at the last leader",
     )
 
 
-def reads_are_stored(run: Run) -> CheckResult | None:
+@check(
+    "P13-reads-are-stored",
+    applies=of_partition_logs,
+    source="KIP-966 ConsistentRead",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
+)
+def reads_are_stored(evidence: Evidence) -> CheckResult:
     """P13: what a consumer was given at an offset stands there on the disk of the last leader.
 
     It neither changes nor vanishes while nobody is elected from outside ISR and ELR. (KIP-966
     ConsistentRead)
     """
     return _against_leaders(
-        run,
-        "P13-reads-are-stored",
-        polled(run),
+        evidence,
+        evidence.polled,
         unit="records that were read",
         what="read",
         holds="each stands where it was read, at the last leader",
@@ -57,12 +65,12 @@ def reads_are_stored(run: Run) -> CheckResult | None:
 
 
 def _against_leaders(
-    run: Run, check: str, spans: pa.Table, *, unit: str, what: str, holds: str
-) -> CheckResult | None:
-    found = timeline(run)
-    if found is None or not spans.num_rows:
-        return None
-    logs, replicas = stored_logs(run), replicas_by_key(run)
+    evidence: Evidence, spans: pa.Table, *, unit: str, what: str, holds: str
+) -> CheckResult:
+    found = evidence.timeline
+    if found is None:
+        return unread(unit, _HISTORY)
+    logs, replicas = evidence.partition_logs, evidence.once(replicas_by_key)
     looked_at, gaps = 0, []
     breaches: list[tuple[str, Violation]] = []
     for (name,), part in sorted(split(spans, "key").items()):
@@ -83,17 +91,15 @@ def _against_leaders(
         for at in np.flatnonzero(missing)[:1].tolist():
             others = int(np.count_nonzero(missing)) - 1
             breaches.append((key, _absent(part.slice(at, 1).to_pylist()[0], row, what, others)))
-    if not looked_at and not gaps:
-        return None
-    accused, allowed = sorted_out(breaches, may_be_lost(run))
+    accused, allowed = sorted_out(breaches, evidence.once(may_be_lost))
     return conclude(
-        check,
         looked_at=looked_at,
         unit=unit,
         violations=accused,
         needs=_HISTORY,
         holds=holds,
         algorithm="spans of the history against spans on the last leader's disk",
+        nothing=f"there are no {unit}" if not spans.num_rows else "",
         gaps=gaps,
         allowed=allowed,
     )
@@ -120,17 +126,23 @@ def _absent(span: dict[str, Any], row: Row, what: str, others: int) -> Violation
     )
 
 
-def acknowledged_with_min_isr(run: Run) -> CheckResult | None:
+@check(
+    "P17-acknowledged-with-min-isr",
+    applies=of_partition_logs,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
     """P17: nothing is acknowledged to acks=all in a leader epoch whose ISR never had min ISR.
 
     The epoch of a record is that of its batch on a disk, the ISR all that the metadata log has in
     that epoch. What the ISR was at the very moment, nobody knows afterwards. (KIP-966)
     """
-    found, sent = timeline(run), acknowledged(run)
-    if found is None or not sent.num_rows:
-        return None
+    found, sent = evidence.timeline, evidence.acknowledged
+    if found is None:
+        return unread("acknowledged spans", _HISTORY)
     looked_at, violations = 0, []
-    stored = split(run.tables["replica_spans"], "key")
+    stored = split(evidence.tables["replica_spans"], "key")
     for (name,), part in sorted(split(sent, "key").items()):
         key = str(name)
         if (key,) not in stored or len(found.topics.get(key.rpartition("-")[0], ())) > 1:
@@ -142,16 +154,14 @@ def acknowledged_with_min_isr(run: Run) -> CheckResult | None:
             if len(at):
                 span = part.slice(int(at[0]), 1).to_pylist()[0]
                 violations.append(_too_early(span, epoch, largest, needed))
-    if not looked_at:
-        return None
     return conclude(
-        "P17-acknowledged-with-min-isr",
         looked_at=looked_at,
         unit="acknowledged spans",
         violations=violations,
         needs=_HISTORY,
         holds="each in a leader epoch whose ISR had min ISR at some time",
         algorithm="epochs of stored values, largest ISR of each epoch in the metadata log",
+        nothing="nothing was acknowledged to acks=all" if not sent.num_rows else "",
     )
 
 

@@ -7,12 +7,11 @@ between question and answer; a disk tells the end only. Both show less than a tr
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from checkers.applicable import traces_nothing
+from checkers.check import check, probed, untraced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.faults import faults_of
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.quorum.epochs import leader_changes
-from checkers.quorum.log_matching import stored
 from checkers.verdict import CheckResult, EventValue
 
 _NEED = "the controllers' disks, or answers to DescribeQuorum"
@@ -20,17 +19,21 @@ _NEED = "the controllers' disks, or answers to DescribeQuorum"
 Answer = dict[str, Any]  # a row of PROBES
 
 
-def epochs_on_disks(run: Run) -> CheckResult | None:
+@check(
+    "Q1-monotonic-epoch",
+    applies=untraced,
+    source="SIM MonotonicEpoch",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def epochs_on_disks(evidence: Evidence) -> CheckResult:
     """Q1: no disk knows an older epoch than its node was in.
 
     Its quorum-state is durable before the epoch is visible, so it holds at least the epoch of the
     last record in its log, and of every answer that the node gave as a leader. (SIM MonotonicEpoch)
     """
-    if not traces_nothing(run):
-        return None
     looked_at, violations = 0, []
-    seen = _epochs_seen(run)
-    for row in run.tables["disks"].to_pylist():
+    seen = _epochs_seen(evidence)
+    for row in evidence.tables["disks"].to_pylist():
         for epoch, shown in seen.get(row["node"], ()) if row["epoch"] is not None else ():
             looked_at += 1
             if row["epoch"] < epoch:
@@ -38,7 +41,6 @@ def epochs_on_disks(run: Run) -> CheckResult | None:
                 on_disk = {"what": "quorum-state file", "node": row["node"], "epoch": row["epoch"]}
                 violations.append(Violation(text, [shown, on_disk]))
     return conclude(
-        "Q1-monotonic-epoch",
         looked_at=looked_at,
         unit="epochs that nodes were in",
         violations=violations,
@@ -48,28 +50,27 @@ def epochs_on_disks(run: Run) -> CheckResult | None:
     )
 
 
-def _epochs_seen(run: Run) -> Mapping[int, list[tuple[int, Mapping[str, EventValue]]]]:
+def _epochs_seen(evidence: Evidence) -> Mapping[int, list[tuple[int, Mapping[str, EventValue]]]]:
     found: dict[int, list[tuple[int, Mapping[str, EventValue]]]] = {}
-    for node, log in stored(run).items():
+    for node, log in evidence.metadata_logs.items():
         highest = max(log, key=lambda batch: batch.epoch)
         shown = {"what": "in its log", "node": node, **highest._asdict()}
         found.setdefault(node, []).append((highest.epoch, shown))
-    wiped = {node for fault in faults_of(run) if fault.wipes for node in fault.targets}
-    for answer in _answers(run):
+    wiped = {node for fault in evidence.faults if fault.wipes for node in fault.targets}
+    for answer in _answers(evidence):
         if answer["leader"] not in wiped:
             found.setdefault(answer["leader"], []).append((answer["epoch"], _shown(answer)))
     return found
 
 
-def told_high_watermarks(run: Run) -> CheckResult | None:
+@check("Q7-quorum-high-watermark", applies=probed, source="SIM MonotonicHighWatermark, KIP-856")
+def told_high_watermarks(evidence: Evidence) -> CheckResult:
     """Q7: over the sequence of leaders, by epoch, the high watermark never goes down.
 
     Nor between two answers of one leader, of which the second was asked for when the first had
     come. From answers to DescribeQuorum. (SIM MonotonicHighWatermark, KIP-856)
     """
-    answers = [answer for answer in _answers(run) if answer["high_watermark"] >= 0]
-    if not traces_nothing(run) or not answers:
-        return None
+    answers = [answer for answer in _answers(evidence) if answer["high_watermark"] >= 0]
     violations = []
     by_epoch: dict[int, list[Answer]] = {}
     for answer in answers:
@@ -82,7 +83,6 @@ def told_high_watermarks(run: Run) -> CheckResult | None:
         violations += _went_down(told)
         peak = max(told if peak is None else [peak, *told], key=_high_watermark)
     return conclude(
-        "Q7-quorum-high-watermark",
         looked_at=len(answers),
         unit="high watermarks that leaders told",
         violations=violations,
@@ -110,17 +110,21 @@ def _lower(peak: Answer, answer: Answer) -> Violation:
     return Violation(text, [_shown(peak), _shown(answer)])
 
 
-def later_leaders_hold_committed(run: Run) -> CheckResult | None:
+@check(
+    "Q11-leader-completeness",
+    applies=probed,
+    source="Raft, Leader Completeness; figure 8",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def later_leaders_hold_committed(evidence: Evidence) -> CheckResult:
     """Q11: every leader's log contains all that was committed in earlier epochs.
 
     A leader writes its LeaderChange at the end of its log, so that record stands at or above every
     high watermark that a leader of an earlier epoch told; what a new one tells must be above its
     own record, and in the end the log is at least as long. (Raft, Leader Completeness; figure 8)
     """
-    answers = [answer for answer in _answers(run) if answer["high_watermark"] > 0]
-    starts = {row["epoch"]: row for row in leader_changes(run)}
-    if not traces_nothing(run) or not answers:
-        return None
+    answers = [answer for answer in _answers(evidence) if answer["high_watermark"] > 0]
+    starts = {row["epoch"]: row for row in evidence.once(leader_changes)}
     highest: dict[int, Answer] = {}
     for answer in answers:
         known = highest.get(answer["epoch"], answer)
@@ -132,9 +136,9 @@ def later_leaders_hold_committed(run: Run) -> CheckResult | None:
             _without(answer, row) for row in later if row["offset"] < answer["high_watermark"]
         ]
     violations += _above_own_record(answers, starts)
-    violations += _shorter(run, max(highest.values(), key=_high_watermark))
+    if highest:
+        violations += _shorter(evidence, max(highest.values(), key=_high_watermark))
     return conclude(
-        "Q11-leader-completeness",
         looked_at=len(answers),
         unit="high watermarks that leaders told",
         violations=violations,
@@ -162,18 +166,20 @@ def _above_own_record(
             yield Violation(text, [_shown(answer), {"what": "LeaderChange record", **start}])
 
 
-def _shorter(run: Run, answer: Answer) -> Iterator[Violation]:
-    ends = [row["log_end"] for row in run.tables["disks"].to_pylist() if row["log_end"] is not None]
+def _shorter(evidence: Evidence, answer: Answer) -> Iterator[Violation]:
+    ends = [
+        row["log_end"] for row in evidence.tables["disks"].to_pylist() if row["log_end"] is not None
+    ]
     if ends and max(ends) < answer["high_watermark"]:
         text = f"{answer['high_watermark']} was committed in epoch {answer['epoch']}, and the "
         yield Violation(f"{text}longest log on a disk ends at {max(ends)}", [_shown(answer)])
 
 
-def _answers(run: Run) -> list[Answer]:
+def _answers(evidence: Evidence) -> list[Answer]:
     """What leaders said of themselves, whoever was asked and passed it on."""
     return [
         row
-        for row in run.tables["probes"].to_pylist()
+        for row in evidence.tables["probes"].to_pylist()
         if row["kind"] == "quorum"
         and None not in (row["epoch"], row["high_watermark"])
         and row["leader"] not in (None, -1)

@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from checkers.check import check, everywhere, of_partitions
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.metadata_replay import timeline
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.evidence.partition_logs import codes
-from checkers.history.sealed_run import Run
 from checkers.partitions.held import compacted
 from checkers.verdict import CheckResult, EventValue
 
@@ -17,7 +18,8 @@ Row = dict[str, EventValue]
 NAMES = ["node", "base_offset", "last_offset", "epoch", "segment", "position", "size", "crc_ok"]
 
 
-def logs_have_no_holes(run: Run) -> CheckResult:
+@check("log-contiguous", applies=everywhere, source="KIP-595", rests_on=(Kind.METADATA_LOGS,))
+def logs_have_no_holes(evidence: Evidence) -> CheckResult:
     """On each disk, every batch begins where the one before it ended. Needs: log_batches.
 
     The metadata log gives every offset to a record, and drops nothing but whole segments at its
@@ -27,14 +29,13 @@ def logs_have_no_holes(run: Run) -> CheckResult:
     end of a segment, behind which unreadable bytes may have stood: that disk is not whole.
     """
     violations: list[Violation] = []
-    batches = run.tables["log_batches"].select(NAMES).to_pylist()
+    batches = evidence.tables["log_batches"].select(NAMES).to_pylist()
     by_node: dict[int, list[Row]] = {}
     for row in batches:
         by_node.setdefault(row["node"], []).append(row)
     for node, rows in sorted(by_node.items()):
         violations += [_hole(node, a, b) for a, b in pairwise(rows) if _is_hole(a, b)]
     return conclude(
-        "log-contiguous",
         looked_at=len(batches),
         unit="batches on disks",
         violations=violations,
@@ -66,15 +67,16 @@ def _hole(node: int, before: Row, after: Row) -> Violation:
     )
 
 
-def partitions_have_no_holes(run: Run) -> CheckResult | None:
+@check(
+    "partition-contiguous", applies=of_partitions, source="KIP-101", rests_on=(Kind.PARTITION_LOGS,)
+)
+def partitions_have_no_holes(evidence: Evidence) -> CheckResult:
     """In each replica, every batch begins where the one before it ended. Needs: replica_batches.
 
     As `logs_have_no_holes`, of partitions that are not compacted.
     """
-    batches = run.tables["replica_batches"]
-    if not batches.num_rows:
-        return None
-    found = timeline(run)
+    batches = evidence.tables["replica_batches"]
+    found = evidence.timeline
     holes = np.flatnonzero(_neighbours(batches))
     violations = [
         _hole_in(before, after)
@@ -82,7 +84,6 @@ def partitions_have_no_holes(run: Run) -> CheckResult | None:
         if not compacted(before["key"], found)
     ]
     return conclude(
-        "partition-contiguous",
         looked_at=batches.num_rows,
         unit="batches of replicas",
         violations=violations,

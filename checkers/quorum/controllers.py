@@ -1,16 +1,16 @@
-"""What the controller on top of the quorum shows: M1, M2 and M4 of the invariants."""
+"""The controller on top of the quorum: M2 and M4 of the invariants, and that reads are committed."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
 import pyarrow.compute as pc
 
+from checkers.check import check, everywhere, of_registers, traced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.committed import voters_of
-from checkers.evidence.lives import NEED, NodeEvent, gaps, lives, witness
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
 from checkers.quorum.epochs import leader_changes
-from checkers.quorum.log_matching import stored
 from checkers.registers.survival import complete_disks, stored_values
 from checkers.verdict import CheckResult
 
@@ -18,18 +18,24 @@ Op = dict[str, int | str]
 _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "t0", "t1"]
 
 
-def reads_are_committed(run: Run) -> CheckResult:
-    """M1: what a client is shown is committed: the value stands in the log, on a majority of disks.
+@check(
+    "reads-are-committed",
+    applies=of_registers,
+    source="KAFKA-20839",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def reads_are_committed(evidence: Evidence) -> CheckResult:
+    """What a client is shown is committed: the value stands in the log, on a majority of disks.
 
     A controller that serves effects of writes which nobody committed shows a state that no log
     gives. Needs: ops, log_records, disks; where disks are missing or damaged, absence proves
     nothing. (KAFKA-20839)
     """
-    copies, complete = stored_values(run), complete_disks(run)
-    voters = len(voters_of(run))
+    copies, complete = evidence.once(stored_values), evidence.once(complete_disks)
+    voters = len(evidence.voters)
     majority = voters // 2 + 1
     looked_at, missing, violations = 0, 0, []
-    for key, value, row in _values_read(run):
+    for key, value, row in _values_read(evidence):
         looked_at += 1
         found = copies.get((key, value), 0)
         if found >= majority:
@@ -37,9 +43,8 @@ def reads_are_committed(run: Run) -> CheckResult:
         if found + voters - complete >= majority:
             missing += 1
             continue
-        violations.append(_phantom(run, row, found))
+        violations.append(_phantom(evidence, row, found))
     return conclude(
-        "M1-reads-are-committed",
         looked_at=looked_at,
         unit="values read",
         violations=violations,
@@ -52,9 +57,9 @@ def reads_are_committed(run: Run) -> CheckResult:
     )
 
 
-def _values_read(run: Run) -> Iterator[tuple[str, str, Op]]:
+def _values_read(evidence: Evidence) -> Iterator[tuple[str, str, Op]]:
     """Each value once, by the first read that returned it."""
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     reads = ops.filter(pc.and_(pc.equal(ops["f"], "read"), pc.equal(ops["outcome"], "ok")))
     seen = set()
     for row in reads.filter(reads["value"].is_valid()).select(_SHOWN).to_pylist():
@@ -63,10 +68,10 @@ def _values_read(run: Run) -> Iterator[tuple[str, str, Op]]:
             yield row["key"], str(row["value"]), row
 
 
-def _phantom(run: Run, row: Op, found: int) -> Violation:
-    on = "no disk has" if not found else f"only {found} of {len(voters_of(run))} disks have"
+def _phantom(evidence: Evidence, row: Op, found: int) -> Violation:
+    on = "no disk has" if not found else f"only {found} of {len(evidence.voters)} disks have"
     shown = [_shown(row, "read a value that is in no committed log")]
-    for write in _writes_of(run, row)[:1]:
+    for write in _writes_of(evidence, row)[:1]:
         shown.insert(0, _shown(write, "asked for that value; nobody committed it"))
     return Violation(
         f"node {row['node']} showed {row['value']} at {row['key']} to process {row['process']}, "
@@ -75,9 +80,9 @@ def _phantom(run: Run, row: Op, found: int) -> Violation:
     )
 
 
-def _writes_of(run: Run, row: Op) -> list[Op]:
+def _writes_of(evidence: Evidence, row: Op) -> list[Op]:
     """The operations that asked for the value of a read."""
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     same = pc.and_(pc.equal(ops["key"], row["key"]), pc.equal(ops["value"], row["value"]))
     writes = ops.filter(pc.and_(same, pc.equal(ops["f"], "write")))
     found: list[Op] = writes.select(_SHOWN).to_pylist()
@@ -89,14 +94,20 @@ def _shown(row: Op, what: str) -> Op:
     return {"what": what, "t_ns": row["t0"], "t1_ns": row["t1"], **rest}
 
 
-def active_after_replay(run: Run) -> CheckResult:
+@check(
+    "M2-active-after-replay",
+    applies=traced,
+    source="KAFKA-17333",
+    rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
+)
+def active_after_replay(evidence: Evidence) -> CheckResult:
     """M2: a controller is active only when it has replayed its epoch's LeaderChange.
 
     Only then is its image the one that the whole log gives; what it decides before, it decides from
     a stale one. From c.active and where the epoch's LeaderChange lies. (KAFKA-17333)
     """
-    found = lives(run)
-    starts = {row["epoch"]: row["offset"] for row in leader_changes(run)}
+    found = evidence.lives
+    starts = {row["epoch"]: row["offset"] for row in evidence.once(leader_changes)}
     looked_at, violations = 0, []
     for life in found:
         elected: dict[int, NodeEvent] = {}
@@ -112,7 +123,6 @@ def active_after_replay(run: Run) -> CheckResult:
                 if event.offset <= own[event.epoch]:
                     violations.append(_too_early(event, elected, own[event.epoch]))
     return conclude(
-        "M2-active-after-replay",
         looked_at=looked_at,
         unit="claims of controllers",
         violations=violations,
@@ -133,10 +143,11 @@ def _too_early(event: NodeEvent, elected: dict[int, NodeEvent], start: int) -> V
     return Violation(text, shown)
 
 
-def epochs_rise_in_logs(run: Run) -> CheckResult:
+@check("M4-epochs-rise-in-logs", applies=everywhere, source="Raft")
+def epochs_rise_in_logs(evidence: Evidence) -> CheckResult:
     """M4: in no log does a record of an epoch follow one of a higher epoch. (Raft)"""
     looked_at, violations = 0, []
-    for node, batches in stored(run).items():
+    for node, batches in evidence.metadata_logs.items():
         for before, after in pairwise(batches):
             looked_at += 1
             if after.epoch < before.epoch:
@@ -146,7 +157,6 @@ def epochs_rise_in_logs(run: Run) -> CheckResult:
                 shown = [{"what": what, "node": node, **one._asdict()} for one, what in pair]
                 violations.append(Violation(text, shown))
     return conclude(
-        "M4-epochs-rise-in-logs",
         looked_at=looked_at,
         unit="pairs of batches",
         violations=violations,

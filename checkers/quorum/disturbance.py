@@ -5,10 +5,12 @@ Times are the machine's one monotonic clock, of the traces and of the faults ali
 
 from collections.abc import Iterator, Mapping
 
+from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.faults import FaultFact, faults_of
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, witness
-from checkers.history.sealed_run import Run
 from checkers.quorum.leadership import (
     SECOND,
     bounds_of,
@@ -22,7 +24,13 @@ from checkers.quorum.leadership import (
 from checkers.verdict import CheckResult, EventValue
 
 
-def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
+@check(
+    "Q23-return-without-disturbance",
+    applies=traced,
+    source="KIP-996",
+    rests_on=(Kind.TRACES, Kind.FAULTS),
+)
+def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
     """Q23: who returns from a partition that left the leader a majority changes neither leader nor
     epoch.
 
@@ -32,26 +40,26 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
     """
     looked_at = 0
     violations: list[Violation] = []
-    faults = faults_of(run)
+    nothing = "no node was cut off from a leader that kept its majority"
+    faults = evidence.faults
     for number, fault in enumerate(faults):
-        led = leads_at(run, fault.begin_ns)
+        led = leads_at(evidence, fault.begin_ns)
         if led is None or not fault.ran_its_course or not cuts_links(fault):
             continue
-        if not leaves_majority(fault, led[1].node, run.info.nodes):
+        if not leaves_majority(fault, led[1].node, evidence.info.nodes):
             continue
-        until = faults[number + 1].t_start if number + 1 < len(faults) else run.info.duration_ns
-        others = [*faults[:number], *faults[number + 1 :]]
+        until = (
+            faults[number + 1].t_start if number + 1 < len(faults) else evidence.info.duration_ns
+        )
+        others = [*faults[:number], *later]
         if any(other.overlaps(fault.t_start, max(until, fault.over_ns)) for other in others):
             continue  # somebody else is hurt at the same time: that may be the reason
         for target in sorted(set(fault.targets) - {led[1].node}):
             looked_at += 1
-            if heard_by(fault, target, run.info.nodes) + 1 < run.info.nodes // 2 + 1:
-                violations += _disturbance(run, fault, led[1], target, until)
-            violations += _unwanted(run, fault, target, until)
-    if not looked_at:
-        return None
+            if heard_by(fault, target, evidence.info.nodes) + 1 < evidence.info.nodes // 2 + 1:
+                violations += _disturbance(evidence, fault, led[1], target, until)
+            violations += _unwanted(evidence, fault, target, until)
     return conclude(
-        "Q23-return-without-disturbance",
         looked_at=looked_at,
         unit="returns of nodes that were cut off",
         violations=violations,
@@ -59,13 +67,14 @@ def returning_node_disturbs_nobody(run: Run) -> CheckResult | None:
         holds="none changed the leader or the epoch",
         algorithm="epochs raised by a node that hears nobody, and then taken over by others; "
         "candidacies while a majority has heard the leader long enough",
+        nothing=nothing if evidence.lives else "",
     )
 
 
 def _disturbance(
-    run: Run, fault: FaultFact, led: NodeEvent, target: int, until: int
+    evidence: Evidence, fault: FaultFact, led: NodeEvent, target: int, until: int
 ) -> Iterator[Violation]:
-    states = _states(run)
+    states = _states(evidence)
     known = max((event.epoch for event in states if event.t <= fault.begin_ns), default=0)
     raised = [
         event
@@ -100,19 +109,19 @@ def _disturbance(
         yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
 
 
-def _unwanted(run: Run, fault: FaultFact, target: int, until: int) -> Iterator[Violation]:
+def _unwanted(evidence: Evidence, fault: FaultFact, target: int, until: int) -> Iterator[Violation]:
     """The first candidacy of the target that no majority can have wanted."""
-    for stood in _states(run):
+    for stood in _states(evidence):
         stands = stood.node == target and stood.state == "candidate"
         if not stands or not fault.begin_ns < stood.t <= until:
             continue
-        content = _content(run, stood)
-        if len(content) <= run.info.nodes // 2:
+        content = _content(evidence, stood)
+        if len(content) <= evidence.info.nodes // 2:
             continue
         names = ", ".join(str(event.node) for event in content)
         text = f"node {target}, cut off and back again, deposed a leader that is well: it stood in "
         text += f"epoch {stood.epoch}, though nodes {names} had heard node {content[0].leader} for "
-        text += f"{bounds_of(run).steady_s:g} s and more"
+        text += f"{bounds_of(evidence).steady_s:g} s and more"
         shown: list[Mapping[str, EventValue]] = [
             *(witness(event, f"hears node {event.leader} from now on") for event in content),
             fault.shown("cut off", fault.begin_ns),
@@ -122,10 +131,10 @@ def _unwanted(run: Run, fault: FaultFact, target: int, until: int) -> Iterator[V
         return
 
 
-def _content(run: Run, stood: NodeEvent) -> list[NodeEvent]:
+def _content(evidence: Evidence, stood: NodeEvent) -> list[NodeEvent]:
     """The nodes that for long have had one leader, in the epoch before the one of a candidacy."""
-    states = [state_at(process, stood.t) for process in processes_of(run)]
-    steady_ns = int(bounds_of(run).steady_s * SECOND)
+    states = [state_at(process, stood.t) for process in evidence.once(processes_of)]
+    steady_ns = int(bounds_of(evidence).steady_s * SECOND)
     found = [
         event
         for event in states
@@ -141,12 +150,12 @@ def _content(run: Run, stood: NodeEvent) -> list[NodeEvent]:
     return sorted(content, key=lambda event: event.node) if led else []
 
 
-def _states(run: Run) -> list[NodeEvent]:
+def _states(evidence: Evidence) -> list[NodeEvent]:
     """All q.state, in time."""
     return sorted(
         (
             event
-            for process in processes_of(run)
+            for process in evidence.once(processes_of)
             for event in process.events
             if event.event == "q.state"
         ),

@@ -5,15 +5,23 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.lives import NEED, Life, NodeEvent, lives, witness
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, Life, NodeEvent, witness
 from checkers.verdict import CheckResult, EventValue
 
 NOBODY = -1
 
 
-def monotonic_epochs(run: Run) -> CheckResult:
+@check(
+    "Q1-monotonic-epoch",
+    applies=traced,
+    source="SIM MonotonicEpoch",
+    rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
+)
+def monotonic_epochs(evidence: Evidence) -> CheckResult:
     """Q1: a node's epoch never goes down, also over restarts on the same disk.
 
     From q.state and n.start, and the quorum-state on the disk at the end: what a node reported was
@@ -21,11 +29,11 @@ def monotonic_epochs(run: Run) -> CheckResult:
     """
     stored = {
         (row["node"], row["directory"]): row["epoch"]
-        for row in run.tables["disks"].to_pylist()
+        for row in evidence.tables["disks"].to_pylist()
         if row["epoch"] is not None
     }
     looked_at, violations = 0, []
-    for life in lives(run):
+    for life in evidence.lives:
         highest: NodeEvent | None = None
         for event in life.events():
             if event.event not in ("q.state", "n.start") or event.epoch is None:
@@ -40,7 +48,6 @@ def monotonic_epochs(run: Run) -> CheckResult:
             text = f"node {life.node} reported epoch {highest.epoch}, its disk holds {on_disk}"
             violations.append(Violation(text, [witness(highest, "reported")]))
     return conclude(
-        "Q1-monotonic-epoch",
         looked_at=looked_at,
         unit="states",
         violations=violations,
@@ -64,7 +71,8 @@ class _Claim:
     shown: Mapping[str, EventValue]
 
 
-def one_leader_per_epoch(run: Run) -> CheckResult:
+@check("Q2-one-leader-per-epoch", applies=everywhere, source="Raft, Election Safety")
+def one_leader_per_epoch(evidence: Evidence) -> CheckResult:
     """Q2: at most one leader is ever known for an epoch, over all nodes and all time.
 
     From q.state, c.active and what is done in a leader's role, LeaderChange records, quorum-state
@@ -72,44 +80,43 @@ def one_leader_per_epoch(run: Run) -> CheckResult:
     """
     first: dict[int, _Claim] = {}
     violations = []
-    for claim in _claims(run):
+    for claim in _claims(evidence):
         rival = first.setdefault(claim.epoch, claim)
         if rival.leader != claim.leader:
             text = f"epoch {claim.epoch} has two leaders: node {rival.leader}, node {claim.leader}"
             violations.append(Violation(text, [rival.shown, claim.shown]))
     return conclude(
-        "Q2-one-leader-per-epoch",
         looked_at=len(first),
         unit="epochs",
         violations=violations,
-        needs=f"{NEED}, disks read after the run, or answers to probes",
+        needs=f"{NEED}, disks read after the evidence, or answers to probes",
         holds="each had one leader",
         algorithm="first claim per epoch, compared with every later one",
     )
 
 
-def _claims(run: Run) -> Iterator[_Claim]:
-    for life in lives(run):
+def _claims(evidence: Evidence) -> Iterator[_Claim]:
+    for life in evidence.lives:
         for event in life.events():
             leader = _leader_of(event)
             if leader is not None:
                 yield _Claim(event.epoch, leader, witness(event, f"node {leader} leads"))
-    for row in leader_changes(run):
+    for row in evidence.once(leader_changes):
         if row["leader"] is not None:
             yield _Claim(row["epoch"], row["leader"], _shown(row, "LeaderChange record", "offset"))
-    for row in run.tables["disks"].to_pylist():
+    for row in evidence.tables["disks"].to_pylist():
         if row["epoch"] is not None and row["leader"] not in (None, NOBODY):
             yield _Claim(row["epoch"], row["leader"], _shown(row, "quorum-state file", "directory"))
 
-    for row in run.tables["probes"].to_pylist():
+    for row in evidence.tables["probes"].to_pylist():
         known = row["epoch"] is not None and row["leader"] not in (None, NOBODY)
         if row["kind"] == "quorum" and known:
             yield _Claim(row["epoch"], row["leader"], _shown(row, "answer to DescribeQuorum", "t0"))
 
 
-def leader_changes(run: Run) -> list[dict[str, int]]:
+def leader_changes(evidence: Evidence) -> list[dict[str, int]]:
     """The LeaderChange records on all disks: node, offset, epoch, leader."""
-    records = run.tables["log_records"].select(["node", "offset", "epoch", "type", "leader"])
+    records = evidence.tables["log_records"].select(["node", "offset", "epoch", "type", "leader"])
     found: list[dict[str, int]] = (
         records.filter(pc.equal(records["type"], "LeaderChange")).drop(["type"]).to_pylist()
     )
@@ -138,7 +145,8 @@ def acts_as_leader(event: NodeEvent) -> bool:
     )
 
 
-def no_leader_again_after_restart(run: Run) -> CheckResult:
+@check("Q17-no-leader-again", applies=traced, source="KAFKA-10527")
+def no_leader_again_after_restart(evidence: Evidence) -> CheckResult:
     """Q17: a process never leads an epoch in which an earlier process of its node led.
 
     The earlier one may have shown records that its disk lost; leading on would give their offsets
@@ -146,7 +154,7 @@ def no_leader_again_after_restart(run: Run) -> CheckResult:
     """
     violations = []
     led: dict[tuple[int, int], NodeEvent] = {}
-    for life in lives(run):
+    for life in evidence.lives:
         for event in life.events():
             if not acts_as_leader(event):
                 continue
@@ -154,7 +162,6 @@ def no_leader_again_after_restart(run: Run) -> CheckResult:
             if earlier.incarnation != event.incarnation:
                 violations.append(_again(life, earlier, event))
     return conclude(
-        "Q17-no-leader-again",
         looked_at=len(led),
         unit="leaderships",
         violations=violations,

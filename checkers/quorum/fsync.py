@@ -20,9 +20,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.lives import NEED, Life, NodeEvent, gaps, lives, witness
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, Life, NodeEvent, gaps, witness
 from checkers.verdict import CheckResult
 
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
@@ -44,20 +46,24 @@ class _Epoch:
         return found[0] if len(found) == 1 else None
 
 
-def durable_before_counted(run: Run) -> CheckResult | None:
+@check(
+    "Q18-durable-before-counted",
+    applies=traced_quorum,
+    source="KAFKA-10533",
+    rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
+)
+def durable_before_counted(evidence: Evidence) -> CheckResult:
     """Q18: a voter is counted with an end offset only after those bytes are durable on it.
 
     A quorum of one counts nobody else.
     """
-    if run.info.nodes == 1:
-        return None
-    found = lives(run)
+    found = evidence.lives
     fetches: dict[Replica, list[NodeEvent]] = defaultdict(list)
     for life in found:
         for event in life.events():
             if event.event == "q.fetch" and event.replica != life.node:
                 fetches[(event.replica, event.replica_directory)].append(event)
-    ends = {(row["node"], row["directory"]): row for row in run.tables["disks"].to_pylist()}
+    ends = {(row["node"], row["directory"]): row for row in evidence.tables["disks"].to_pylist()}
     looked_at = 0
     violations: list[Violation] = []
     for life in found:
@@ -73,7 +79,6 @@ def durable_before_counted(run: Run) -> CheckResult | None:
         end = ends[replica]["log_end"] if replica in ends else None
         violations += _lost(life, fetches[replica], end)
     return conclude(
-        "Q18-durable-before-counted",
         looked_at=looked_at,
         unit="counted fetches",
         violations=violations,

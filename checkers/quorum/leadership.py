@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.faults import FaultFact, faults_of
-from checkers.evidence.lives import NEED, NodeEvent, Process, lives, witness
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.verdict import CheckResult
 
 SECOND = 1_000_000_000
@@ -29,8 +31,8 @@ class Bounds:
     steady_s: float
 
 
-def bounds_of(run: Run) -> Bounds:
-    told = run.info.conditions
+def bounds_of(evidence: Evidence) -> Bounds:
+    told = evidence.info.conditions
     fetch_s = told.get("fetch_timeout_ms", 2000) / 1000
     election_s = told.get("election_timeout_ms", 1000) / 1000
     return Bounds(
@@ -63,8 +65,8 @@ def _is_plain(fault: FaultFact) -> bool:
     return not fault.degrades and not fault.wipes
 
 
-def processes_of(run: Run) -> list[Process]:
-    return [process for life in lives(run) for process in life.processes if process.events]
+def processes_of(evidence: Evidence) -> list[Process]:
+    return [process for life in evidence.lives for process in life.processes if process.events]
 
 
 def state_at(process: Process, at: int) -> NodeEvent | None:
@@ -75,9 +77,9 @@ def state_at(process: Process, at: int) -> NodeEvent | None:
     return states[-1] if states else None
 
 
-def leads_at(run: Run, at: int) -> tuple[Process, NodeEvent] | None:
+def leads_at(evidence: Evidence, at: int) -> tuple[Process, NodeEvent] | None:
     """Who led the newest epoch at a moment, and the line in which it said so."""
-    found = [(process, state_at(process, at)) for process in processes_of(run)]
+    found = [(process, state_at(process, at)) for process in evidence.once(processes_of)]
     leading = [(one, event) for one, event in found if event and event.state == "leader"]
     return max(leading, key=lambda pair: pair[1].epoch) if leading else None
 
@@ -85,20 +87,28 @@ def leads_at(run: Run, at: int) -> tuple[Process, NodeEvent] | None:
 # --- Q22 ---
 
 
-def cut_off_leader_resigns(run: Run) -> CheckResult | None:
+@check(
+    "Q22-cut-off-leader-resigns",
+    applies=traced,
+    source="KIP-595 check-quorum, KAFKA-15489",
+    rests_on=(Kind.TRACES, Kind.FAULTS),
+)
+def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
     """Q22: a leader that no majority reaches stops acting within 1.5 fetch time-outs.
 
     With 4 voters or more the count of who fetched may begin anew just before, which doubles that.
     Where faults overlap, one that hits the leader as well excuses it. (KIP-595 check-quorum,
     KAFKA-15489)
     """
-    bound_s = bounds_of(run).check_quorum_s * (1 if run.info.nodes <= 3 else 2) + LATENCY_S
+    bound_s = (
+        bounds_of(evidence).check_quorum_s * (1 if evidence.info.nodes <= 3 else 2) + LATENCY_S
+    )
     looked_at = 0
     violations: list[Violation] = []
-    for fault in faults_of(run):
+    for fault in evidence.faults:
         limit = fault.begin_ns + int(bound_s * SECOND)
-        led = leads_at(run, fault.begin_ns)
-        majority = run.info.nodes // 2 + 1
+        led = leads_at(evidence, fault.begin_ns)
+        majority = evidence.info.nodes // 2 + 1
         if (
             led is None
             or fault.end_ns <= limit
@@ -106,33 +116,31 @@ def cut_off_leader_resigns(run: Run) -> CheckResult | None:
             or not cuts_links(fault)
         ):
             continue
-        if _hit_by_others(run, fault, led[1].node):
+        if _hit_by_others(evidence, fault, led[1].node):
             continue
-        if heard_by(fault, led[1].node, run.info.nodes) + 1 >= majority:
+        if heard_by(fault, led[1].node, evidence.info.nodes) + 1 >= majority:
             continue
         looked_at += 1
         violations += _acts_after(*led, fault, limit)
-    if not looked_at:
-        return None
     return conclude(
-        "Q22-cut-off-leader-resigns",
         looked_at=looked_at,
         unit="leaders that were cut off",
         violations=violations,
         needs=NEED,
         holds=f"each stopped acting within {bound_s:g} s",
         algorithm="first thing done as a leader after the limit, while it is still cut off",
+        nothing="no leader was cut off alone for so long" if evidence.lives else "",
     )
 
 
-def _hit_by_others(run: Run, fault: FaultFact, node: int) -> bool:
+def _hit_by_others(evidence: Evidence, fault: FaultFact, node: int) -> bool:
     """Whether something else was wrong with a node during a fault: its clock, its disk, itself."""
     return any(
         other.id != fault.id
         and node in other.targets
         and not cuts_links(other)
         and other.overlaps(fault.t_start, fault.end_ns)
-        for other in faults_of(run)
+        for other in evidence.faults
     )
 
 
@@ -173,20 +181,24 @@ class Calm:
     fault: FaultFact | None
 
 
-def a_majority_elects(run: Run) -> CheckResult | None:
+@check(
+    "Q21-a-majority-elects",
+    applies=traced,
+    source="SIM, KAFKA-18345",
+    rests_on=(Kind.TRACES, Kind.FAULTS),
+)
+def a_majority_elects(evidence: Evidence) -> CheckResult:
     """Q21: with a majority of voters up and connected, a leader commits within a bounded time.
 
     The bound is 3 x (2 x election time-out + fetch time-out), and some latency. (SIM,
     KAFKA-18345)
     """
-    within_s = bounds_of(run).leader_within_s
+    within_s = bounds_of(evidence).leader_within_s
     limit = int(within_s * SECOND)
-    times = [calm for calm in _calms(run) if calm.end - calm.begin >= limit]
-    if not times:
-        return None
+    times = [calm for calm in _calms(evidence) if calm.end - calm.begin >= limit]
     progress = sorted(
         (event.t, event.node)
-        for process in processes_of(run)
+        for process in evidence.once(processes_of)
         for event in process.events
         if event.event == "q.hwm" and event.state == "leader"
     )
@@ -196,53 +208,53 @@ def a_majority_elects(run: Run) -> CheckResult | None:
             calm.begin <= t <= calm.begin + limit and node in calm.nodes for t, node in progress
         )
         if not reached:
-            violations.append(_leaderless(run, calm, within_s))
+            violations.append(_leaderless(evidence, calm, within_s))
     return conclude(
-        "Q21-a-majority-elects",
         looked_at=len(times),
         unit="times of calm",
         violations=violations,
         needs=NEED,
         holds=f"in each a leader committed within {within_s:g} s",
         algorithm="a leader's high watermark after each change of what is up and connected",
+        nothing=f"no majority was left in peace for {within_s:g} s" if evidence.lives else "",
     )
 
 
-def _calms(run: Run) -> Iterator[Calm]:
+def _calms(evidence: Evidence) -> Iterator[Calm]:
     """Between two changes; those in which no majority was up and connected are left out.
 
     So are those in which a node or a link is worse than up or down, right or cut: nothing is
     promised then. The calm before the first fault is the harness's own (it waits for a write).
     """
-    faults = faults_of(run)
+    faults = evidence.faults
     marks = sorted({mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)})
-    for begin, end in pairwise([*marks, run.info.duration_ns]):
+    for begin, end in pairwise([*marks, evidence.info.duration_ns]):
         active = [fault for fault in faults if fault.t_start <= begin < fault.over_ns]
         if all(fault.begin_ns <= begin < fault.end_ns and _is_plain(fault) for fault in active):
-            left = _connected(run, active)
-            if len(left) > run.info.nodes // 2:
+            left = _connected(evidence, active)
+            if len(left) > evidence.info.nodes // 2:
                 cause = active[-1] if active else None
                 yield Calm(begin=begin, end=end, nodes=left, fault=cause)
 
 
-def _connected(run: Run, active: Sequence[FaultFact]) -> frozenset[int]:
+def _connected(evidence: Evidence, active: Sequence[FaultFact]) -> frozenset[int]:
     """Those who are up and hear each other, and nobody else; none, where others hear them too.
 
     Faults that overlap may leave a victim with some of its links, and with a majority by them.
     """
     off = {node for fault in active if fault.halts for node in fault.targets}
     apart = {node for fault in active if cuts_links(fault) for node in fault.targets} - off
-    left = frozenset(range(1, run.info.nodes + 1)) - off - apart
+    left = frozenset(range(1, evidence.info.nodes + 1)) - off - apart
     cut = {link for fault in active if cuts_links(fault) for link in fault.links}
     joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)
     return frozenset() if joined else left
 
 
-def _leaderless(run: Run, calm: Calm, within_s: float) -> Violation:
+def _leaderless(evidence: Evidence, calm: Calm, within_s: float) -> Violation:
     names = ", ".join(map(str, sorted(calm.nodes)))
     stood = [
         event
-        for process in processes_of(run)
+        for process in evidence.once(processes_of)
         for event in process.events
         if event.event == "q.state"
         and event.state == "candidate"

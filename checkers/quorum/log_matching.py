@@ -1,24 +1,17 @@
 """Logs agree where they must: Q5, Q11 and Q12 of the invariants."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
+from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.lives import NEED, NodeEvent, gaps, lives, witness
-from checkers.evidence.traced_logs import Committed, Election, replay
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
+from checkers.evidence.metadata_logs import StoredBatch
+from checkers.evidence.traced_logs import Committed, Election
 from checkers.verdict import CheckResult, EventValue
-
-
-class StoredBatch(NamedTuple):
-    """A batch by its place in the log, its epoch and its bytes, as far as a CRC tells."""
-
-    base: int
-    last: int
-    epoch: int
-    crc: int
 
 
 class _Seen(NamedTuple):
@@ -35,7 +28,13 @@ class _Seen(NamedTuple):
         return witness(self.append, f"appended as {self.append.state}")
 
 
-def log_matching(run: Run) -> CheckResult:
+@check(
+    "Q5-log-matching",
+    applies=everywhere,
+    source="Raft, Log Matching; KIP-595",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def log_matching(evidence: Evidence) -> CheckResult:
     """Q5: (epoch, offset) identifies one batch, and what stands before it.
 
     No two batches of one epoch share an offset, in any log at any time; and where two logs hold
@@ -44,16 +43,15 @@ def log_matching(run: Run) -> CheckResult:
     """
     seen: dict[tuple[int, int], _Seen] = {}
     violations = []
-    for found in _appended(run):
+    for found in _appended(evidence):
         other = seen.setdefault((found.batch.epoch, found.batch.base), found)
         if other.batch != found.batch:
             violations.append(_two_batches(other, found))
     for one, two in pairwise(seen[place] for place in sorted(seen)):
         if one.batch.epoch == two.batch.epoch and two.batch.base <= one.batch.last:
             violations.append(_two_batches(one, two))
-    violations += _different_prefixes(run)
+    violations += _different_prefixes(evidence)
     return conclude(
-        "Q5-log-matching",
         looked_at=len(seen),
         unit="batches",
         violations=violations,
@@ -68,36 +66,23 @@ def _two_batches(one: _Seen, two: _Seen) -> Violation:
     return Violation(f"{text}hold different batches", [one.shown, two.shown])
 
 
-def _appended(run: Run) -> Iterator[_Seen]:
-    for life in lives(run):
+def _appended(evidence: Evidence) -> Iterator[_Seen]:
+    for life in evidence.lives:
         for event in life.events():
             if event.event == "q.append":
                 batch = StoredBatch(event.base, event.last, event.epoch, event.crc)
                 yield _Seen(batch, life.node, event)
-    for node, batches in stored(run).items():
+    for node, batches in evidence.metadata_logs.items():
         for batch in batches:
             yield _Seen(batch, node, None)
-
-
-def stored(run: Run) -> dict[int, list[StoredBatch]]:
-    """The intact batches on each node's disk, in log order."""
-    found: dict[int, list[StoredBatch]] = defaultdict(list)
-    table = run.tables["log_batches"]
-    names = ("node", "base_offset", "last_offset", "epoch", "crc", "crc_ok")
-    for node, base, last, epoch, crc, crc_ok in zip(
-        *(table[name].to_pylist() for name in names), strict=True
-    ):
-        if crc_ok:
-            found[node].append(StoredBatch(base, last, epoch, crc))
-    return dict(found)
 
 
 def _on_disk(node: int, batch: StoredBatch) -> dict[str, EventValue]:
     return {"what": "on the disk after the run", "node": node, **batch._asdict()}
 
 
-def _different_prefixes(run: Run) -> Iterator[Violation]:
-    logs = stored(run)
+def _different_prefixes(evidence: Evidence) -> Iterator[Violation]:
+    logs = evidence.metadata_logs
     for one, two in combinations(sorted(logs), 2):
         common = {(b.base, b.epoch) for b in logs[one]} & {(b.base, b.epoch) for b in logs[two]}
         if not common:
@@ -117,14 +102,20 @@ def _between(log: Sequence[StoredBatch], start: int, top: int) -> list[StoredBat
     return [batch for batch in log if start <= batch.base <= top]
 
 
-def committed_agree(run: Run) -> CheckResult:
+@check(
+    "Q12-committed-agree",
+    applies=traced,
+    source="SIM ConsistentCommittedData, KR NoLogDivergence",
+    rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
+)
+def committed_agree(evidence: Evidence) -> CheckResult:
     """Q12: below both their high watermarks, two logs agree, at any time.
 
     So what any node reported as committed is the same everywhere: followed through the traces
     (append, truncate, high watermark), and compared with the disks at the end below the highest
     high watermark of their node. (SIM ConsistentCommittedData)
     """
-    replayed = replay(run)
+    replayed = evidence.traced_logs
     violations = [
         Violation(
             f"offset {rival.batch.base} was committed with different bytes: by node "
@@ -138,19 +129,18 @@ def committed_agree(run: Run) -> CheckResult:
         )
         for known, rival in replayed.conflicts
     ]
-    for node, batches in stored(run).items():
+    for node, batches in evidence.metadata_logs.items():
         violations += _disk_against(
             replayed.committed, node, replayed.highest.get(node, 0), batches
         )
     return conclude(
-        "Q12-committed-agree",
         looked_at=len(replayed.committed),
         unit="committed batches",
         violations=violations,
         needs=NEED,
         holds="every node that committed one holds the same",
         algorithm="replay of each replica's log into one ledger by offset",
-        gaps=gaps(lives(run)),
+        gaps=gaps(evidence.lives),
     )
 
 
@@ -169,14 +159,20 @@ def _disk_against(
             yield Violation(f"{text} than node {known.batch.node} appended", shown)
 
 
-def leader_completeness(run: Run) -> CheckResult:
+@check(
+    "Q11-leader-completeness",
+    applies=traced,
+    source="Raft, Leader Completeness",
+    rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
+)
+def leader_completeness(evidence: Evidence) -> CheckResult:
     """Q11: every leader's log contains all that was committed in earlier epochs.
 
     The log of a leader as it was when it was elected, followed through its trace; committed in
     an epoch is what any node reported below a high watermark of that epoch. (Raft, Leader
     Completeness)
     """
-    replayed = replay(run)
+    replayed = evidence.traced_logs
     ledger = [replayed.committed[base] for base in sorted(replayed.committed)]
     violations = []
     for election in replayed.elections:
@@ -191,14 +187,13 @@ def leader_completeness(run: Run) -> CheckResult:
             ]
             violations.append(Violation(text, shown))
     return conclude(
-        "Q11-leader-completeness",
         looked_at=len(replayed.elections),
         unit="elected leaders",
         violations=violations,
         needs=NEED,
         holds="each had all that was committed before",
         algorithm="replay of each replica's log; ledger against the log at each election",
-        gaps=gaps(lives(run)),
+        gaps=gaps(evidence.lives),
     )
 
 

@@ -7,10 +7,12 @@ from itertools import chain
 
 import pyarrow.compute as pc
 
+from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.disk.files import NO_DIRECTORY
-from checkers.evidence.lives import NEED, NodeEvent, lives, witness
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, NodeEvent, witness
 from checkers.verdict import CheckResult, EventValue
 
 NOBODY = -1
@@ -33,7 +35,13 @@ class _Vote:
         return self.candidate != other.candidate or len(directories) > 1
 
 
-def one_vote_per_epoch(run: Run) -> CheckResult:
+@check(
+    "Q3-one-vote-per-epoch",
+    applies=everywhere,
+    source="Raft thesis 3.4 and 3.8, KIP-853",
+    rests_on=(Kind.TRACES,),
+)
+def one_vote_per_epoch(evidence: Evidence) -> CheckResult:
     """Q3: a replica grants its vote to at most one replica per epoch, also over restarts.
 
     From granted q.vote, q.state (a candidate votes for itself), the quorum-state on the disks, and
@@ -43,8 +51,8 @@ def one_vote_per_epoch(run: Run) -> CheckResult:
     3.8, KIP-853)
     """
     first: dict[tuple[int, str, int], _Vote] = {}
-    violations = list(_forgotten(run))
-    for vote in chain(_votes(run), _granted(run)):
+    violations = list(_forgotten(evidence))
+    for vote in chain(_votes(evidence), _granted(evidence)):
         earlier = first.setdefault((vote.node, vote.directory, vote.epoch), vote)
         if earlier.differs(vote):
             text = f"node {vote.node} voted twice in epoch {vote.epoch}: for node "
@@ -53,7 +61,6 @@ def one_vote_per_epoch(run: Run) -> CheckResult:
                 text += " with another disk"
             violations.append(Violation(text, [earlier.shown, vote.shown]))
     return conclude(
-        "Q3-one-vote-per-epoch",
         looked_at=len(first),
         unit="votes",
         violations=violations,
@@ -63,9 +70,9 @@ def one_vote_per_epoch(run: Run) -> CheckResult:
     )
 
 
-def _forgotten(run: Run) -> Iterator[Violation]:
+def _forgotten(evidence: Evidence) -> Iterator[Violation]:
     """Votes for others that the node's own q.state denies later (a leader's does not tell)."""
-    for life in lives(run):
+    for life in evidence.lives:
         cast: dict[int, NodeEvent] = {}
         for event in life.events():
             if event.event == "q.vote" and event.outcome == "granted":
@@ -83,8 +90,8 @@ def _forgotten(run: Run) -> Iterator[Violation]:
                 cast.clear()
 
 
-def _votes(run: Run) -> Iterator[_Vote]:
-    for life in lives(run):
+def _votes(evidence: Evidence) -> Iterator[_Vote]:
+    for life in evidence.lives:
         for event in life.events():
             candidate, directory = event.voted, event.voted_directory
             if event.event == "q.vote" and event.outcome == "granted":
@@ -99,7 +106,7 @@ def _votes(run: Run) -> Iterator[_Vote]:
                 _known(directory),
                 witness(event, f"vote for node {candidate}"),
             )
-    for row in run.tables["disks"].to_pylist():
+    for row in evidence.tables["disks"].to_pylist():
         if row["epoch"] is not None and row["voted"] not in (None, NOBODY):
             shown = {name: row[name] for name in ("node", "epoch", "voted", "voted_directory")}
             yield _Vote(
@@ -112,11 +119,11 @@ def _votes(run: Run) -> Iterator[_Vote]:
             )
 
 
-def _granted(run: Run) -> Iterator[_Vote]:
+def _granted(evidence: Evidence) -> Iterator[_Vote]:
     """The votes that leaders say they got; each is told once, by any disk."""
-    records = run.tables["log_records"]
+    records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
-    directories = {row["node"]: row["directory"] for row in run.tables["disks"].to_pylist()}
+    directories = {row["node"]: row["directory"] for row in evidence.tables["disks"].to_pylist()}
     for row in changes.filter(changes["detail"].is_valid()).to_pylist():
         for voter in json.loads(row["detail"])["grantingVoters"]:
             node = voter["voterId"]

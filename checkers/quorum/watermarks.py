@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
-from checkers.evidence.lives import NEED, Life, NodeEvent, Process, gaps, lives, witness
-from checkers.history.sealed_run import Run
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, Life, NodeEvent, Process, gaps, witness
 from checkers.quorum.epochs import leader_changes
 from checkers.verdict import CheckResult
 
@@ -17,7 +19,13 @@ class _Reign:
     highest: NodeEvent
 
 
-def quorum_high_watermark(run: Run) -> CheckResult:
+@check(
+    "Q7-quorum-high-watermark",
+    applies=traced,
+    source="SIM MonotonicHighWatermark, KIP-856",
+    rests_on=(Kind.TRACES,),
+)
+def quorum_high_watermark(evidence: Evidence) -> CheckResult:
     """Q7: over the sequence of leaders, by epoch, the high watermark never goes down.
 
     A new leader publishes none before its own LeaderChange is committed, which lies above all
@@ -25,7 +33,7 @@ def quorum_high_watermark(run: Run) -> CheckResult:
     predecessor publishes late is bound by the same rule. (SIM MonotonicHighWatermark, KIP-856)
     """
     reigns: dict[int, _Reign] = {}
-    for life in lives(run):
+    for life in evidence.lives:
         for event in life.events():
             if _published(event):
                 reign = reigns.setdefault(event.epoch, _Reign(event, event))
@@ -42,7 +50,6 @@ def quorum_high_watermark(run: Run) -> CheckResult:
         if peak is None or reigns[epoch].highest.hwm > peak.hwm:
             peak = reigns[epoch].highest
     return conclude(
-        "Q7-quorum-high-watermark",
         looked_at=len(reigns),
         unit="epochs with a high watermark",
         violations=violations,
@@ -56,19 +63,19 @@ def _published(event: NodeEvent) -> bool:
     return event.event == "q.hwm" and event.state == "leader" and (event.hwm or 0) >= 0
 
 
-def node_high_watermark(run: Run) -> CheckResult:
+@check("Q8-node-high-watermark", applies=traced, source="SIM", rests_on=(Kind.TRACES,))
+def node_high_watermark(evidence: Evidence) -> CheckResult:
     """Q8: in one process a high watermark never goes down and never exceeds the log's end.
 
     The log's end is followed through n.start, q.append and q.truncate. (SIM, and ours)
     """
     looked_at = 0
     violations: list[Violation] = []
-    found = lives(run)
+    found = evidence.lives
     for life in found:
         for process in life.processes:
             looked_at += _follow(process, violations)
     return conclude(
-        "Q8-node-high-watermark",
         looked_at=looked_at,
         unit="high watermarks",
         violations=violations,
@@ -104,14 +111,15 @@ def _follow(process: Process, violations: list[Violation]) -> int:
     return seen
 
 
-def no_cut_below_high_watermark(run: Run) -> CheckResult | None:
+@check("Q10-no-cut-below-high-watermark", applies=traced, source="SIM", rests_on=(Kind.TRACES,))
+def no_cut_below_high_watermark(evidence: Evidence) -> CheckResult:
     """Q10: no log is truncated below its own high watermark.
 
     From q.hwm and q.truncate of each process; the line of a truncation precedes it. (SIM)
     """
     looked_at = 0
     violations: list[Violation] = []
-    for life in lives(run):
+    for life in evidence.lives:
         for process in life.processes:
             highest: NodeEvent | None = None
             for event in process.events:
@@ -120,16 +128,14 @@ def no_cut_below_high_watermark(run: Run) -> CheckResult | None:
                 elif event.event == "q.truncate":
                     looked_at += 1
                     violations += _below(highest, event)
-    if not looked_at:
-        return None
     return conclude(
-        "Q10-no-cut-below-high-watermark",
         looked_at=looked_at,
         unit="truncations",
         violations=violations,
         needs=NEED,
         holds="none reached what its node had called committed",
         algorithm="running maximum of each process",
+        nothing="" if not evidence.lives else "no log was truncated",
     )
 
 
@@ -140,20 +146,25 @@ def _below(highest: NodeEvent | None, cut: NodeEvent) -> list[Violation]:
     return [Violation(text, [witness(highest, "called committed"), witness(cut, "cut off")])]
 
 
-def published_above_leader_change(run: Run) -> CheckResult:
+@check(
+    "Q13-high-watermark-above-leader-change",
+    applies=traced,
+    source="Raft figure 8; KIP-595, KAFKA-12619",
+    rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
+)
+def published_above_leader_change(evidence: Evidence) -> CheckResult:
     """Q13: an epoch's high watermark is published only above that epoch's LeaderChange record.
 
     Where that record lies is read off the disks, or from the first batch that the leader
     appended. (Raft figure 8; KIP-595, KAFKA-12619)
     """
-    starts = {row["epoch"]: row["offset"] for row in leader_changes(run)}
+    starts = {row["epoch"]: row["offset"] for row in evidence.once(leader_changes)}
     looked_at = 0
     violations: list[Violation] = []
-    found = lives(run)
+    found = evidence.lives
     for life in found:
         looked_at += _compare_with_starts(life, starts, violations)
     return conclude(
-        "Q13-high-watermark-above-leader-change",
         looked_at=looked_at,
         unit="epochs with a high watermark",
         violations=violations,

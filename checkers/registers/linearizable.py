@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from checkers.applicable import traces_nothing
-from checkers.history.sealed_run import Run
+from checkers.check import check, of_registers, untraced
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.linearizability.columns import Columns, Ints, intern
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -31,7 +32,13 @@ class Anomaly:
     rows: tuple[tuple[int, str], ...]  # row of the table, part it plays
 
 
-def linearizable(run: Run) -> CheckResult:
+@check(
+    "linearizable",
+    applies=of_registers,
+    source="Herlihy and Wing, 1990; Raft thesis 6.4",
+    rests_on=(Kind.OPERATIONS,),
+)
+def linearizable(evidence: Evidence) -> CheckResult:
     """Every read returns the value of the newest write, in some order that respects real time.
 
     Needs: ops. Keys on which a value was written twice are searched, not swept. Unknown where
@@ -39,22 +46,25 @@ def linearizable(run: Run) -> CheckResult:
     no more than that a controller answers from what it has heard: its stale reads are told, and not
     held against it.
     """
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     columns = intern(ops)
     count, anomalies, undecided = judge(ops, columns)
     looked_at = int(np.count_nonzero(columns.kind))
-    if run.truncated and anomalies and all(found.name == "phantom read" for found in anomalies):
+    if (
+        evidence.run.truncated
+        and anomalies
+        and all(found.name == "phantom read" for found in anomalies)
+    ):
         return _unknown(
-            f"{anomalies[0].message}; but the record was cut ({run.truncated[0]}), "
+            f"{anomalies[0].message}; but the record was cut ({evidence.run.truncated[0]}), "
             "and the write may have been in the part that is lost",
             looked_at,
         )
     if anomalies:
         stale = all(found.name == STALE_READ for found in anomalies)
-        allowed = stale and traces_nothing(run)
+        allowed = stale and untraced(evidence.info)
         told = f"{count:,} reads that nobody promised to be newer; {anomalies[0].message}"
         return CheckResult(
-            check=CHECK,
             verdict=Verdict.VALID if allowed else Verdict.INVALID,
             message=told if allowed else anomalies[0].message,
             looked_at=looked_at,
@@ -66,11 +76,10 @@ def linearizable(run: Run) -> CheckResult:
     if undecided:
         from checkers.linearizability.repeated import by_search
 
-        return by_search(ops, columns, undecided, ALGORITHM, run.truncated)
+        return by_search(ops, columns, undecided, ALGORITHM, evidence.run.truncated)
     if not looked_at:
         return _unknown("no operation completed, so there is nothing to judge", 0)
     return CheckResult(
-        check=CHECK,
         verdict=Verdict.VALID,
         message=f"{looked_at:,} operations on {len(columns.keys):,} keys are linearizable",
         looked_at=looked_at,
@@ -81,7 +90,6 @@ def linearizable(run: Run) -> CheckResult:
 
 def _unknown(message: str, looked_at: int) -> CheckResult:
     return CheckResult(
-        check=CHECK,
         verdict=Verdict.UNKNOWN,
         message=message,
         looked_at=looked_at,

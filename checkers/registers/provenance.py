@@ -2,14 +2,22 @@
 
 import pyarrow.compute as pc
 
-from checkers.history.sealed_run import Run
+from checkers.check import check, of_registers
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "records-explained"
 CLIENT_METRICS = 16  # the resource type that registers are made of
 
 
-def records_were_asked_for(run: Run) -> CheckResult:
+@check(
+    "records-explained",
+    applies=of_registers,
+    source="Raft, State Machine Safety",
+    rests_on=(Kind.OPERATIONS,),
+)
+def records_were_asked_for(evidence: Evidence) -> CheckResult:
     """Every value of a register on any disk was written by an operation. Needs: ops, log_records.
 
     Whether the write was acknowledged, or the record committed, does not matter: a value that
@@ -17,7 +25,7 @@ def records_were_asked_for(run: Run) -> CheckResult:
     other checks say can be trusted, so it is invalid; but of a record that is known to be cut, that
     is what was expected: unknown.
     """
-    ops, records = run.tables["ops"], run.tables["log_records"]
+    ops, records = evidence.tables["ops"], evidence.tables["log_records"]
     writes = ops.filter(pc.equal(ops["f"], "write"))
     written = set(
         zip(writes["key"].to_pylist(), map(str, writes["value"].to_pylist()), strict=True)
@@ -27,14 +35,13 @@ def records_were_asked_for(run: Run) -> CheckResult:
     valued = registers.filter(registers["value"].is_valid())
     found = valued.select(["node", "offset", "epoch", "resource", "value"]).to_pylist()
     strange = [row for row in found if (row["resource"], row["value"]) not in written]
-    cut = bool(run.truncated) or not run.info.finished
+    cut = bool(evidence.run.truncated) or not evidence.info.finished
     verdict = Verdict.VALID
     if strange:
         verdict = Verdict.UNKNOWN if cut else Verdict.INVALID
     elif not found:
         verdict = Verdict.UNKNOWN
     return CheckResult(
-        check=CHECK,
         verdict=verdict,
         message=_message(found, strange, cut=cut),
         looked_at=len(found),

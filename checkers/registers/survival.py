@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
 
-from checkers.evidence.committed import voters_of
-from checkers.history.sealed_run import Run
+from checkers.check import check, of_registers
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
@@ -27,7 +28,13 @@ class _Fates:
     dropped: int = 0  # info writes that did not happen
 
 
-def acknowledged_writes_survive(run: Run) -> CheckResult:
+@check(
+    "durability",
+    applies=of_registers,
+    source="Raft, Leader Completeness",
+    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
+)
+def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     """Every acknowledged write is in the committed log, on a majority of the nodes' disks.
 
     Needs: ops, log_records, disks; with traces, committed also means below the highest high
@@ -35,20 +42,20 @@ def acknowledged_writes_survive(run: Run) -> CheckResult:
     disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown. What
     counts are the disks of voters.
     """
-    stored, complete = stored_values(run), complete_disks(run)
-    voters = len(voters_of(run))
+    stored, complete = evidence.once(stored_values), evidence.once(complete_disks)
+    voters = len(evidence.voters)
     majority = voters // 2 + 1
     fates = _Fates()
-    for row in _writes(run):
+    for row in _writes(evidence):
         copies = stored.get((str(row["key"]), str(row["value"])), 0)
         found = copies >= majority
         possible = copies + voters - complete >= majority
         _sort(row, fates, found=found, possible=possible)
-    return _result(run, fates, complete)
+    return _result(evidence, fates, complete)
 
 
-def _writes(run: Run) -> list[dict[str, EventValue]]:
-    ops = run.tables["ops"]
+def _writes(evidence: Evidence) -> list[dict[str, EventValue]]:
+    ops = evidence.tables["ops"]
     names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1"]
     rows: list[dict[str, EventValue]] = (
         ops.filter(pc.equal(ops["f"], "write")).select(names).to_pylist()
@@ -70,10 +77,10 @@ def _sort(row: dict[str, EventValue], fates: _Fates, *, found: bool, possible: b
             fates.dropped += not possible
 
 
-def stored_values(run: Run) -> dict[Written, int]:
+def stored_values(evidence: Evidence) -> dict[Written, int]:
     """For each written value, on how many disks its record stands at one and the same offset."""
-    highest = _highest_high_watermark(run)
-    records, voters = run.tables["log_records"], set(voters_of(run))
+    highest = _highest_high_watermark(evidence)
+    records, voters = evidence.tables["log_records"], set(evidence.voters)
     configs = records.filter(pc.equal(records["type"], "Config"))
     copies: dict[Written, dict[tuple[int, int], set[int]]] = defaultdict(lambda: defaultdict(set))
     names = ("node", "offset", "epoch", "resource_type", "resource", "value")
@@ -86,24 +93,24 @@ def stored_values(run: Run) -> dict[Written, int]:
     return {written: max(map(len, places.values())) for written, places in copies.items()}
 
 
-def _highest_high_watermark(run: Run) -> int | None:
-    events = run.tables["node_events"]
+def _highest_high_watermark(evidence: Evidence) -> int | None:
+    events = evidence.tables["node_events"]
     highest = pc.max(events.filter(pc.equal(events["event"], "q.hwm"))["hwm"]).as_py()
     assert highest is None or isinstance(highest, int)
     return highest
 
 
-def complete_disks(run: Run) -> int:
+def complete_disks(evidence: Evidence) -> int:
     """How many disks of voters were read whole, from offset 0 on."""
-    batches = run.tables["log_batches"]
+    batches = evidence.tables["log_batches"]
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
     begin = {row["node"]: row["base_offset_min"] for row in starts}
-    voters = voters_of(run)
-    disks = [row for row in run.tables["disks"].to_pylist() if row["node"] in voters]
+    voters = evidence.voters
+    disks = [row for row in evidence.tables["disks"].to_pylist() if row["node"] in voters]
     return sum(row["problem"] is None and begin.get(row["node"], 0) == 0 for row in disks)
 
 
-def _result(run: Run, fates: _Fates, complete: int) -> CheckResult:
+def _result(evidence: Evidence, fates: _Fates, complete: int) -> CheckResult:
     violations = fates.lost or fates.failed_found
     verdict, message = (
         Verdict.VALID,
@@ -126,11 +133,10 @@ def _result(run: Run, fates: _Fates, complete: int) -> CheckResult:
         message = (
             f"{len(fates.undecided):,} of {fates.acked:,} acknowledged writes were not found, "
         )
-        message += f"and only {complete} of {len(voters_of(run))} disks could be read whole"
+        message += f"and only {complete} of {len(evidence.voters)} disks could be read whole"
     return CheckResult(
-        check=CHECK,
         verdict=verdict,
-        message=f"{message}{_damage(run)}",
+        message=f"{message}{_damage(evidence)}",
         looked_at=fates.acked,
         count=len(fates.lost) + len(fates.failed_found),
         witness=[_shown(row) for row in violations[:WITNESS_LIMIT]],
@@ -147,11 +153,11 @@ def _result(run: Run, fates: _Fates, complete: int) -> CheckResult:
     )
 
 
-def _damage(run: Run) -> str:
+def _damage(evidence: Evidence) -> str:
     """What could not be read, so that it is never hidden behind a verdict."""
     problems = [
         f"node {row['node']}: {row['problem']}"
-        for row in run.tables["disks"].to_pylist()
+        for row in evidence.tables["disks"].to_pylist()
         if row["problem"] is not None
     ]
     more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""

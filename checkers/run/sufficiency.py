@@ -3,7 +3,10 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history.sealed_run import Run
+from checkers.check import check, everywhere, of_registers
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, EventValue, Verdict
 
 ENOUGH_SUCCESSES = 50
@@ -13,31 +16,31 @@ ENOUGH_OF_A_KIND = 10
 SETTING_UP = ("assign", "subscribe", "seek", "create-topic", "delete-topic")
 
 
-def record_complete(run: Run) -> CheckResult:
+@check("record-complete", applies=everywhere, source="")
+def record_complete(evidence: Evidence) -> CheckResult:
     """The run came to its end, and nothing that it recorded was cut. Needs: run.json, manifest.
 
     A violation in what is left of a cut record stands; that there is none says little.
     """
-    problems = [f"cut: {note}" for note in run.truncated]
-    if not run.info.finished:
-        why = f": {run.info.trouble}" if run.info.trouble else ""
+    problems = [f"cut: {note}" for note in evidence.run.truncated]
+    if not evidence.info.finished:
+        why = f": {evidence.info.trouble}" if evidence.info.trouble else ""
         problems.insert(0, f"the run broke off before its end{why}")
     if problems:
         return CheckResult(
-            check="record-complete",
             verdict=Verdict.UNKNOWN,
             message="; ".join(problems[:3]),
             looked_at=1,
         )
     return CheckResult(
-        check="record-complete",
         verdict=Verdict.VALID,
         message="the run came to its end and its record is whole",
         looked_at=1,
     )
 
 
-def workload_succeeded(run: Run) -> CheckResult:
+@check("workload-succeeded", applies=everywhere, source="")
+def workload_succeeded(evidence: Evidence) -> CheckResult:
     """Enough was tried and succeeded that a broken promise could have shown. Needs: ops, faults.
 
     A cluster that answers nothing breaks no promise: such a run is void, not valid. Asked for are,
@@ -50,15 +53,14 @@ def workload_succeeded(run: Run) -> CheckResult:
     * during each fault, an operation under way: what nobody asks for meanwhile cannot go wrong.
       Not where faults overlap: a short one may fall into a time in which clients look for a leader.
     """
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     asked_for = pc.invert(pc.is_in(ops["f"], pa.array(SETTING_UP)))
     main = ops.filter(pc.and_(pc.equal(ops["phase"], "main"), asked_for))
     tried, succeeded = main.num_rows, count(main, outcome="ok")
     problem = _too_little(main, tried, succeeded)
-    if not problem and not run.info.faults_overlap:
-        problem = _idle_fault(main, run.tables["faults"])
+    if not problem and not evidence.info.faults_overlap:
+        problem = _idle_fault(main, evidence.tables["faults"])
     return CheckResult(
-        check="workload-succeeded",
         verdict=Verdict.VOID if problem else Verdict.VALID,
         message=f"{succeeded:,} of {tried:,} operations succeeded{problem}",
         looked_at=tried,
@@ -91,12 +93,13 @@ def _idle_fault(main: pa.Table, faults: pa.Table) -> str:
     return ""
 
 
-def final_reads(run: Run) -> CheckResult:
+@check("final-reads", applies=of_registers, source="Jepsen's Kafka workload")
+def final_reads(evidence: Evidence) -> CheckResult:
     """After all faults were healed, every key that may have been written was read. Needs: ops.
 
     Without it a write lost at the end would go unseen.
     """
-    ops = run.tables["ops"]
+    ops = evidence.tables["ops"]
     tried = pc.and_(pc.equal(ops["f"], "write"), pc.not_equal(ops["outcome"], "fail"))
     written = set(ops.filter(tried)["key"].to_pylist())
     read = set(_where(ops, f="read", outcome="ok", phase="final")["key"].to_pylist())
@@ -108,41 +111,38 @@ def final_reads(run: Run) -> CheckResult:
         message = f"{len(missing):,} of {len(written):,} keys were not read at the end: "
         message += ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
     return CheckResult(
-        check="final-reads",
         verdict=Verdict.UNKNOWN if missing or not written else Verdict.VALID,
         message=message,
         looked_at=len(written),
     )
 
 
-def faults_bit(run: Run) -> CheckResult:
+@check("faults-bit", applies=everywhere, source="")
+def faults_bit(evidence: Evidence) -> CheckResult:
     """Every fault left evidence that it had its effect. Needs: faults (DESIGN 4).
 
     Void otherwise: a run that was not hurt shows nothing about being hurt. A scenario without
     faults has nothing to prove here. Where faults overlap, one may keep another from biting (who
     is off sends nothing along a link that is cut): there half of them will do.
     """
-    faults = run.tables["faults"].to_pylist()
+    faults = evidence.tables["faults"].to_pylist()
     if not faults:
-        expected = run.info.expects_faults
+        expected = evidence.info.expects_faults
         return CheckResult(
-            check="faults-bit",
             verdict=Verdict.VOID if expected else Verdict.VALID,
-            message=f"no fault was injected, though {run.info.scenario} is about them"
+            message=f"no fault was injected, though {evidence.info.scenario} is about them"
             if expected
             else "no fault was asked for, and none was injected",
         )
     toothless = [fault for fault in faults if fault["bit"] is not True]
-    if run.info.faults_overlap and 2 * len(toothless) <= len(faults):
+    if evidence.info.faults_overlap and 2 * len(toothless) <= len(faults):
         return CheckResult(
-            check="faults-bit",
             verdict=Verdict.VALID,
             message=f"{len(faults) - len(toothless)} of {len(faults)} overlapping faults bit",
             looked_at=len(faults),
             facts={"bit": len(faults) - len(toothless), "faults": len(faults)},
         )
     return CheckResult(
-        check="faults-bit",
         verdict=Verdict.VOID if toothless else Verdict.VALID,
         message=_missing_evidence(toothless) if toothless else f"{len(faults)} faults bit",
         looked_at=len(faults),
@@ -150,24 +150,28 @@ def faults_bit(run: Run) -> CheckResult:
     )
 
 
-def recovers_when_healed(run: Run) -> CheckResult | None:
+def _liveness_is_ours(info: RunInfo) -> bool:
+    """Elsewhere a slow machine may be the reason for what does not come about."""
+    return info.runtime == "sim" or bool(info.stuck)
+
+
+@check("recovers-when-healed", applies=_liveness_is_ours, source="SIM", rests_on=(Kind.FAULTS,))
+def recovers_when_healed(evidence: Evidence) -> CheckResult:
     """Once everything is healed, all is whole and writes are acknowledged within a bounded time.
 
-    Judged only where time is virtual: elsewhere a slow machine may be the reason. Nothing excuses a
-    node that ends by itself whenever it is started.
+    Nothing excuses a node that ends by itself whenever it is started.
     """
-    if run.info.stuck:
+    if evidence.info.stuck:
         return CheckResult(
-            check="recovers-when-healed",
             verdict=Verdict.INVALID,
-            message=run.info.stuck,
+            message=evidence.info.stuck,
             looked_at=1,
             count=1,
         )
-    if not run.info.finished or run.info.runtime != "sim":
-        return None
+    if not evidence.info.finished:
+        message = "the run broke off before anything could be whole again"
+        return CheckResult(verdict=Verdict.UNKNOWN, message=message)
     return CheckResult(
-        check="recovers-when-healed",
         verdict=Verdict.VALID,
         message="the quorum was whole again in time",
         looked_at=1,

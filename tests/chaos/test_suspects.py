@@ -35,7 +35,7 @@ def test_nothing_is_planted_in_the_brokers_of_others() -> None:
         (Kind.CANARY, "hasty-client"),
     ]
     assert all(bool(each.named) == (each.kind is Kind.CANARY) for each in found)
-    checks = {check.__name__.replace("_", "-") for check in CHECKS}
+    checks = {check.id for check in CHECKS}
     assert {name for each in found for name in each.named} <= checks
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.applicable import Check
-from checkers.history.sealed_run import Run
+from checkers.check import Check, check, everywhere
+from checkers.evidence.evidence import Evidence
 from checkers.history.store import read_run
 from checkers.suite import CHECKS, judge, read_verdict, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict
@@ -69,7 +69,7 @@ def of_workloads() -> list[Check]:
     return [
         check
         for check in CHECKS
-        if check.__name__ in named or check.__module__.startswith("checkers.log.")
+        if check.judges.__name__ in named or check.judges.__module__.startswith("checkers.log.")
     ]
 
 
@@ -96,8 +96,10 @@ def test_planted_violations_are_found(violation: str) -> None:
     assert judgement.sentence.startswith(f"{verdict.name}: {check}: ")
 
 
-def _crash(run: Run) -> CheckResult:
-    raise ZeroDivisionError(run.info.run_id)
+@check("crashes", applies=everywhere, source="")
+def _crash(evidence: Evidence) -> CheckResult:
+    """Nothing holds."""
+    raise ZeroDivisionError(evidence.info.run_id)
 
 
 def test_a_crashed_check_is_an_error_and_the_others_still_run() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from checkers.evidence.kinds import Kind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
 from checkers.history.traces import TRACE_FIELDS, parse_trace_lines
@@ -217,6 +218,13 @@ def fault(fault_id: int, kind: str, start: int, healed: int, bit: bool | None = 
     }
 
 
+def given(target: str, logs: bool) -> tuple[str, ...]:
+    """The kinds of evidence that a run on such a target is planned to leave."""
+    kinds = [Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS]
+    kinds.append(Kind.TRACES if target.startswith("node") else Kind.QUORUM_PROBES)
+    return tuple([*kinds, Kind.PARTITION_LOGS, Kind.PARTITION_PROBES] if logs else kinds)
+
+
 def run_info(**changes: object) -> RunInfo:
     fields: dict[str, object] = {
         "run_id": "test-1",
@@ -231,7 +239,9 @@ def run_info(**changes: object) -> RunInfo:
         "finished": True,
         "expects_faults": False,
     }
-    return RunInfo(**{**fields, **changes})  # type: ignore[arg-type]  # a test's own mistake shows
+    told = {**fields, **changes}
+    told.setdefault("gives", given(str(told["target"]), told.get("workload") == "append"))
+    return RunInfo(**told)  # type: ignore[arg-type]  # a test's own mistake shows
 
 
 def make_run(

@@ -37,11 +37,8 @@ def test_each_has_named_checks_and_a_story(mutation: object) -> None:
 
 
 def test_the_checks_that_are_named_are_there() -> None:
-    """By their names in the sources: a check that never ran has no row to show its name."""
-    sources = {sys.modules[check.__module__].__file__ or "" for check in CHECKS}
-    text = "".join(Path(source).read_text() for source in sources)
     named = {check for mutation in MUTATIONS.values() for check in mutation.checks}
-    assert {check for check in named if f'"{check}"' not in text} == set()
+    assert named <= {check.id for check in CHECKS}
 
 
 def start(*words: str) -> "subprocess.CompletedProcess[str]":

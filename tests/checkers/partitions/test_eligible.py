@@ -17,6 +17,7 @@ from checkers.partitions.eligible import (
 from checkers.partitions.registrations import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import make_run
+from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import (
     ALL,
     Cluster,
@@ -81,9 +82,9 @@ def one_by_one() -> Cluster:
     ],
 )
 def test_nothing_is_said_where_there_is_nothing_of_it(check: Check) -> None:
-    assert check(make_run()) is None
-    assert check(Cluster().run()) is None
-    assert check(started(with_elr=False).run()) is None
+    assert saw_nothing(check(make_run()))
+    assert saw_nothing(check(Cluster().run()))
+    assert saw_nothing(check(started(with_elr=False).run()))
 
 
 def test_isr_and_elr_share_nobody() -> None:
@@ -262,17 +263,17 @@ def test_a_killed_broker_is_dropped_when_it_registers() -> None:
 
 
 def test_a_broker_that_was_stopped_stays_eligible() -> None:
-    assert unclean_registration_drops(killed("stop").commit(register(2, 40)).run()) is None
+    assert saw_nothing(unclean_registration_drops(killed("stop").commit(register(2, 40)).run()))
 
 
 def test_the_same_process_registers_again() -> None:
     again = register(2, 12)
-    assert unclean_registration_drops(killed().commit(again).run()) is None
+    assert saw_nothing(unclean_registration_drops(killed().commit(again).run()))
 
 
 def test_where_numbers_differ_nothing_is_said() -> None:
     twice = killed().ended("kill", 2, at=9).commit(register(2, 40))
-    assert unclean_registration_drops(twice.run()) is None
+    assert saw_nothing(unclean_registration_drops(twice.run()))
 
 
 def test_a_fault_that_did_not_bite_ended_nobody() -> None:
@@ -293,7 +294,7 @@ def test_who_is_dropped_once_is_dropped_everywhere() -> None:
 
 
 def test_lost_bytes_never_look_clean() -> None:
-    assert lost_bytes_are_not_clean(killed("kill").commit(register(2, 40)).run()) is None
+    assert saw_nothing(lost_bytes_are_not_clean(killed("kill").commit(register(2, 40)).run()))
     result = judged(lost_bytes_are_not_clean, killed("power-off").commit(register(2, 40)))
     assert result.verdict is INVALID
     assert "after power-off" in result.message

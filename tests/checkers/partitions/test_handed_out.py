@@ -9,6 +9,7 @@ from checkers.partitions.acknowledged_topics import acknowledged_topics_are_comm
 from checkers.partitions.handed_out import broker_epochs_rise, producer_ids_are_unique
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import batch, make_run
+from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import (
     ALL,
     Cluster,
@@ -53,7 +54,7 @@ def test_broker_epochs(records: list[Record], verdict: Verdict) -> None:
 
 
 def test_blocks_of_producer_ids() -> None:
-    assert producer_ids_are_unique(started().run()) is None
+    assert saw_nothing(producer_ids_are_unique(started().run()))
     good = started().commit(producer_ids(1000)).commit(producer_ids(2000))
     assert judged(producer_ids_are_unique, good).verdict is VALID
     again = started().commit(producer_ids(1000)).commit(producer_ids(1000))
@@ -74,8 +75,8 @@ def test_a_producer_that_was_never_given_its_id(producer: int, verdict: Verdict)
 
 
 def test_acknowledged_topics() -> None:
-    assert acknowledged_topics_are_committed(started().run()) is None
-    assert acknowledged_topics_are_committed(make_run()) is None
+    assert saw_nothing(acknowledged_topics_are_committed(started().run()))
+    assert saw_nothing(acknowledged_topics_are_committed(make_run()))
     good = started().topic_operation("create-topic", "t")
     good.topic_operation("create-topic", "u", "info").topic_operation("delete-topic", "t", "fail")
     assert judged(acknowledged_topics_are_committed, good).verdict is VALID

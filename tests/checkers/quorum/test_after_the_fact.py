@@ -1,23 +1,23 @@
 """The quorum by disks and answers alone: Q1, Q2, Q3, Q7, Q11 and M1, by hand."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from checkers.evidence.committed import committed_log, metadata_logs_agree, voters_of
-from checkers.evidence.metadata_replay import timeline
-from checkers.history.sealed_run import Run
+from checkers.check import Check
+from checkers.evidence.evidence import Evidence
 from checkers.quorum.after_the_fact import (
     epochs_on_disks,
     later_leaders_hold_committed,
     told_high_watermarks,
 )
+from checkers.quorum.agreement import metadata_logs_agree
 from checkers.quorum.epochs import one_leader_per_epoch
 from checkers.quorum.votes import one_vote_per_epoch
 from checkers.suite import judge
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import batch, disk, make_run
+from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import (
     ALL,
     NODES,
@@ -32,7 +32,6 @@ from tests.support.kafka_runs import (
 )
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
-Check = Callable[[Run], CheckResult | None]
 NO_OP = Record(type="NoOp")
 
 
@@ -52,7 +51,7 @@ def elected(leader: int = 2, epoch: int = 3, granting: tuple[int, ...] = (2, 3))
     "check", [epochs_on_disks, told_high_watermarks, later_leaders_hold_committed]
 )
 def test_what_traces_tell_is_not_asked_of_disks(check: Check) -> None:
-    assert check(make_run(batches=[batch(1, 0, 0, 1)], disks=[disk(1)])) is None
+    assert not check.applies(make_run(batches=[batch(1, 0, 0, 1)], disks=[disk(1)]).info)
 
 
 # --- Q1 ---
@@ -96,7 +95,7 @@ def test_the_votes_that_a_leader_names(voted: int, verdict: Verdict) -> None:
 
 
 def test_high_watermarks_that_rise() -> None:
-    assert told_high_watermarks(elected().run()) is None
+    assert saw_nothing(told_high_watermarks(elected().run()))
     cluster = elected().told(1, 1, 1, 5, high_watermark=4).told(1, 1, 1, 6, high_watermark=-1)
     cluster.told(2, 2, 3, 9, high_watermark=11).told(2, 1, 1, 20, high_watermark=8)
     assert judged(told_high_watermarks, cluster).verdict is VALID
@@ -179,15 +178,15 @@ def test_a_difference_below_a_batch_of_the_same_leader() -> None:
 
 def test_committed_is_what_a_majority_of_the_controllers_has() -> None:
     cluster = elected().commit(NO_OP, epoch=3, nodes=[1, 2]).commit(NO_OP, epoch=3, nodes=[2])
-    found = committed_log(cluster.run())
+    found = Evidence(cluster.run()).committed_log
     assert found is not None
     assert (found.node, found.end, found.batches[-1].last) == (2, 12, 11)
     brokers = {"1": "broker", "2": "controller", "3": "broker"}
-    alone = cluster.run(roles=brokers)
-    assert voters_of(alone) == (2,)
-    assert (only := committed_log(alone)) is not None
+    alone = Evidence(cluster.run(roles=brokers))
+    assert alone.voters == (2,)
+    assert (only := alone.committed_log) is not None
     assert only.end == 13
-    assert committed_log(Cluster().run()) is None
+    assert Evidence(Cluster().run()).committed_log is None
 
 
 def test_a_stale_log_is_not_the_committed_one() -> None:
@@ -197,7 +196,7 @@ def test_a_stale_log_is_not_the_committed_one() -> None:
     cluster.commit(*[NO_OP] * 5, epoch=1, nodes=[1])
     cluster.end = end
     cluster.commit(leader_change(2, [2, 3]), epoch=2, nodes=[2, 3])
-    found = committed_log(cluster.run())
+    found = Evidence(cluster.run()).committed_log
     assert found is not None
     assert (found.node, found.end) == (2, end + 1)
 
@@ -216,7 +215,7 @@ def test_a_log_that_begins_with_a_snapshot() -> None:
             cluster.add("log_records", row | {"detail": _json(record)})
     cluster.commit(change("t-0", leader=2), epoch=2).commit(NO_OP, epoch=2)  # 20, 21: in it
     cluster.commit(change("t-0", leader=3), epoch=2)
-    found = timeline(cluster.run())
+    found = Evidence(cluster.run()).timeline
     assert found is not None
     one = found.partitions["t-0"]
     assert (found.start, one.leader, one.leader_epoch, one.partition_epoch) == (22, 3, 8, 31)
@@ -228,9 +227,12 @@ def _json(record: Record) -> str | None:
 
 
 def test_the_suite_praises_nothing_that_it_did_not_see() -> None:
-    """A run of Kafka without any evidence: no check about nodes says valid."""
+    """A run of Kafka without any evidence: no check about nodes says valid, but that nothing was
+    done that it is about."""
     rows = {row.check: row for row in judge(Cluster().run(finished=True)).results}
     about_nodes = [row for name, row in rows.items() if name[0] in "QPEM" and name[1].isdigit()]
     assert about_nodes
-    assert all(row.verdict is UNKNOWN for row in about_nodes)
+    assert all(saw_nothing(row) for row in about_nodes)
+    idle = {name for name, row in rows.items() if row in about_nodes and row.verdict is VALID}
+    assert idle == {"M6-acknowledged-topics-committed"}
     assert not any(row.verdict is Verdict.ERROR for row in rows.values())

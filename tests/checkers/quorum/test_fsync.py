@@ -30,7 +30,7 @@ def run(*traces: NodeTrace, end: int | None = None) -> Run:
 
 
 def test_a_quorum_of_one_counts_nobody() -> None:
-    assert fsync.durable_before_counted(make_run(nodes=1)) is None
+    assert not fsync.durable_before_counted.applies(make_run(nodes=1).info)
 
 
 def test_nothing_to_look_at_is_unknown() -> None:

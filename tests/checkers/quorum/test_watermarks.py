@@ -8,6 +8,7 @@ from checkers.quorum.watermarks import (
 )
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, leader_change, make_run
+from tests.support.judged import saw_nothing
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 
@@ -105,7 +106,7 @@ def cut(node: NodeTrace, end: int) -> NodeTrace:
 
 
 def test_without_a_truncation_there_is_no_row() -> None:
-    assert no_cut_below_high_watermark(make_run(traces=[trace().hwm(4, 1)])) is None
+    assert saw_nothing(no_cut_below_high_watermark(make_run(traces=[trace().hwm(4, 1)])))
 
 
 def test_a_log_that_is_cut_at_its_high_watermark() -> None:

@@ -1,0 +1,113 @@
+"""A check as a value: what it promises, to which runs it applies, and how it judges.
+
+Whether a check applies follows from what a run was *planned* to have, never from what is there: one
+that applies always has a row. Where its evidence is missing the row says so, and is unknown.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.history.sealed_run import Run, RunInfo
+from checkers.verdict import CheckResult
+
+Applies = Callable[[RunInfo], bool]
+Judge = Callable[[Evidence], CheckResult]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One promise, and who looks after it.
+
+    `rests_on` are the kinds of evidence that an accusation needs whole: something that is absent is
+    held against a node. Where a run lacks some of them, an accusation is no more than a suspicion.
+    `source` is where the promise comes from: a section of a KIP, Raft, KAFKA-nnnn.
+    """
+
+    id: str
+    applies: Applies
+    judges: Judge
+    rests_on: frozenset[Kind]
+    source: str
+
+    @property
+    def promise(self) -> str:
+        """What has to hold, in a sentence or a few: the first paragraph about it."""
+        first = (inspect.getdoc(self.judges) or "").partition("\n\n")[0]
+        return re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
+
+    def __call__(self, run: Run | Evidence) -> CheckResult:
+        """Judge a run by this alone, whether it applies or not."""
+        evidence = run if isinstance(run, Evidence) else Evidence(run)
+        return replace(self.judges(evidence), check=self.id, promise=self.promise)
+
+
+def check(
+    name: str, *, applies: Applies, source: str, rests_on: Collection[Kind] = ()
+) -> Callable[[Judge], Check]:
+    """Makes a check of the function that judges; its docstring begins with the promise."""
+
+    def made(judges: Judge) -> Check:
+        return Check(
+            id=name, applies=applies, judges=judges, rests_on=frozenset(rests_on), source=source
+        )
+
+    return made
+
+
+def everywhere(_: RunInfo) -> bool:
+    """Applies to every run."""
+    return True
+
+
+def traced(info: RunInfo) -> bool:
+    """Applies where nodes trace what they do."""
+    return Kind.TRACES in info.gives
+
+
+def traced_quorum(info: RunInfo) -> bool:
+    """Applies where nodes trace what they do, and there is more than one."""
+    return traced(info) and info.nodes > 1
+
+
+def several_nodes(info: RunInfo) -> bool:
+    """Applies where there is more than one node."""
+    return info.nodes > 1
+
+
+def untraced(info: RunInfo) -> bool:
+    """Applies where nodes trace nothing, and probes and disks have to do instead."""
+    return Kind.TRACES not in info.gives
+
+
+def probed(info: RunInfo) -> bool:
+    """Applies where nodes trace nothing and the harness asks controllers for the quorum."""
+    return untraced(info) and Kind.QUORUM_PROBES in info.gives
+
+
+def of_registers(info: RunInfo) -> bool:
+    """Applies to what clients did to registers."""
+    return info.workload == "register"
+
+
+def of_logs(info: RunInfo) -> bool:
+    """Applies to what clients did to the logs of partitions."""
+    return info.workload == "append"
+
+
+def of_brokers(info: RunInfo) -> bool:
+    """Applies where there are brokers, whose metadata the controllers keep."""
+    return any("broker" in role for role in info.roles.values())
+
+
+def of_partitions(info: RunInfo) -> bool:
+    """Applies where brokers hold partitions, and their disks are read."""
+    return of_brokers(info) and Kind.PARTITION_LOGS in info.gives
+
+
+def of_partition_logs(info: RunInfo) -> bool:
+    """Applies where clients used partitions, and the brokers' disks are read."""
+    return of_partitions(info) and of_logs(info)

@@ -1,0 +1,110 @@
+"""What a run left, as one object: every check gets it, and asks it for what it judges by.
+
+Whatever is derived from the tables is derived once and kept here, for as long as the run is judged.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import pyarrow as pa
+
+from checkers.evidence.committed import CommittedLog, committed_log
+from checkers.evidence.faults import FaultFact, faults_of
+from checkers.evidence.image import Timeline
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import Life, lives_of
+from checkers.evidence.metadata_logs import StoredLogs, stored_batches
+from checkers.evidence.metadata_replay import timeline_of
+from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
+from checkers.evidence.traced_logs import TracedLogs, traced_logs
+from checkers.history.sealed_run import Run, RunInfo
+
+T = TypeVar("T")
+
+
+class Evidence:
+    """Of one sealed run; only to be read."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._derived: dict[Callable[[Any], object], object] = {}
+
+    @property
+    def info(self) -> RunInfo:
+        return self.run.info
+
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        return self.run.tables
+
+    def once(self, derive: Callable[["Evidence"], T]) -> T:
+        """What `derive` makes of this evidence; several checks that ask share the answer."""
+        if derive not in self._derived:
+            self._derived[derive] = derive(self)
+        return cast("T", self._derived[derive])
+
+    def gives(self, kind: Kind) -> bool:
+        """Whether the run was planned to leave such evidence; what is there is another matter."""
+        return kind in self.info.gives
+
+    @cached_property
+    def voters(self) -> tuple[int, ...]:
+        """The nodes that vote: the controllers; without roles, all nodes."""
+        controllers = [int(node) for node, role in self.info.roles.items() if "controller" in role]
+        return tuple(sorted(controllers)) or tuple(range(1, self.info.nodes + 1))
+
+    @cached_property
+    def brokers(self) -> tuple[int, ...]:
+        """The nodes that may hold partitions."""
+        return tuple(sorted(int(n) for n, role in self.info.roles.items() if "broker" in role))
+
+    @property
+    def majority(self) -> int:
+        """The fewest voters that are more than half of them."""
+        return len(self.voters) // 2 + 1
+
+    @cached_property
+    def faults(self) -> tuple[FaultFact, ...]:
+        """What the nemesis did, in order, with what each fault may do to its victims."""
+        return faults_of(self.run)
+
+    @cached_property
+    def lives(self) -> tuple[Life, ...]:
+        """The nodes' traces: the lives of all disks, by node and time of their first process."""
+        return lives_of(self.tables["node_events"])
+
+    @cached_property
+    def traced_logs(self) -> TracedLogs:
+        """Every replica's log, followed through its trace."""
+        return traced_logs(self.lives)
+
+    @cached_property
+    def metadata_logs(self) -> StoredLogs:
+        """The intact batches of the metadata log on each node's disk, in log order."""
+        return stored_batches(self.tables["log_batches"])
+
+    @cached_property
+    def committed_log(self) -> CommittedLog | None:
+        """The committed metadata log; None if no majority of the voters' logs can be read."""
+        return committed_log(self.voters, self.metadata_logs)
+
+    @cached_property
+    def timeline(self) -> Timeline | None:
+        """The replayed metadata log; None where it cannot be read or no broker is in it."""
+        return timeline_of(self.tables["log_records"], self.committed_log, self.info.settings)
+
+    @cached_property
+    def partition_logs(self) -> Mapping[tuple[int, str], Stretches]:
+        """What each node's disk holds of each partition."""
+        return stored_logs(self.tables["replica_spans"])
+
+    @cached_property
+    def acknowledged(self) -> pa.Table:
+        """The spans that were sent with acks=all and acknowledged with an offset."""
+        return acknowledged(self.tables["ops"], self.tables["spans"])
+
+    @cached_property
+    def polled(self) -> pa.Table:
+        """The spans that consumers were given, but for records whose bytes are nobody's."""
+        return polled(self.tables["spans"])

@@ -1,0 +1,15 @@
+"""The kinds of evidence that a run may be planned to leave."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What checks judge by. A run's `gives` names those that it was planned to have."""
+
+    OPERATIONS = "operations"  # what clients invoked and were told
+    FAULTS = "faults"  # what the nemesis did
+    TRACES = "traces"  # what nodes say that they do
+    METADATA_LOGS = "metadata-logs"  # the metadata log on each node's disk
+    PARTITION_LOGS = "partition-logs"  # partitions on the brokers' disks
+    QUORUM_PROBES = "quorum-probes"  # answers to DescribeQuorum
+    PARTITION_PROBES = "partition-probes"  # answers to DescribeTopicPartitions

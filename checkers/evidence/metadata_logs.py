@@ -1,0 +1,30 @@
+"""The metadata log as it lies on each node's disk after the run."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+StoredLogs = Mapping[int, list["StoredBatch"]]
+
+
+class StoredBatch(NamedTuple):
+    """A batch by its place in the log, its epoch and its bytes, as far as a CRC tells."""
+
+    base: int
+    last: int
+    epoch: int
+    crc: int
+
+
+def stored_batches(log_batches: pa.Table) -> StoredLogs:
+    """The intact batches on each node's disk, in log order."""
+    found: dict[int, list[StoredBatch]] = defaultdict(list)
+    names = ("node", "base_offset", "last_offset", "epoch", "crc", "crc_ok")
+    for node, base, last, epoch, crc, crc_ok in zip(
+        *(log_batches[name].to_pylist() for name in names), strict=True
+    ):
+        if crc_ok:
+            found[node].append(StoredBatch(base, last, epoch, crc))
+    return dict(found)
