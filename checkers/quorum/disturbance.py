@@ -48,9 +48,8 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
             continue
         if not leaves_majority(fault, led[1].node, evidence.info.nodes):
             continue
-        until = (
-            faults[number + 1].t_start if number + 1 < len(faults) else evidence.info.duration_ns
-        )
+        later = faults[number + 1 :]
+        until = later[0].t_start if later else evidence.info.duration_ns
         others = [*faults[:number], *later]
         if any(other.overlaps(fault.t_start, max(until, fault.over_ns)) for other in others):
             continue  # somebody else is hurt at the same time: that may be the reason
