@@ -6,7 +6,7 @@ accuse as well, since one wrong decision breaks more than one promise.
 Of the section "Quorum" of that list these are not here, for our node does not have yet what they
 break: Q-HWM-SELF, Q-HWM-DOWN and Q-CRASH-REMOVED need a voter set that changes (with a static one
 no end of a voter ever goes down), Q-SEGMENT, Q-SNAP-OFF and Q-SNAP-TORN need snapshots. All others
-are, and R-STALE-READ besides.
+are, and Q-HALF-MAJORITY and R-STALE-READ besides.
 """
 
 from dataclasses import dataclass
@@ -143,6 +143,16 @@ _CATALOGUE = (
         duration_s=16.0,
         nodes=5,
         tries=6,
+        simulated=True,
+    ),
+    Mutation(
+        id="Q-HALF-MAJORITY",
+        wrong="half of the voters, rounded down, elect a leader and commit",
+        real="Raft thesis 3.4",
+        checks=("Q12-committed-agree", "Q11-leader-completeness", "durability", "linearizable"),
+        scenario="returning-minority",
+        duration_s=16.0,
+        nodes=5,
         simulated=True,
     ),
     Mutation(

@@ -11,7 +11,7 @@ from chaos.commands.suspects import SelftestArguments, suspects
 from chaos.kill_table import Kind
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
 
-SIMULATED_ONLY = ("Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY")
+SIMULATED_ONLY = ("Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY", "Q-HALF-MAJORITY")
 
 
 def asked(runtime: str, *mutations: str) -> SelftestArguments:
@@ -58,3 +58,5 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
         assert row["accused_by_named"], f"{name} was seen from inside only"
         assert row["seeds"] == list(range(1, row["tries"] + 1))
     assert rows["Q-SAME-EPOCH"]["inside_named"] == ["Q17-no-leader-again"]
+    half = rows["Q-HALF-MAJORITY"]
+    assert "Q4-elected-by-majority" in half["inside"], "seen from inside and from outside"

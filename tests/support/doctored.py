@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import Life, Watch
-from node.effects import AppendBatches, ElectionState, Trace, TruncateLog
+from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.ids import NO_NODE, Epoch, NodeId, Offset, uuid_text
 from node.messages import FetchRequest
 from node.raft.outbox import Ask, Output
@@ -33,13 +33,14 @@ class Doctored:
     role: Role = field(default_factory=lambda: unattached(0))
     committed: Offset | None = None
     applied: Offset = Offset(0)
+    reads: int = 0
     log: MemoryLog = field(default_factory=MemoryLog)
     disk: Disk = field(default_factory=Disk)
     life: Life | None = None
 
     def start(self) -> "Doctored":
         """A new life, with the log and the disk as they are."""
-        self.committed, self.applied = None, Offset(0)
+        self.committed, self.applied, self.reads = None, Offset(0), 0
         self.life = self.watch.begin(key(self.node), self, at_ns=0)
         return self
 
@@ -100,8 +101,24 @@ class Doctored:
         self.disk.log_end = self.log.flush()
         return self.step(TruncateLog(end=Offset(end)))
 
-    def fetch(self, offset: int) -> "Doctored":
-        return self.step(Ask(peer=NodeId(1), correlation_id=1, request=fetch_from(offset)))
+    def fetch(self, offset: int, epoch: int = 1) -> "Doctored":
+        request = fetch_from(offset, epoch)
+        return self.step(Ask(peer=NodeId(1), correlation_id=1, request=request))
+
+    def take_read(self) -> "Doctored":
+        self.reads += 1
+        return self.step()
+
+    def answer_reads(self, epoch: int) -> "Doctored":
+        """All that it took."""
+        fields: dict[str, TraceValue] = {"epoch": epoch, "ticket": self.reads}
+        return self.step(Trace(event="c.read", fields={**fields, "arrived": 0, "heard": []}))
+
+
+def moved(state: str, epoch: int, *, silent_ns: int = -1) -> Trace:
+    """A transition, as the trace has it."""
+    fields: dict[str, TraceValue] = {"state": state, "epoch": epoch, "silent_ns": silent_ns}
+    return Trace(event="q.state", fields=fields)
 
 
 def unattached(epoch: int, *, voted: int | None = None) -> Unattached:
@@ -141,11 +158,11 @@ def granted(candidate: int, epoch: int) -> Trace:
     )
 
 
-def fetch_from(offset: int) -> FetchRequest:
+def fetch_from(offset: int, epoch: int) -> FetchRequest:
     return FetchRequest(
         cluster_id="c",
         replica=key(2),
-        epoch=Epoch(1),
+        epoch=Epoch(epoch),
         fetch_offset=offset,
         last_epoch=0,
         max_wait_ms=0,

@@ -10,7 +10,6 @@ from node.effects import ElectionState
 from node.ids import NO_NODE, Epoch, NodeId
 from node.messages import Request
 from node.raft.timers import NEVER_NS
-from node.raft.voter_set import majority_of
 from tests.support import story_messages as messages
 from tests.support.rig import MS, QUIET, batch
 from tests.support.story import Line
@@ -202,7 +201,7 @@ class Interpreter:
         rig = self._world.rig(node)
         self._time_out(node)
         others = [node_name(other) for other in range(1, rig.size + 1) if other != node]
-        refusing = others[majority_of(rig.size) - 1 :]
+        refusing = others[rig.size // 2 :]
         for exchange in ("pre-vote", "vote"):
             for other in reversed(others):
                 answer = messages.rejected if other in refusing else messages.granted

@@ -69,6 +69,7 @@ class SimCluster:
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
         self._links = Links(self._network, self._nodes, loop, conditions.longest_latency_s)
+        self._fetch_timeout_ms = conditions.fetch_timeout_ms
         self._cuts: dict[NodeId, PowerCutMeasured] = {}
         self._ids = random.Random(f"{seed}:ids")
         self._cluster_id = self._uuid()
@@ -106,7 +107,7 @@ class SimCluster:
         voters = self._voters()
         for machine in self.machines.values():
             machine.format(self._cluster_id, voters)
-        self._lookout.open(key for key, _ in voters)
+        self._lookout.open((key for key, _ in voters), self._fetch_timeout_ms)
         await asyncio.gather(*(self.start(node) for node in self._nodes))
 
     async def status(self, node: NodeId) -> NodeStatus:

@@ -24,8 +24,8 @@ class Lookout:
         self._loop = loop
         self._watch: Watch | None = None
 
-    def open(self, voters: Iterable[ReplicaKey]) -> None:
-        self._watch = Watch(voters)
+    def open(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int) -> None:
+        self._watch = Watch(voters, fetch_timeout_ms)
 
     def close(self) -> None:
         """Where disks lie, nodes cannot keep what they promise, and no step proves a bug."""

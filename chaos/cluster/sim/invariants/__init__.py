@@ -6,8 +6,8 @@ numbers; what has none there is called by what it says.
 
     Q1    a replica's epoch never goes down, over all its lives        life.py
     Q2    one leader is known for an epoch, by anybody, ever           elections.py
-    Q3    one vote an epoch: on disk, in a role, in an answer          elections.py
-    Q4    a leader has the votes of a majority, as they were cast      elections.py
+    Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  elections.py
+    Q4    a leader has the votes of a majority, as they were cast, and names them  elections.py
     Q5    one batch at (epoch, offset), and one prefix before it       batches.py
     Q6    a leader does not cut its log                                life.py
     Q8    a high watermark does not go down in a life, nor past the log  life.py, commits.py
@@ -19,13 +19,20 @@ numbers; what has none there is called by what it says.
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    life.py
     M2    a controller is active once it has replayed its LeaderChange   life.py
+    epoch-has-origin         every epoch has a candidate, or a resignation before it
+    leader-not-given-up-early  nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
+    read-confirmed-by-majority  a majority sent a Fetch since a read arrived that is answered
     durable-before-visible   the disk holds the epoch, leader and vote that a node speaks of
     durable-stays            a new life finds all that was durable
     committed-before-applied the controller shows and acknowledges what is committed only
 
+They judge the node's decisions, and share none with it: what is a majority, what a role says and
+what follows from an election is decided here once more. Of the node they know the types of what it
+holds and sends, and the formats of its disk (an import contract).
+
 The simulator makes one `Watch` a run, and
 
-    watch = Watch(voters)                                    # the keys of the static voter set
+    watch = Watch(voters, fetch_timeout_ms)      # the keys of the static voter set
     view = CoreView(core=node.core, log=log, disk=...)
     life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
     life.before_truncation(end)                  # a TruncateLog is about to be performed

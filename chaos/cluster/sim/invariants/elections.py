@@ -1,10 +1,12 @@
 """Who leads and who voted for whom, by epoch, over all nodes and all their lives."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from chaos.cluster.sim.invariants.told import vote_told
 from chaos.cluster.sim.invariants.violation import Broken
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
-from node.raft.roles import Leader
+from node.raft.roles import Leader, Resigned, Role
+from node.records.control import LeaderChange
 
 Reign = tuple[ReplicaKey, int]  # a replica, and in which of its lives
 
@@ -37,6 +39,15 @@ class Elections:
             what = f"n{voter.id} votes for n{candidate.id} in epoch {epoch}, after n{known.id}"
             raise Broken("Q3-one-vote-per-epoch", what)
 
+    def remembers(self, voter: ReplicaKey, role: Role) -> None:
+        """A role holds the vote of its epoch, once there is one: what is not on the disk any more
+        could be cast again."""
+        known = self._votes.get((voter, role.epoch))
+        led = isinstance(role, Leader | Resigned)  # its vote was for itself, and is not kept
+        if known is not None and vote_told(role) is None and not (led and known == voter):
+            what = f"n{voter.id} has no vote in epoch {role.epoch}, in which it voted for "
+            raise Broken("Q3-one-vote-per-epoch", f"{what}n{known.id}")
+
     def reigns(self, leader: ReplicaKey, life: int, role: Leader) -> None:
         """A process leads: no other ever led the epoch, and a majority voted for it."""
         known = self._reigns.get(role.epoch)
@@ -48,6 +59,14 @@ class Elections:
             raise Broken("Q17-no-leader-again", what)
         self._reigns[role.epoch] = (leader, life)
 
+    def names(self, leader: NodeId, change: LeaderChange, epoch: Epoch) -> None:
+        """A leader begins its epoch: what it writes names the voters, and a majority of them."""
+        granting = set(change.granting_voters) & set(self._voters)
+        if set(change.voters) != set(self._voters) or len(granting) < self._majority:
+            what = f"n{leader} names n{_list(change.granting_voters)} as those that elected it in "
+            what += f"epoch {epoch}, of n{_list(change.voters)}, and {self._majority} of "
+            raise Broken("Q4-elected-by-majority", f"{what}n{_list(self._voters)} are a majority")
+
     def _count_votes(self, leader: ReplicaKey, role: Leader) -> None:
         """By what the voters did, not by what the leader believes."""
         voters = [self._voters.get(node) for node in role.granting]
@@ -58,3 +77,7 @@ class Elections:
             what = f"n{leader.id} leads epoch {role.epoch} with {votes} votes of the "
             what += f"{self._majority} that are a majority"
             raise Broken("Q4-elected-by-majority", what)
+
+
+def _list(nodes: Iterable[NodeId]) -> str:
+    return ", n".join(map(str, sorted(nodes)))

@@ -7,15 +7,18 @@ from typing import NoReturn
 from chaos.cluster.sim.invariants.batches import NOTHING, Batch, Batches, cut, holds
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.elections import Elections
+from chaos.cluster.sim.invariants.origins import Origins
+from chaos.cluster.sim.invariants.reads import Arrivals, Fetches
+from chaos.cluster.sim.invariants.told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.violation import Broken, InvariantViolated
-from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
-from node.ids import NO_NODE, Epoch, NodeId, Offset, ReplicaKey, parse_uuid
+from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
+from node.ids import Epoch, NodeId, Offset, ReplicaKey, parse_uuid
 from node.messages import FetchRequest
 from node.raft.outbox import Ask, Output
-from node.raft.quorum import election_state, leader_of, voted_in
 from node.raft.roles import Leader, Role
-from node.records.batch import read_header
+from node.records.batch import read_header, split_batches
+from node.records.control import LeaderChange, decode_control
 
 _READ_BYTES = 1024 * 1024
 # By type, since most outputs are neither.
@@ -40,7 +43,10 @@ class Ledgers:
 
     batches: Batches
     elections: Elections
+    origins: Origins
+    fetches: Fetches
     commits: Commits
+    least_silent_ns: int  # a leader that was heard later than this is not given up
 
 
 class Life:
@@ -57,6 +63,7 @@ class Life:
         self._committed: Offset | None = None
         self._applied = view.applied
         self._durable_end = Offset(-1)  # not known
+        self._arrivals = Arrivals()
 
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
         """The node took a step, and all that it asked for was done, but for frames.
@@ -89,6 +96,12 @@ class Life:
         if stored.epoch < replica.epoch:
             what = f"was in epoch {replica.epoch}, and its disk holds {stored.epoch}"
             raise Broken("Q1-monotonic-epoch", f"n{replica.key.id} {what}")
+        origins = self._ledgers.origins
+        if stored.voted == replica.key:
+            origins.stands(stored.epoch)
+        if stored.leader == replica.key.id:
+            origins.resigns(replica.key, stored.epoch)
+        origins.enters(replica.key, stored.epoch)
         self._claim(stored.epoch, stored.leader, stored.voted)
         log = self._whole_log()
         if not holds(log, replica.durable):
@@ -116,10 +129,13 @@ class Life:
     # --- every step ---
 
     def _follow(self, outputs: Sequence[Output]) -> None:
+        view, now = self._view, self._ledgers.fetches.next_step()
+        self._arrivals.note(view.reads, now)
         for output in outputs:
             if type(output) in _WRITES:
                 self._write(output)
-        view = self._view
+            elif type(output) is Trace and output.event == "q.state":
+                self._move(output.fields)
         if view.disk.log_end != self._durable_end:
             self._follow_disk()
         led = self._role
@@ -137,18 +153,25 @@ class Life:
         match output:
             case AppendBatches(data=data):
                 self._replica.log = self._appended(self._replica.log, data)
+                if data and read_header(data).is_control and isinstance(self._view.role, Leader):
+                    self._begin_epoch(data)
             case TruncateLog(end=end):
                 self._truncate(end)
 
     def _heed(self, output: Output) -> None:
         """What the node tells others, or its account."""
         match output:
-            case Ask(request=FetchRequest(fetch_offset=offset)):
+            case Ask(request=FetchRequest(fetch_offset=offset, epoch=epoch)):
+                self._ledgers.fetches.send(self._replica.key, epoch)
                 self._fetch(offset)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
                 self._answer_vote(fields)
             case Trace(event="c.active", fields=fields):
                 self._activate(fields)
+            case Trace(event="c.read", fields=fields):
+                arrived = self._arrivals.of(_number(fields, "ticket"))
+                epoch = Epoch(_number(fields, "epoch"))
+                self._ledgers.fetches.confirm(self._replica.key, epoch, arrived)
             case _:
                 pass
 
@@ -175,7 +198,31 @@ class Life:
             what += f"{self._durable_end}"
             raise Broken("Q18-durable-before-counted", f"n{self._replica.key.id} {what}")
 
+    def _begin_epoch(self, data: bytes) -> None:
+        for batch in split_batches(data):
+            for record in batch.records():
+                change = decode_control(record.key, record.value)
+                if isinstance(change, LeaderChange):
+                    epoch = batch.header.leader_epoch
+                    self._ledgers.elections.names(self._replica.key.id, change, epoch)
+
     # --- its role ---
+
+    def _move(self, state: Mapping[str, TraceValue]) -> None:
+        """One of the transitions of a step, in which there may be several."""
+        key, origins = self._replica.key, self._ledgers.origins
+        epoch, silent_ns = Epoch(_number(state, "epoch")), _number(state, "silent_ns")
+        match state["state"]:
+            case "candidate":
+                origins.stands(epoch)
+            case "resigned":
+                origins.resigns(key, epoch)
+            case "prospective" if 0 <= silent_ns < self._ledgers.least_silent_ns:
+                what = f"n{key.id} gives up the leader of epoch {epoch}, whom it heard "
+                what += f"{silent_ns / 1e9:.3f} s ago"
+                raise Broken("leader-not-given-up-early", what)
+            case _:
+                pass
 
     def _enter(self, role: Role) -> None:
         """The role is another object: mostly the same role with other details."""
@@ -187,19 +234,21 @@ class Life:
                 before = None
             if role.high_watermark is not None:
                 self._publish(role, before.high_watermark if isinstance(before, Leader) else None)
-        elif not (before is not None and same_epoch and _says_the_same(before, role)):
+        elif not (before is not None and same_epoch and say_same(before, role)):
             self._speak(role)
 
     def _speak(self, role: Role) -> None:
         """It is in an epoch, knows a leader, has voted: every answer says so from now on."""
-        node, stored, said = self._replica.key.id, self._view.disk.election, election_state(role)
+        node, stored, said = self._replica.key.id, self._view.disk.election, told_by(role)
         if role.epoch < self._replica.epoch:
             what = f"n{node} goes from epoch {self._replica.epoch} back to {role.epoch}"
             raise Broken("Q1-monotonic-epoch", what)
+        self._ledgers.origins.enters(self._replica.key, role.epoch)
+        self._ledgers.elections.remembers(self._replica.key, role)
         self._claim(role.epoch, said.leader, said.voted)
         if stored != said:
-            what = f"n{node} speaks of {_told(said)}, and its disk is sure to hold {_told(stored)}"
-            raise Broken("durable-before-visible", what)
+            what = f"n{node} speaks of {in_words(said)}, and its disk is sure to hold "
+            raise Broken("durable-before-visible", what + in_words(stored))
 
     def _lead(self, role: Leader) -> None:
         self._speak(role)
@@ -222,7 +271,7 @@ class Life:
         self._ledgers.elections.votes(key, candidate, epoch)
         if stored.epoch < epoch or (stored.epoch == epoch and stored.voted != candidate):
             what = f"n{key.id} grants n{candidate.id} its vote in epoch {epoch}, and its disk is "
-            raise Broken("durable-before-visible", f"{what}sure to hold {_told(stored)}")
+            raise Broken("durable-before-visible", f"{what}sure to hold {in_words(stored)}")
 
     # --- what is committed ---
 
@@ -263,17 +312,7 @@ class Life:
             raise Broken("M2-active-after-replay", f"n{self._replica.key.id} {what}")
 
 
-def _says_the_same(one: Role, other: Role) -> bool:
-    return leader_of(one) == leader_of(other) and voted_in(one) == voted_in(other)
-
-
 def _number(fields: Mapping[str, TraceValue], name: str) -> int:
     value = fields[name]
     assert isinstance(value, int), f"{name} is {value!r}"
     return value
-
-
-def _told(state: ElectionState) -> str:
-    leader = "no leader" if state.leader == NO_NODE else f"leader n{state.leader}"
-    vote = "no vote" if state.voted is None else f"a vote for n{state.voted.id}"
-    return f"epoch {state.epoch}, {leader}, {vote}"

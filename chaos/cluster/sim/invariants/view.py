@@ -40,6 +40,10 @@ class View(Protocol):
         """Below this the controller's image is made, and the writes in it were acknowledged."""
 
     @property
+    def reads(self) -> int:
+        """How many reads it took as the active controller, in this life."""
+
+    @property
     def log(self) -> LogView:
         """The log as written."""
 
@@ -66,3 +70,7 @@ class CoreView:
     @property
     def applied(self) -> Offset:
         return self.core.controller.applied
+
+    @property
+    def reads(self) -> int:
+        return self.core.raft.reads.issued

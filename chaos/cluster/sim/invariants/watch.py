@@ -6,24 +6,32 @@ from chaos.cluster.sim.invariants.batches import Batch, Batches, holds
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.elections import Elections
 from chaos.cluster.sim.invariants.life import Ledgers, Life, Replica
+from chaos.cluster.sim.invariants.origins import Origins
+from chaos.cluster.sim.invariants.reads import Fetches
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.violation import Broken
 from node.ids import ReplicaKey
-from node.raft.voter_set import majority_of
+
+# Of a fetch time-out: nobody gives a leader up that was heard more lately. Less than one, for what
+# a node may round.
+_LEAST_SILENT = 0.9
 
 
 class Watch:
-    """One run of a static voter set."""
+    """One run of a static voter set, whose nodes wait `fetch_timeout_ms` for their leader."""
 
-    def __init__(self, voters: Iterable[ReplicaKey]) -> None:
+    def __init__(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int = 2000) -> None:
         keys = sorted(voters)
-        majority = majority_of(len(keys))
+        majority = len(keys) // 2 + 1  # not by the node's own rule, which may be wrong
         self._replicas = {key: Replica(key) for key in keys}
         self._voters = list(self._replicas.values())
         self._ledgers = Ledgers(
             batches=Batches(),
             elections=Elections({key.id: key for key in keys}, majority),
+            origins=Origins(),
+            fetches=Fetches(keys, majority),
             commits=Commits(self._count_holders, majority),
+            least_silent_ns=int(fetch_timeout_ms * 1_000_000 * _LEAST_SILENT),
         )
 
     def begin(self, key: ReplicaKey, view: View, at_ns: int) -> Life:

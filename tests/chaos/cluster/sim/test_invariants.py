@@ -1,18 +1,20 @@
 """Every white-box invariant fires on a node that breaks it, and on no correct one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from chaos.cluster.sim.invariants import InvariantViolated, Watch
 from chaos.mutations.planted import planted_by
 from node.effects import AppendBatches, ElectionState, Trace
-from node.ids import Epoch, Offset
+from node.ids import Epoch, NodeId, Offset
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.vote import Votes
+from node.records.batch import encode_batch
+from node.records.control import LeaderChange, encode_control
 from tests.node.raft.test_planted_bugs import ForgetsElections, believe_any_log, count_unflushed
 from tests.node.raft.test_random_runs import run_seed
-from tests.support.doctored import Doctored, leader, unattached
+from tests.support.doctored import Doctored, granted, leader, moved, unattached
 from tests.support.quorum import Mischief
 from tests.support.rig import NO_OP, batch, key
 
@@ -21,8 +23,10 @@ Three = tuple[Doctored, Doctored, Doctored]
 
 @pytest.fixture
 def three() -> Three:
-    """Nodes 1, 2 and 3, none of which knows anything."""
+    """Nodes 1, 2 and 3, none of which knows anything. In all epochs that a story may name, somebody
+    has stood for election."""
     watch = Watch(key(node) for node in (1, 2, 3))
+    Doctored(9, watch).start().step(*(moved("candidate", epoch) for epoch in range(1, 6)))
     one, two, other = (Doctored(node, watch).start() for node in (1, 2, 3))
     return one, two, other
 
@@ -48,9 +52,26 @@ def test_an_honest_quorum_is_not_accused(three: Three) -> None:
     two.lead(2, granting=(2, 3))
     other.follow(2, 2, voted=2).append(batch(0, 1) + batch(1, 1) + batch(2, 1, count=3))
     other.append(batch(5, 2)).fetch(6)
-    two.publish(6)
+    two.publish(6).take_read().take_read()
+    other.fetch(6, epoch=2)
+    two.answer_reads(2)
     one.append(batch(5, 1), flush=False)
     one.follow(2, 2).truncate(5).append(batch(5, 2)).publish(6)
+
+
+def leader_change(offset: int, epoch: int, *, granting: Sequence[int]) -> bytes:
+    record = LeaderChange(
+        leader=NodeId(granting[0]),
+        voters=tuple(map(NodeId, (1, 2, 3))),
+        granting_voters=tuple(map(NodeId, granting)),
+    )
+    return encode_batch(
+        [encode_control(record)],
+        base_offset=Offset(offset),
+        leader_epoch=Epoch(epoch),
+        timestamp_ms=0,
+        control=True,
+    )
 
 
 # --- each of these breaks one promise, in its last line ---
@@ -66,6 +87,34 @@ def restarts_in_an_older_epoch(three: Three) -> None:
     one.become(unattached(5))
     one.disk.election = ElectionState(epoch=Epoch(4))
     one.start()
+
+
+def is_in_an_epoch_that_nobody_began(three: Three) -> None:
+    one, _, _ = three
+    one.become(unattached(6))
+
+
+def goes_on_in_an_epoch_after_another_resigned(three: Three) -> None:
+    one, two, _ = three
+    one.step(moved("resigned", 5))
+    two.become(unattached(6))
+
+
+def gives_up_a_leader_that_it_hears(three: Three) -> None:
+    three[1].step(moved("prospective", 1, silent_ns=1_799_000_000))
+
+
+def answers_a_read_by_an_earlier_fetch(three: Three) -> None:
+    one, two, _ = elected(three)
+    two.fetch(1)
+    one.take_read().answer_reads(1)
+
+
+def answers_a_read_by_a_fetch_of_another_epoch(three: Three) -> None:
+    one, two, _ = elected(three)
+    one.take_read()
+    two.fetch(1, epoch=2)
+    one.answer_reads(1)
 
 
 def two_are_taken_for_the_leader(three: Three) -> None:
@@ -95,24 +144,35 @@ def votes_again_after_a_restart(three: Three) -> None:
     two.vote(3, 1)
 
 
+def forgets_its_vote(three: Three) -> None:
+    _, two, _ = three
+    two.vote(1, 1)
+    two.become(unattached(1))
+
+
+def forgets_its_vote_when_it_restarts(three: Three) -> None:
+    _, two, _ = three
+    two.vote(1, 1)
+    two.disk.election = ElectionState(epoch=Epoch(1))
+    two.start().become(unattached(1))
+
+
 def answers_with_a_vote_it_did_not_cast(three: Three) -> None:
-    elected(three)[1].step(
-        Trace(
-            event="q.vote",
-            fields={
-                "candidate": 3,
-                "candidate_dir": "AAAAAAAAAAAAAAAAAAAAZw",
-                "epoch": 1,
-                "granted": True,
-            },
-        )
-    )
+    elected(three)[1].step(granted(3, 1))
 
 
 def leads_after_too_few_votes(three: Three) -> None:
     one, two, _ = three
     two.become(unattached(1))
     one.lead(1, granting=(1, 2))
+
+
+def names_too_few_that_elected_it(three: Three) -> None:
+    one, two, _ = three
+    two.vote(1, 1)
+    one.role = leader(1, 1)
+    one.disk.election = ElectionState(epoch=Epoch(1), leader=key(1).id)
+    one.append(leader_change(0, 1, granting=(1,)))
 
 
 def another_batch_at_the_same_place(three: Three) -> None:
@@ -263,12 +323,20 @@ def acknowledges_what_is_not_committed(three: Three) -> None:
     [
         ("Q1", goes_back_an_epoch),
         ("Q1", restarts_in_an_older_epoch),
+        ("epoch-has-origin", is_in_an_epoch_that_nobody_began),
+        ("epoch-has-origin", goes_on_in_an_epoch_after_another_resigned),
+        ("leader-not-given-up-early", gives_up_a_leader_that_it_hears),
+        ("read-confirmed-by-majority", answers_a_read_by_an_earlier_fetch),
+        ("read-confirmed-by-majority", answers_a_read_by_a_fetch_of_another_epoch),
         ("Q2", two_are_taken_for_the_leader),
         ("Q2", finds_another_leader_on_its_disk),
         ("Q3", votes_twice),
         ("Q3", votes_again_after_a_restart),
+        ("Q3", forgets_its_vote),
+        ("Q3", forgets_its_vote_when_it_restarts),
         ("Q3", answers_with_a_vote_it_did_not_cast),
         ("Q4", leads_after_too_few_votes),
+        ("Q4", names_too_few_that_elected_it),
         ("Q5", another_batch_at_the_same_place),
         ("Q5", the_same_batch_after_others),
         ("Q5", an_epoch_goes_on_from_where_it_did_not_end),
@@ -299,6 +367,31 @@ def test_who_breaks_an_invariant_is_accused(
     with pytest.raises(InvariantViolated) as caught:
         story(three)
     assert f"{caught.value.invariant}-".startswith(f"{invariant}-")
+
+
+def test_a_resigned_leader_goes_on_in_the_next_epoch_by_itself(three: Three) -> None:
+    one, two, _ = three
+    one.step(moved("resigned", 5))
+    one.become(unattached(6))
+    two.become(unattached(6))
+
+
+def test_who_was_silent_for_a_fetch_timeout_may_be_given_up(three: Three) -> None:
+    three[1].step(moved("prospective", 1, silent_ns=1_800_000_000))
+
+
+@pytest.mark.parametrize(("granting", "is_a_majority"), [((1, 2), False), ((1, 2, 3), True)])
+def test_half_of_four_voters_is_no_majority(granting: Sequence[int], is_a_majority: bool) -> None:
+    watch = Watch(key(node) for node in (1, 2, 3, 4))
+    one, *others = (Doctored(node, watch).start() for node in (1, 2, 3, 4))
+    one.step(moved("candidate", 1))
+    for other in others:
+        other.vote(1, 1)
+    if is_a_majority:
+        one.lead(1, granting=granting)
+        return
+    with pytest.raises(InvariantViolated, match="Q4-elected-by-majority"):
+        one.lead(1, granting=granting)
 
 
 def test_a_violation_says_what_who_and_when(three: Three) -> None:

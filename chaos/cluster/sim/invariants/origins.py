@@ -1,0 +1,30 @@
+"""Where epochs come from: nobody is in an epoch that nobody began."""
+
+from chaos.cluster.sim.invariants.violation import Broken
+from node.ids import Epoch, ReplicaKey
+
+
+class Origins:
+    """An epoch begins with a candidate, or with a leader that resigned from the one before: it goes
+    on by itself, since it cannot become a follower of itself."""
+
+    def __init__(self) -> None:
+        self._begun: set[Epoch] = {Epoch(0)}
+        self._resigned: set[tuple[ReplicaKey, Epoch]] = set()
+
+    def stands(self, epoch: Epoch) -> None:
+        """A replica votes for itself in an epoch."""
+        self._begun.add(epoch)
+
+    def resigns(self, replica: ReplicaKey, epoch: Epoch) -> None:
+        """A replica led this epoch and does no longer, or found on its disk that it had."""
+        self._resigned.add((replica, epoch))
+
+    def enters(self, replica: ReplicaKey, epoch: Epoch) -> None:
+        """A replica is in an epoch. Raises Broken where that epoch came from nowhere."""
+        if (replica, Epoch(epoch - 1)) in self._resigned:
+            self._begun.add(epoch)
+        if epoch not in self._begun:
+            what = f"n{replica.id} is in epoch {epoch}, in which nobody stood for election, and "
+            what += f"not because it had resigned from epoch {epoch - 1}"
+            raise Broken("epoch-has-origin", what)

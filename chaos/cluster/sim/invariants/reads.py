@@ -1,0 +1,60 @@
+"""What confirms that a leader still leads when it answers a read (Raft thesis 6.4)."""
+
+from collections import deque
+from collections.abc import Iterable
+
+from chaos.cluster.sim.invariants.violation import Broken
+from node.ids import Epoch, ReplicaKey
+
+Tick = int  # the number of a step, over all nodes, in the order in which they were taken
+
+
+class Fetches:
+    """When each voter last sent a Fetch of an epoch, whatever the leader made of it."""
+
+    def __init__(self, voters: Iterable[ReplicaKey], majority: int) -> None:
+        self._voters = tuple(voters)
+        self._majority = majority
+        self._sent: dict[tuple[ReplicaKey, Epoch], Tick] = {}
+        self._now: Tick = 0
+
+    def next_step(self) -> Tick:
+        """A node took a step; its number."""
+        self._now += 1
+        return self._now
+
+    def send(self, voter: ReplicaKey, epoch: Epoch) -> None:
+        self._sent[voter, epoch] = self._now
+
+    def confirm(self, leader: ReplicaKey, epoch: Epoch, arrived: Tick) -> None:
+        """A read is answered that arrived in that step. Raises Broken where no majority, the leader
+        itself counted, sent a Fetch of its epoch since."""
+        voters = [
+            voter
+            for voter in self._voters
+            if voter == leader or self._sent.get((voter, epoch), 0) > arrived
+        ]
+        if len(voters) < self._majority:
+            what = f"n{leader.id} answers a read in epoch {epoch}, and {len(voters)} of the "
+            what += f"{self._majority} voters that are a majority, itself counted, sent a Fetch of "
+            raise Broken("read-confirmed-by-majority", f"{what}that epoch since the read arrived")
+
+
+class Arrivals:
+    """In which step of the whole run each read of one life arrived; reads are numbered from 1."""
+
+    def __init__(self) -> None:
+        self._newest: deque[tuple[int, Tick]] = deque()
+        self._known = 0
+
+    def note(self, newest: int, now: Tick) -> None:
+        """Reads up to number `newest` have arrived by this step."""
+        if newest > self._known:
+            self._known = newest
+            self._newest.append((newest, now))
+
+    def of(self, read: int) -> Tick:
+        """Reads are answered in the order of their arrival: what is older is forgotten."""
+        while self._newest[0][0] < read:
+            self._newest.popleft()
+        return self._newest[0][1]
