@@ -80,6 +80,7 @@ def arrays_of(log: Log) -> LogArrays:
         answers=NO_ANSWERS,
         resets=_resets(log, rows.key_codes),
         keys=log.keys,
+        epochs=np.full(len(log.keys), -1, np.int32),
         values=len(rows.codes),
         name=names.__getitem__,
         subscribes=any(call.f == SUBSCRIBE for call in log.calls),

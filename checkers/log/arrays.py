@@ -99,6 +99,7 @@ class LogArrays:
     answers: Answers
     resets: Resets
     keys: Sequence[str]
+    epochs: Codes  # by key: the highest leader epoch that any probe told; -1 without one
     values: int  # codes are below it
     name: Callable[[int], str]  # of a value code, for a reader
     subscribes: bool  # partitions come and go between polls, as the group has it

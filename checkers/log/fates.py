@@ -1,7 +1,7 @@
 """What became of every record that was sent: by the final reads, and then by the disks.
 
 Lost is told from late. A record that must be there, and that the final reads did not return, is
-lost where they reached past its offset, or where every replica's disk was read whole, from before
+lost where they reached its offset, or where every replica's disk was read whole, from before
 its offset on, and none has it. Found on a disk it is late: nobody read so far. Else: undecided.
 """
 
@@ -15,7 +15,6 @@ from checkers.history.calls import Outcome
 from checkers.history.sealed_run import Run
 from checkers.log.anomalies import NONE
 from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, Flags, Ints, LogArrays
-from checkers.log.version_order import VersionOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,7 @@ class Fates:
     """Flags by row of `Sent`. `gone`, `late` and `undecided` part what was not `kept`."""
 
     acknowledged: Flags  # by all replicas in the ISR
-    promised: Flags  # acknowledged so, or polled by somebody: committed, and there for ever
+    promised: Flags  # acknowledged so, or given to a consumer: committed, and there for ever
     kept: Flags  # read at the end
     gone: Flags
     late: Flags  # on a disk, and not read
@@ -36,18 +35,18 @@ class Fates:
         return self.gone & self.promised
 
 
-def fates(run: Run, log: LogArrays, order: VersionOrder) -> Fates:
+def fates(run: Run, log: LogArrays) -> Fates:
     """Needs: ops, spans; replicas and replica_spans for what the final reads did not reach."""
     sent, outcome = log.sent, log.ops.outcome[log.sent.op]
     kept, reached = _final_reads(log)
     offset = _offsets(log)
     missing = ~kept & (outcome != Outcome.FAIL)
-    passed = missing & (offset >= _log_starts(run, log)[sent.key]) & (offset < reached[sent.key])
+    passed = missing & (offset >= _log_starts(run, log)[sent.key]) & (offset <= reached[sent.key])
     on_disk, off_disk = _on_disks(run, log, offset, missing & ~passed)
     acknowledged = (outcome == Outcome.OK) & (sent.acks == Acks.ALL)
     return Fates(
         acknowledged=acknowledged,
-        promised=acknowledged | order.read[: len(sent)],
+        promised=acknowledged | _given(log),
         kept=kept,
         gone=passed | off_disk,
         late=on_disk,
@@ -55,6 +54,13 @@ def fates(run: Run, log: LogArrays, order: VersionOrder) -> Fates:
         offset=offset,
         reached=reached,
     )
+
+
+def _given(log: LogArrays) -> Flags:
+    """What any poll brought, also one that failed over another partition."""
+    given = np.zeros(log.values, np.bool_)
+    given[log.polled.value[log.polled.value != CORRUPT]] = True
+    return given[: len(log.sent)]
 
 
 def _final_reads(log: LogArrays) -> tuple[Flags, Ints]:

@@ -69,7 +69,7 @@ def findings_of(evidence: Evidence) -> Findings:
         order=order,
         found=tuple(found),
         budget=budget_of(evidence.run, log.keys),
-        fates=fates(evidence.run, log, order),
+        fates=fates(evidence.run, log),
         began_ns=ops["t0"].to_numpy(),
         ended_ns=ops["t1"].fill_null(FOREVER).to_numpy(),
     )

@@ -1,4 +1,4 @@
-"""What a poll returned, against what was sent, and against what its answer said of the log."""
+"""What a poll returned, against what was sent."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,6 @@ def reads(log: LogArrays) -> Iterator[Found]:
     """corrupt, phantom: nobody sent it. G1a: its send failed. future-read: it was sent only later.
 
     precommitted-read: a transaction polls what it sends itself, before anybody may see it.
-    poll-past-high-watermark: an answer holds what nobody ever said was committed. An answer's own
-    word is no measure: a broker looks at its high watermark before it looks for records, and sends
-    what was committed in between (`Partition.fetchRecords`).
     """
     polled, sent = log.polled, log.sent
     value = polled.value
@@ -30,7 +27,6 @@ def reads(log: LogArrays) -> Iterator[Found]:
     early = log.ops.complete[reader] < log.ops.invoke[writer]
     yield _with_writer(log, Anomaly.FUTURE_READ, rows, writer, early)
     yield _with_writer(log, Anomaly.PRECOMMITTED_READ, rows, writer, reader == writer)
-    yield _past_high_watermark(log)
 
 
 def _alone(log: LogArrays, anomaly: Anomaly, chosen: Flags) -> Found:
@@ -55,22 +51,5 @@ def _with_writer(
         other=polled.op[row],
         other_offset=polled.offset[row],
         one_value=polled.value[row],
-        other_value=polled.value[row],
-    )
-
-
-def _past_high_watermark(log: LogArrays) -> Found:
-    answers, polled = log.answers, log.polled
-    key = polled.key[answers.row]
-    highest = np.full(len(log.keys), -1, np.int64)
-    np.maximum.at(highest, key, answers.high_watermark)
-    past = polled.offset[answers.row] >= highest[key]
-    row = answers.row[past]
-    return cases(
-        Anomaly.PAST_HIGH_WATERMARK,
-        polled.key[row],
-        other=polled.op[row],
-        one_offset=highest[key[past]],
-        other_offset=polled.offset[row],
         other_value=polled.value[row],
     )

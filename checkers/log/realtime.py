@@ -25,12 +25,8 @@ class _Known:
 
 
 def realtime(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
-    """nonmonotonic-send-realtime: a record went before one that was there when it was sent.
-
-    nonmonotonic-high-watermark: a leader answered with a lower one than before, in one epoch.
-    """
+    """nonmonotonic-send-realtime: a record went before one that was there when it was sent."""
     yield _sends(log, order)
-    yield _high_watermarks(log)
 
 
 def _known(log: LogArrays, order: VersionOrder) -> _Known:
@@ -39,7 +35,7 @@ def _known(log: LogArrays, order: VersionOrder) -> _Known:
     sent, polled = log.sent, log.polled
     rank = order.first_rank[: len(sent)]
     told = np.flatnonzero(ok[sent.op] & (sent.acks == Acks.ALL) & (rank != UNKNOWN))
-    seen = _ends(polled.op, polled.key)
+    seen = ends(polled.op, polled.key)
     seen = seen[ok[polled.op[seen]] & (order.polled_rank[seen] != UNKNOWN)]
     return _Known(
         op=np.concatenate([sent.op[told], polled.op[seen]]),
@@ -50,7 +46,7 @@ def _known(log: LogArrays, order: VersionOrder) -> _Known:
     )
 
 
-def _ends(op: Codes, key: Codes) -> Ints:
+def ends(op: Codes, key: Codes) -> Ints:
     """The last row of each operation on each key."""
     last = np.ones(len(op), np.bool_)
     last[:-1] = (op[1:] != op[:-1]) | (key[1:] != key[:-1])
@@ -92,66 +88,3 @@ def _rows_at(moments: Ints, wanted: Ints) -> Ints:
         return np.empty(0, np.int64)
     order = np.argsort(moments, kind="stable")
     return order[np.searchsorted(moments[order], wanted, side="right") - 1]
-
-
-def _high_watermarks(log: LogArrays) -> Found:
-    """P12, as far as clients can see it.
-
-    An answer tells the epoch of a batch, and its sender may lead in a later one. But where a
-    record that was sent after the answer got that same epoch and was polled, no later leader had
-    taken over by then: one that has does not fetch from its predecessor any more.
-    """
-    row = _of_certain_epoch(log)
-    answers, polled = log.answers, log.polled
-    last = answers.row[row]
-    op, level = polled.op[last], answers.high_watermark[row]
-    track = _tracks(polled.key[last], answers.epoch[row])
-    before = _highest_before(track, log.ops.complete[op], level, log.ops.invoke[op])
-    back = (before >= 0) & (level[before] > level)
-    one, other = before[back], np.flatnonzero(back)
-    return cases(
-        Anomaly.HIGH_WATERMARK_BACK,
-        polled.key[last[other]],
-        one=op[one],
-        other=op[other],
-        one_offset=level[one],
-        other_offset=level[other],
-    )
-
-
-def _of_certain_epoch(log: LogArrays) -> Ints:
-    """Rows of answers, the last of each operation on a key, whose sender led in their epoch."""
-    answers, ops = log.answers, log.ops
-    last = _ends(log.polled.op[answers.row], log.polled.key[answers.row])
-    row, epoch = answers.row[last], answers.epoch[last]
-    code, op = log.polled.value[row], log.polled.op[row]
-    ok = (ops.outcome[op] == Outcome.OK) & (epoch >= 0)
-    track = _tracks(log.polled.key[row], epoch)
-    newest = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
-    known = np.flatnonzero(ok & (code >= 0) & (code < len(log.sent)))
-    np.maximum.at(newest, track[known], ops.invoke[log.sent.op[code[known]]])
-    certain: Ints = last[ok & (ops.complete[op] < newest[track])]
-    return certain
-
-
-def _tracks(key: Codes, epoch: Codes) -> Ints:
-    """A small number for each pair of key and epoch."""
-    pairs = key.astype(np.int64) << 32 | (epoch.astype(np.int64) + 1)
-    tracks: Ints = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-    return tracks
-
-
-def _highest_before(track: Ints, complete: Ints, level: Ints, invoke: Ints) -> Ints:
-    """For each answer the one with the highest level of its track that came before it, or -1."""
-    if not len(track):
-        return np.empty(0, np.int64)
-    span = 1 + int(complete.max())
-    moment = track * span + complete
-    sort = np.argsort(moment, kind="stable")
-    height = track[sort] * (1 + int(level.max())) + level[sort]
-    highest = np.maximum.accumulate(height)
-    holder = np.maximum.accumulate(np.where(height == highest, np.arange(len(sort)), 0))
-    place = np.searchsorted(moment[sort], track * span + invoke) - 1
-    found = sort[holder[place]]
-    is_before = (place >= 0) & (track[found] == track)
-    return np.where(is_before, found, np.int64(-1))

@@ -2,6 +2,7 @@
 
 from checkers.log.anomalies import Found, in_order
 from checkers.log.arrays import LogArrays
+from checkers.log.high_watermarks import high_watermarks
 from checkers.log.loss import losses
 from checkers.log.places import places
 from checkers.log.positions import positions
@@ -21,6 +22,7 @@ def sweep(log: LogArrays) -> tuple[VersionOrder, list[Found]]:
             *places(log, order),
             *losses(log, order),
             *realtime(log, order),
+            *high_watermarks(log),
             *positions(log, order),
         ]
     )

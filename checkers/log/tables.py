@@ -63,6 +63,7 @@ def arrays_of(run: Run) -> LogArrays:
         answers=answers,
         resets=_resets(ops, keys),
         keys=keys,
+        epochs=_epochs(run.tables["probes"], keys),
         values=len(sent) + len(strangers),
         name=name,
         subscribes=_any(ops, "subscribe"),
@@ -229,3 +230,12 @@ def _resets(ops: pa.Table, keys: Sequence[str]) -> Resets:
     named = ops["key"].take(rows).to_pylist()
     key = np.array([codes.get(name, EVERY_KEY) for name in named], np.int32)
     return Resets(op=rows.astype(np.int32), key=key)
+
+
+def _epochs(probes: pa.Table, keys: Sequence[str]) -> Codes:
+    """By key: the highest leader epoch of a partition that a probe told."""
+    told = probes.filter(pc.equal(probes["kind"], "partition"))
+    told = told.filter(pc.is_valid(told["epoch"]))
+    rows = told.group_by("key").aggregate([("epoch", "max")]).to_pylist()
+    highest = {row["key"]: row["epoch_max"] for row in rows}
+    return np.array([highest.get(key, -1) for key in keys], np.int32)

@@ -99,7 +99,7 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             return message, "", f"sent {w.other}"
         case Anomaly.PAST_HIGH_WATERMARK:
             message = (
-                f"{w.who} was given offset {w.at_other} of {w.key}, and no answer ever told of a "
+                f"{w.who} was given offset {w.at_other} of {w.key}, when no answer had told of a "
                 f"high watermark above {w.at_one}"
             )
             return message, "", f"polled {w.at_other}"

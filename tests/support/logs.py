@@ -129,9 +129,10 @@ class LogStory:
                 row |= {"t_heal": self.events * MS, "t_healed": (self.events + 1) * MS}
         self.events += 2
 
-    def probe(self, *isr: int, node: int = 1, key: str = KEY) -> None:
+    def probe(self, *isr: int, node: int = 1, key: str = KEY, epoch: int = 0) -> None:
         at = self._tick() * MS
-        said = {"kind": "partition", "key": key, "leader": isr[0] if isr else -1, "epoch": 0}
+        leader = isr[0] if isr else -1
+        said = {"kind": "partition", "key": key, "leader": leader, "epoch": epoch}
         members = {"isr": list(isr), "elr": [], "last_known_elr": []}
         self.probes.append({"t0": at, "t1": at + 1, "node": node, **said, **members})
 

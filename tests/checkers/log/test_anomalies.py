@@ -89,6 +89,59 @@ def below_high_watermark(s: LogStory) -> None:
     s.poll((0, 1), process=51, high_watermark=1)
 
 
+def committed_later(s: LogStory) -> None:
+    """Offset 1 is shown when all that anybody was told is 1, and others are told 1 afterwards."""
+    s.send(1, 0)
+    s.send(2, 1)
+    s.poll((0, 1), high_watermark=1)
+    s.poll((1, 2), process=51, high_watermark=1)
+    s.poll((0, 1), process=52, high_watermark=1)
+    s.poll((0, 1), (1, 2), process=53, high_watermark=2)
+
+
+def committed_later_by_a_leader_that_still_leads(s: LogStory) -> None:
+    """A later epoch is known of, but record 3 got epoch 0 after the answer that contradicts."""
+    committed_later(s)
+    s.send(3, 2)
+    s.send(4, 3)
+    s.poll((2, 3), process=54, high_watermark=3)
+    s.poll((3, 4), process=55, epoch=1, high_watermark=4)
+
+
+def committed_while_it_was_fetched(s: LogStory) -> None:
+    """Nobody had been told of a high watermark of 2, but whoever asks next is."""
+    s.send(1, 0)
+    s.send(2, 1)
+    s.poll((1, 2), process=51, high_watermark=1)
+    s.poll((0, 1), process=52, high_watermark=2)
+
+
+def committed_by_the_word_of_an_answer_under_way(s: LogStory) -> None:
+    """It left its broker before the answer that shows offset 1, perhaps, and came after it.
+
+    Whoever asks next is told less by a leader that was slow to learn, which is another promise.
+    """
+    s.send(1, 0)
+    s.send(2, 1)
+    slow = s.begin("poll", 50)
+    s.poll((1, 2), process=51, high_watermark=1)
+    s.polled(slow, [(0, 1)], high_watermark=2)
+    s.end(slow)
+    s.poll((0, 1), process=52, high_watermark=1)
+
+
+def committed_under_the_leader_before(s: LogStory) -> None:
+    """The one that says 1 afterwards may be another, which learns the high watermark late."""
+    committed_later(s)
+    s.send(3, 2)
+    s.poll((2, 3), process=54, epoch=1, high_watermark=3)
+
+
+def committed_under_the_leader_before_a_probe(s: LogStory) -> None:
+    committed_later(s)
+    s.probe(2, 3, epoch=1)
+
+
 def high_watermark_back(s: LogStory) -> None:
     """The later send was given epoch 3 too: nobody else led in between."""
     s.send(1, 0)
@@ -212,6 +265,19 @@ POLLS: list[tuple[str, Told, Told]] = [
     ("phantom", phantom, read_of_what_was_sent),
     ("phantom", of_another_partition, read_of_what_was_sent),
     ("poll-past-high-watermark", past_high_watermark, below_high_watermark),
+    ("poll-past-high-watermark", committed_later, committed_while_it_was_fetched),
+    (
+        "poll-past-high-watermark",
+        committed_later,
+        committed_by_the_word_of_an_answer_under_way,
+    ),
+    ("poll-past-high-watermark", committed_later, committed_under_the_leader_before),
+    ("poll-past-high-watermark", committed_later, committed_under_the_leader_before_a_probe),
+    (
+        "poll-past-high-watermark",
+        committed_later_by_a_leader_that_still_leads,
+        committed_under_the_leader_before,
+    ),
     (
         "nonmonotonic-high-watermark",
         high_watermark_back,

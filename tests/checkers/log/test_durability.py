@@ -3,6 +3,7 @@
 import pytest
 
 from checkers.history.sealed_run import Run
+from checkers.log.checks import log_offsets
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.judged import saw_nothing
@@ -99,16 +100,31 @@ def test_without_final_reads_and_disks_nothing_is_known() -> None:
     assert "t-0 not at all of 1" in finals(two_records().run()).message
 
 
-def test_what_was_polled_and_is_gone_vanished() -> None:
-    """P13: acks=1 promised nothing, but a consumer was given it."""
+@pytest.mark.parametrize("outcome", ["ok", "fail"])
+@pytest.mark.parametrize("high_watermark", [None, 0, 1, 9])
+def test_what_was_polled_and_is_gone_vanished(high_watermark: int | None, outcome: str) -> None:
+    """P13: acks=1 promised nothing, but a consumer was given it, committed or not."""
     story = LogStory()
     story.send(1, 0, acks=1)
     story.send(2, 1)
-    story.poll((0, 1))
+    story.poll((0, 1), high_watermark=high_watermark, outcome=outcome)
     story.final((1, 2))
     result = judged(story.run())
     assert result.verdict is INVALID
     assert result.message.startswith("vanished: 0/1, polled at offset 0 of t-0, is gone")
+
+
+@pytest.mark.parametrize("high_watermark", [None, 0, 1, 9])
+def test_what_was_polled_and_is_another_changed(high_watermark: int | None) -> None:
+    story = LogStory()
+    story.send(1, 0, acks=1)
+    story.send(2, 0)
+    story.poll((0, 1), high_watermark=high_watermark)
+    story.final((0, 2))
+    result = log_offsets(story.run())
+    assert result is not None
+    assert (result.verdict, result.facts["inconsistent-offsets"]) == (INVALID, 1)
+    assert judged(story.run()).facts["lost"] == 1
 
 
 @pytest.mark.parametrize("acks", [0, 1])
@@ -280,8 +296,6 @@ def test_what_is_sent_after_the_recovery_must_stay() -> None:
 
 
 def test_offsets_given_again_after_an_allowed_loss_are_no_accusation() -> None:
-    from checkers.log.checks import log_offsets
-
     story = two_records()
     story.poll(*HELD)
     story.fault("power-off", *BROKERS)

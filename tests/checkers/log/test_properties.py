@@ -148,6 +148,20 @@ def uncommitted(story: LogStory, rng: random.Random) -> None:
         each["high_watermark"] = min(last, int(str(each["high_watermark"])))
 
 
+def not_yet_committed(story: LogStory, rng: random.Random) -> None:
+    """Somebody is given what its leader says is not committed, and says so to the next one too."""
+    last = final_polls(story)[-1][-1]
+    offset, epoch = int(str(last["offset"])), int(str(last["epoch"])) + 1
+    first, second = 4000 << 32, 4000 << 32 | 1
+    story.send(first, offset + 1)
+    story.send(second, offset + 2)
+    polled = [(offset + 1, first), (offset + 2, second)] + [(offset + 1, first)] * rng.randint(1, 3)
+    for number, place in enumerate(polled):
+        process = 3000 + number
+        story.poll(place, process=process, epoch=epoch, high_watermark=offset + 2)
+    story.poll((offset + 2, second), process=3009, epoch=epoch, high_watermark=offset + 3)
+
+
 def watermark_back(story: LogStory, rng: random.Random) -> None:
     """Told to two consumers, one after the other; then something is sent in the same epoch."""
     last = final_polls(story)[-1][-1]
@@ -196,13 +210,16 @@ PLANTED: list[tuple[str, Check, Callable[[LogStory, random.Random], None]]] = [
     ("int-poll-skip", log_polls, skipped_inside),
     ("int-nonmonotonic-poll", log_polls, turned_round),
     ("poll-past-high-watermark", log_polls, uncommitted),
+    ("poll-past-high-watermark", log_polls, not_yet_committed),
     ("nonmonotonic-high-watermark", log_polls, watermark_back),
     ("nonmonotonic-send", log_sends, sent_backwards),
     ("nonmonotonic-send-realtime", log_sends, sent_after_its_successors),
 ]
 
 
-@pytest.mark.parametrize(("name", "check", "plant"), PLANTED, ids=[one[0] for one in PLANTED])
+@pytest.mark.parametrize(
+    ("name", "check", "plant"), PLANTED, ids=[one[2].__name__ for one in PLANTED]
+)
 @settings(max_examples=10)
 @given(seed=SEEDS)
 def test_what_is_planted_is_found(

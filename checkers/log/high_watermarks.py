@@ -1,0 +1,178 @@
+"""What answers to polls say of the high watermark, against each other and against what they bring.
+
+Only where it was recorded. A leader's high watermark never goes back (P12), and nothing at or above
+it is given to a consumer (P13). Another leader may begin with a lower one, which it learned late,
+so two answers contradict each other only if one leader gave both.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.history.calls import Outcome
+from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.arrays import Codes, Flags, Ints, LogArrays
+from checkers.log.realtime import ends
+
+_NEVER = np.iinfo(np.int64).max
+
+
+def high_watermarks(log: LogArrays) -> Iterator[Found]:
+    """poll-past-high-watermark: what was not committed yet was given to a consumer.
+
+    nonmonotonic-high-watermark: a leader answered with a lower one than before, in one epoch.
+    """
+    yield _past(log)
+    yield _back(log)
+
+
+def _past(log: LogArrays) -> Found:
+    """A record at offset o, in an answer that came at the event c, was not committed if
+
+    - no answer at all told a high watermark above o, in all of the history; or
+    - none did that may have been given by then, and a later one of the same leader contradicts it.
+
+    *By then* are the answers to all polls that were invoked before c: one that was under way may
+    have left the broker first, though it came later. An answer's own word alone is no measure: a
+    broker looks at its high watermark before it looks for records, and sends what was committed in
+    between (`Partition.fetchRecords`). So somebody else has to say that o was not committed: an
+    answer to a poll that was invoked after c, with a high watermark of o or less. Its leader is the
+    same if nobody ever heard of a higher leader epoch than that of the record, or if a record that
+    was sent after it got that very epoch.
+    """
+    answers, polled = log.answers, log.polled
+    above = np.flatnonzero(polled.offset[answers.row] >= answers.high_watermark)
+    row = answers.row[above]
+    key, offset = polled.key[row], polled.offset[row]
+    at_all, by_then = _told(log, above)
+    past = offset >= by_then
+    early = np.flatnonzero(past & (offset < at_all))
+    past[early] = _contradicted(log, above[early])
+    return cases(
+        Anomaly.PAST_HIGH_WATERMARK,
+        key[past],
+        other=polled.op[row[past]],
+        one_offset=by_then[past],
+        other_offset=offset[past],
+        other_value=polled.value[row[past]],
+    )
+
+
+def _told(log: LogArrays, chosen: Ints) -> tuple[Ints, Ints]:
+    """By chosen answer: the highest high watermark ever told of its log, and told by then."""
+    answers, polled = log.answers, log.polled
+    if not len(chosen):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    key = polled.key[answers.row]
+    at_all = np.full(len(log.keys), -1, np.int64)
+    np.maximum.at(at_all, key, answers.high_watermark)
+    invoke = log.ops.invoke[polled.op[answers.row]]
+    came = log.ops.complete[polled.op[answers.row[chosen]]]
+    by_then = np.empty(len(chosen), np.int64)
+    for each in np.unique(key[chosen]).tolist():
+        here, asked = np.flatnonzero(key == each), np.flatnonzero(key[chosen] == each)
+        here = here[np.argsort(invoke[here], kind="stable")]
+        highest = np.maximum.accumulate(answers.high_watermark[here])
+        # At least its own: it was invoked before it came.
+        by_then[asked] = highest[np.searchsorted(invoke[here], came[asked]) - 1]
+    return at_all[key[chosen]], by_then
+
+
+def _contradicted(log: LogArrays, chosen: Ints) -> Flags:
+    """By chosen answer: whether its own leader told later that what it brought is not committed."""
+    answers, ops = log.answers, log.ops
+    op, key = log.polled.op[answers.row], log.polled.key[answers.row]
+    offset = log.polled.offset[answers.row[chosen]]
+    track = _tracks(key, answers.epoch)
+    until = _led_until(log, track)
+    contradicted = np.zeros(len(chosen), np.bool_)
+    for each in np.unique(track[chosen]).tolist():
+        asked = np.flatnonzero(track[chosen] == each)
+        here = np.flatnonzero((key == key[chosen[asked[0]]]) & (ops.complete[op] < until[each]))
+        here = here[np.argsort(ops.invoke[op[here]], kind="stable")]
+        lowest = np.minimum.accumulate(answers.high_watermark[here][::-1])[::-1]
+        came = ops.complete[op[chosen[asked]]]
+        after = np.searchsorted(ops.invoke[op[here]], came)
+        contradicted[asked] = np.append(lowest, _NEVER)[after] <= offset[asked]
+    return contradicted
+
+
+def _led_until(log: LogArrays, track: Ints) -> Ints:
+    """By track, a key with a leader epoch: the event up to which that epoch's leader surely led.
+
+    Up to the last invocation of a send that got the epoch: a later leader does not fetch from its
+    predecessor any more. For ever, if nobody heard of a higher epoch. Unknown epochs never.
+    """
+    answers, polled = log.answers, log.polled
+    key, code = polled.key[answers.row], polled.value[answers.row]
+    until = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
+    known = np.flatnonzero((answers.epoch >= 0) & (code >= 0) & (code < len(log.sent)))
+    np.maximum.at(until, track[known], log.ops.invoke[log.sent.op[code[known]]])
+    newest = log.epochs.copy()
+    np.maximum.at(newest, key, answers.epoch)
+    last = (answers.epoch >= 0) & (answers.epoch == newest[key])
+    until[track[last]] = _NEVER
+    return until
+
+
+def _back(log: LogArrays) -> Found:
+    """P12, as far as clients can see it.
+
+    An answer tells the epoch of a batch, and its sender may lead in a later one. But where a
+    record that was sent after the answer got that same epoch and was polled, no later leader had
+    taken over by then: one that has does not fetch from its predecessor any more.
+    """
+    row = _of_certain_epoch(log)
+    answers, polled = log.answers, log.polled
+    last = answers.row[row]
+    op, level = polled.op[last], answers.high_watermark[row]
+    track = _tracks(polled.key[last], answers.epoch[row])
+    before = _highest_before(track, log.ops.complete[op], level, log.ops.invoke[op])
+    back = (before >= 0) & (level[before] > level)
+    one, other = before[back], np.flatnonzero(back)
+    return cases(
+        Anomaly.HIGH_WATERMARK_BACK,
+        polled.key[last[other]],
+        one=op[one],
+        other=op[other],
+        one_offset=level[one],
+        other_offset=level[other],
+    )
+
+
+def _of_certain_epoch(log: LogArrays) -> Ints:
+    """Rows of answers, the last of each operation on a key, whose sender led in their epoch."""
+    answers, ops = log.answers, log.ops
+    last = ends(log.polled.op[answers.row], log.polled.key[answers.row])
+    row, epoch = answers.row[last], answers.epoch[last]
+    code, op = log.polled.value[row], log.polled.op[row]
+    ok = (ops.outcome[op] == Outcome.OK) & (epoch >= 0)
+    track = _tracks(log.polled.key[row], epoch)
+    newest = np.full(int(track.max(initial=-1)) + 1, -1, np.int64)
+    known = np.flatnonzero(ok & (code >= 0) & (code < len(log.sent)))
+    np.maximum.at(newest, track[known], ops.invoke[log.sent.op[code[known]]])
+    certain: Ints = last[ok & (ops.complete[op] < newest[track])]
+    return certain
+
+
+def _tracks(key: Codes, epoch: Codes) -> Ints:
+    """A small number for each pair of key and epoch."""
+    pairs = key.astype(np.int64) << 32 | (epoch.astype(np.int64) + 1)
+    tracks: Ints = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return tracks
+
+
+def _highest_before(track: Ints, complete: Ints, level: Ints, invoke: Ints) -> Ints:
+    """For each answer the one with the highest level of its track that came before it, or -1."""
+    if not len(track):
+        return np.empty(0, np.int64)
+    span = 1 + int(complete.max())
+    moment = track * span + complete
+    sort = np.argsort(moment, kind="stable")
+    height = track[sort] * (1 + int(level.max())) + level[sort]
+    highest = np.maximum.accumulate(height)
+    holder = np.maximum.accumulate(np.where(height == highest, np.arange(len(sort)), 0))
+    place = np.searchsorted(moment[sort], track * span + invoke) - 1
+    found = sort[holder[place]]
+    is_before = (place >= 0) & (track[found] == track)
+    return np.where(is_before, found, np.int64(-1))
