@@ -143,6 +143,7 @@ def _invoked(event: Mapping[str, Any], op_id: int) -> dict[str, Any]:
         "complete_index": None,
         "t0": event["t"],
         "t1": None,
+        "request": event.get("r"),
     }
 
 

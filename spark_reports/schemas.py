@@ -34,6 +34,7 @@ OPS = _struct(
     complete_index=_LONG,
     t0=_LONG,
     t1=_LONG,
+    request=_LONG,
 )
 
 FAULTS = _struct(

@@ -15,6 +15,14 @@ answer gave) or polled: [key, offset, value, records, epoch, high_watermark], as
 invocation of a send has "a", its acks, and "x", whether its producer is idempotent.
 
 A process has at most one open invocation, and none after an `info` (it retires).
+
+Operations on a register are `read`, `write` and `delete`; a delete has "v" null, and so has a read
+that found nothing. A request that names several keys is one operation a key, each of a process of
+its own: all are invoked before the first byte is sent, with one "r" that no other request of the
+run has, and each is completed by what the answer says of its key:
+
+    {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main","r":5}
+    {"type":"invoke","i":8,"p":4,"f":"delete","k":"r-2","v":null,"t":123,"n":1,"ph":"main","r":5}
 """
 
 from enum import StrEnum

@@ -16,14 +16,24 @@ a clock, is the order of real time in the linearizability check. A run directory
 import pyarrow as pa
 
 # One row an operation, invocation and completion paired. An operation that never completed is an
-# `info` without complete_index and t1. `value` is what was written, or what a read returned (null:
-# nothing was ever written, or the read did not succeed). phase: main | final. What an operation on
-# a log sent or polled is in SPANS.
+# `info` without complete_index and t1. phase: main | final. What an operation on a log sent or
+# polled is in SPANS.
+#
+# Of a register, `value` is what was written or what a read returned. It is null for a delete, which
+# is a write of nothing; for a read that found nothing, because no value was ever written or the
+# last one was deleted; and for a read that did not succeed. What is sent again because nobody knows
+# the fate of the first attempt is an operation of its own, with the same value. A request that
+# names several keys is one operation a key, each of a process of its own, all with the number of
+# that request in `request`; each key is judged by itself, and the column tells which were to
+# happen together.
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),
         ("process", pa.int32()),
-        ("f", pa.string()),  # read | write; of logs: send | poll | assign | create-topic | ...
+        (
+            "f",
+            pa.string(),
+        ),  # read | write | delete; of logs: send | poll | assign | create-topic | ...
         ("key", pa.string()),  # of logs: a partition as "topic-0", or a topic
         ("value", pa.int64()),
         ("outcome", pa.string()),  # ok | fail | info
@@ -34,6 +44,7 @@ OPS = pa.schema(
         ("complete_index", pa.int64()),
         ("t0", pa.int64()),
         ("t1", pa.int64()),
+        ("request", pa.int64()),  # null: the operation was alone in its request
     ]
 )
 

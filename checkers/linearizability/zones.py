@@ -27,24 +27,34 @@ Kinds = NDArray[np.int8]
 Number = TypeVar("Number", bound=np.generic)
 
 # What an operation is to the sweep.
-IGNORED, WRITE, PENDING_WRITE, FAILED_WRITE, READ, READ_NOTHING = range(6)
-# Anomalies. Only these need an explanation; see `registers`.
-PHANTOM, FUTURE, OVERLAP, ENCLOSED = range(1, 5)
+# Reads come last.
+(
+    IGNORED,
+    WRITE,
+    PENDING_WRITE,
+    FAILED_WRITE,
+    DELETE,
+    PENDING_DELETE,
+    READ,
+    READ_NOTHING,
+) = range(8)
+# What is wrong with a read by itself: nobody wrote its value, or only after it had returned.
+PHANTOM, FUTURE = 1, 2
 NEVER = np.iinfo(np.int64).max
-REPORTED = 64  # anomalies kept in detail; all are counted
 
 
-class Found(NamedTuple):
-    """What the sweep hands back.
+class Zones(NamedTuple):
+    """What the sweep hands back. A cluster is the row of its write, rows + key the initial value's.
 
-    `anomalies` has a row (kind, cluster, other, event) for each of the first REPORTED ones of each
-    stage. A cluster is the row of its write, or rows + key for the initial value; `other` is a
-    cluster as well, or the row of the read that is PHANTOM (cluster -1) or FUTURE.
-    `repeated` flags the keys that could not be judged.
+    `repeated` flags the keys of which only `stray` is known: those on which something was deleted,
+    or a value written twice. There the cluster of a value is its write that was invoked first.
     """
 
-    total: int
-    anomalies: Ints
+    stray: Kinds  # by row: 0, or why it is wrong by itself
+    cluster: Codes  # by row: of a read, the cluster of its value; -1 where nobody wrote it
+    against: Codes  # by cluster: the one of its key that must stand before and after it, or -1
+    first: Ints  # by cluster: its zone
+    last: Ints
     repeated: NDArray[np.bool_]
 
 
@@ -59,10 +69,19 @@ def place(key: np.int32, value: np.int64, mask: np.uint64) -> np.uint64:
 
 
 @compiled
-def _enter(kind: Kinds, key: Codes, value: Ints, table: Codes, repeated: NDArray[np.bool_]) -> None:
-    """Enter every write that may have happened under its key and value."""
+def _enter(
+    kind: Kinds,
+    key: Codes,
+    value: Ints,
+    invoke: Ints,
+    table: Codes,
+    repeated: NDArray[np.bool_],
+) -> None:
+    """Enter every write that may have happened under its key and value: the first of each."""
     mask = np.uint64(len(table) - 1)
     for row in range(len(kind)):
+        if kind[row] == DELETE or kind[row] == PENDING_DELETE:
+            repeated[key[row]] = True
         if kind[row] != WRITE and kind[row] != PENDING_WRITE:
             continue
         slot = place(key[row], value[row], mask)
@@ -72,7 +91,7 @@ def _enter(kind: Kinds, key: Codes, value: Ints, table: Codes, repeated: NDArray
                 repeated[key[row]] = True
                 break
             slot = (slot + np.uint64(1)) & mask
-        if table[slot] < 0:
+        if table[slot] < 0 or invoke[row] < invoke[table[slot]]:
             table[slot] = row
 
 
@@ -114,38 +133,27 @@ def _join(
     invoke: Ints,
     complete: Ints,
     table: Codes,
-    repeated: NDArray[np.bool_],
     first: Ints,
     last: Ints,
     seen: NDArray[np.bool_],
-    anomalies: Ints,
-) -> int:
-    """Add every read to the cluster of its value; returns how many have none, or came too early."""
+    stray: Kinds,
+    clusters: Codes,
+) -> None:
+    """Add every read to the cluster of its value, unless it has none or came too early."""
     rows = len(kind)
-    count = 0
     for row in range(rows):
         if kind[row] < READ:
             continue
         cluster = rows + key[row] if kind[row] == READ_NOTHING else _writer(row, key, value, table)
-        phantom = cluster < 0
-        future = (
-            not phantom
-            and cluster < rows
-            and complete[row] < invoke[cluster]
-            and not repeated[key[row]]
-        )
-        if phantom or future:
-            if count < REPORTED:
-                anomalies[count, 0] = PHANTOM if phantom else FUTURE
-                anomalies[count, 1] = cluster
-                anomalies[count, 2] = row
-                anomalies[count, 3] = complete[row]
-            count += 1
-            continue
-        seen[cluster] = True
-        first[cluster] = min(first[cluster], complete[row])
-        last[cluster] = max(last[cluster], invoke[row])
-    return count
+        clusters[row] = cluster
+        if cluster < 0:
+            stray[row] = PHANTOM
+        elif cluster < rows and complete[row] < invoke[cluster]:
+            stray[row] = FUTURE
+        else:
+            seen[cluster] = True
+            first[cluster] = min(first[cluster], complete[row])
+            last[cluster] = max(last[cluster], invoke[row])
 
 
 @compiled
@@ -174,12 +182,11 @@ def _bucket(
 
 
 @compiled
-def _sweep(key: Codes, first: Ints, last: Ints, begins: Codes, anomalies: Ints) -> int:
-    """Count the zones that contradict the forward zone which is open on their key."""
+def _sweep(key: Codes, first: Ints, last: Ints, begins: Codes, against: Codes) -> None:
+    """Find the zones that contradict the forward zone which is open on their key."""
     rows = len(key)
     end = last[rows:].copy()  # of the key's open forward zone; at first, the initial value's
     holder = np.arange(rows, len(first))  # the cluster that it is the zone of
-    count = 0
     for event in range(len(begins)):
         cluster = begins[event]
         if cluster < 0:
@@ -188,21 +195,15 @@ def _sweep(key: Codes, first: Ints, last: Ints, begins: Codes, anomalies: Ints) 
         f = first[cluster]
         s = last[cluster]
         if end[k] > f:
-            if count < REPORTED:
-                anomalies[count, 0] = OVERLAP if f < s else ENCLOSED
-                anomalies[count, 1] = holder[k]
-                anomalies[count, 2] = cluster
-                anomalies[count, 3] = max(f, s)
-            count += 1
+            against[cluster] = holder[k]
         if f < s and s > end[k]:
             end[k] = s
             holder[k] = cluster
-    return count
 
 
 def check(
     kind: Kinds, key: Codes, value: Ints, invoke: Ints, complete: Ints, keys: int, events: int
-) -> Found:
+) -> Zones:
     """Judge operations given as columns: event indices in [0, events), keys in [0, keys).
 
     Raises ValueError for an operation that ends before it begins or shares an event.
@@ -212,18 +213,16 @@ def check(
     invoke, complete = _read_only(invoke), _read_only(complete)
     rows = len(kind)
     table = np.full(1 << max(4, (2 * rows - 1).bit_length()), -1, np.int32)
-    repeated = np.zeros(keys, np.bool_)
     first, last = np.empty(rows + keys, np.int64), np.empty(rows + keys, np.int64)
-    seen = np.zeros(rows + keys, np.bool_)
-    strays, clashes = np.empty((REPORTED, 4), np.int64), np.empty((REPORTED, 4), np.int64)
+    seen, repeated = np.zeros(rows + keys, np.bool_), np.zeros(keys, np.bool_)
+    stray, clusters = np.zeros(rows, np.int8), np.full(rows, -1, np.int32)
+    against, begins = np.full(rows + keys, -1, np.int32), np.full(events, -1, np.int32)
     _refuse(_start(kind, invoke, complete, first, last), "completes before it begins")
-    _enter(kind, key, value, table, repeated)
-    stray = _join(kind, key, value, invoke, complete, table, repeated, first, last, seen, strays)
-    begins = np.full(events, -1, np.int32)
+    _enter(kind, key, value, invoke, table, repeated)
+    _join(kind, key, value, invoke, complete, table, first, last, seen, stray, clusters)
     _refuse(_bucket(kind, key, repeated, first, last, seen, begins), "shares its event index")
-    clash = _sweep(key, first, last, begins, clashes)
-    anomalies = np.concatenate([strays[: min(stray, REPORTED)], clashes[: min(clash, REPORTED)]])
-    return Found(stray + clash, anomalies, repeated)
+    _sweep(key, first, last, begins, against)
+    return Zones(stray, clusters, against, first, last, repeated)
 
 
 def _read_only(array: NDArray[Number]) -> NDArray[Number]:

@@ -90,6 +90,7 @@ def history(sends: int) -> Run:
         "complete_index": 2 * rank + 1,
         "t0": rank * 1000,
         "t1": rank * 1000 + 500,
+        "request": pa.nulls(len(when)),
     }
     settings = {"min_isr": "2", "replication": "3"}
     run = make_run(workload="append", settings=settings)

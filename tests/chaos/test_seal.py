@@ -59,6 +59,23 @@ def test_a_failed_read_has_no_value_and_a_failed_write_keeps_it() -> None:
     assert (read["value"], write["value"]) == (None, 7)
 
 
+def test_operations_of_one_request_share_its_number_and_the_others_have_none() -> None:
+    events = [
+        invoke(0, 1, v=7) | {"r": 5},
+        invoke(1, 2, "delete") | {"r": 5},
+        invoke(2, 3, "read"),
+        end("ok", 3, 1, 7),
+        end("ok", 4, 2),
+        end("ok", 5, 3),
+    ]
+    rows = operations_table(events).to_pylist()
+    assert [(row["f"], row["value"], row["request"]) for row in rows] == [
+        ("write", 7, 5),
+        ("delete", None, 5),
+        ("read", None, None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("events", "problem"),
     [

@@ -9,32 +9,38 @@ from tests.support.histories import Row
 State = tuple[str | None, ...]
 
 
-def brute_force(ops: Sequence[Row]) -> bool:
-    """Whether the operations, a few on each key, are linearizable. A `fail` never happened."""
+def brute_force(ops: Sequence[Row], *, stale_reads: bool = False) -> bool:
+    """Whether the operations, a few on each key, are linearizable. A `fail` never happened.
+
+    With `stale_reads` a read may return whatever the register held at any moment before.
+    """
     keys = {str(op["key"]) for op in ops}
-    return all(_one_key([op for op in ops if op["key"] == key]) for key in sorted(keys))
+    return all(_one_key([op for op in ops if op["key"] == key], stale_reads) for key in keys)
 
 
-def _one_key(ops: list[Row]) -> bool:
-    kept = [o for o in ops if o["outcome"] == "ok" or (o["f"], o["outcome"]) == ("write", "info")]
+def _one_key(ops: list[Row], stale_reads: bool) -> bool:
+    kept = [o for o in ops if o["outcome"] == "ok" or (o["f"] != "read" and o["outcome"] == "info")]
     begin = [int(str(o["invoke_index"])) for o in kept]
     end = [int(str(o["complete_index"])) if o["outcome"] == "ok" else None for o in kept]
 
     @cache
-    def possible(left: frozenset[int], value: object) -> bool:
+    def possible(left: frozenset[int], value: object, before: frozenset[object]) -> bool:
         must = [e for i in left if (e := end[i]) is not None]
         if not must:
             return True
         for i in left:
-            if begin[i] < min(must):
-                write = kept[i]["f"] == "write"
-                if (write or kept[i]["value"] == value) and possible(
-                    left - {i}, kept[i]["value"] if write else value
-                ):
+            if begin[i] >= min(must):
+                continue
+            own, rest = kept[i]["value"], left - {i}
+            if kept[i]["f"] != "read":
+                held = before | {value} if stale_reads else before
+                if possible(rest, own, held):
                     return True
+            elif (own == value or own in before) and possible(rest, value, before):
+                return True
         return False
 
-    return possible(frozenset(range(len(kept))), None)
+    return possible(frozenset(range(len(kept))), None, frozenset())
 
 
 def exhaustive(calls: Calls) -> bool:

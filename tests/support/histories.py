@@ -50,11 +50,16 @@ def op(
         "complete_index": complete,
         "t0": invoke * MS,
         "t1": None if complete is None else complete * MS,
+        "request": None,
     }
 
 
 def write(value: int, invoke: int, complete: int | None, **rest: object) -> Row:
     return op("write", value, invoke, complete, **rest)  # type: ignore[arg-type]  # typed in `op`
+
+
+def delete(invoke: int, complete: int | None, **rest: object) -> Row:
+    return op("delete", None, invoke, complete, **rest)  # type: ignore[arg-type]  # typed in `op`
 
 
 def read(value: int | None, invoke: int, complete: int | None, **rest: object) -> Row:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 _SPARSE = 8  # event indices per operation, above which they are ranked first
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class RegisterColumns:
     """The operations as the sweep takes them: `keys` names key codes, `events` bounds indices."""
 
-    kind: NDArray[np.int8]
+    kind: NDArray[np.int8]  # of `zones`
     key: NDArray[np.int32]
     value: Ints
     invoke: Ints
@@ -26,24 +27,19 @@ class Columns:
     events: int
 
 
-def intern(ops: pa.Table) -> Columns:
-    """OPS as arrays: keys become codes, kinds small integers, a missing completion never comes."""
+def register_columns(ops: pa.Table) -> RegisterColumns:
+    """OPS as arrays: keys become codes, kinds small integers, a missing completion never comes.
+
+    Raises ValueError for what is no operation on a register.
+    """
     from checkers.linearizability import zones
 
     encoded = ops.column("key").combine_chunks().dictionary_encode()
-    written = ops.column("value").is_valid().to_numpy()
-    ok = pc.equal(ops.column("outcome"), "ok").to_numpy()
-    fail = pc.equal(ops.column("outcome"), "fail").to_numpy()
-    write = pc.equal(ops.column("f"), "write").to_numpy()
-    if not written[write].all():
-        raise ValueError("not a history of registers: a write without a value")
-    writes = np.where(ok, zones.WRITE, np.where(fail, zones.FAILED_WRITE, zones.PENDING_WRITE))
-    reads = np.where(ok, np.where(written, zones.READ, zones.READ_NOTHING), zones.IGNORED)
     invoke = ops.column("invoke_index").to_numpy()
     complete = ops.column("complete_index").fill_null(zones.NEVER).to_numpy()
     invoke, complete, events = _dense(invoke, complete, zones.NEVER)
-    return Columns(
-        kind=np.where(write, writes, reads).astype(np.int8),
+    return RegisterColumns(
+        kind=_kinds(ops),
         key=encoded.indices.to_numpy().astype(np.int32, copy=False),
         value=ops.column("value").fill_null(0).to_numpy(),
         invoke=invoke,
@@ -51,6 +47,29 @@ def intern(ops: pa.Table) -> Columns:
         keys=encoded.dictionary.to_pylist(),
         events=events,
     )
+
+
+def _kinds(ops: pa.Table) -> NDArray[np.int8]:
+    from checkers.linearizability import zones
+
+    valued = ops.column("value").is_valid().to_numpy()
+    write, delete, read = (_is(ops, "f", word) for word in ("write", "delete", "read"))
+    if not (write | delete | read).all():
+        raise ValueError(
+            "not a history of registers: an operation neither reads, writes nor deletes"
+        )
+    if not valued[write].all() or valued[delete].any():
+        raise ValueError("not a history of registers: a write without a value, or a delete of one")
+    ok, fail = _is(ops, "outcome", "ok"), _is(ops, "outcome", "fail")
+    writes = np.where(ok, zones.WRITE, np.where(fail, zones.FAILED_WRITE, zones.PENDING_WRITE))
+    deletes = np.where(ok, zones.DELETE, np.where(fail, zones.IGNORED, zones.PENDING_DELETE))
+    reads = np.where(ok, np.where(valued, zones.READ, zones.READ_NOTHING), zones.IGNORED)
+    return np.where(write, writes, np.where(delete, deletes, reads)).astype(np.int8)
+
+
+def _is(ops: pa.Table, column: str, word: str) -> Flags:
+    flags: Flags = pc.equal(ops.column(column), word).to_numpy()
+    return flags
 
 
 def _dense(invoke: Ints, complete: Ints, never: int) -> tuple[Ints, Ints, int]:
