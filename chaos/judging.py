@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from chaos.inventory import differences, has_any_file
 from chaos.seal import seal
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.store import UnreadableRunError, read_run
@@ -42,10 +43,18 @@ def judge_directory(directory: Path, *, page: bool = True) -> Judgement:
 def _sealed(directory: Path) -> Run:
     """A seal that is missing, damaged or another version's is made again from the events."""
     try:
-        return read_run(directory)
+        return _compared(read_run(directory))
     except UnreadableRunError:
         seal(directory)
     return read_run(directory)
+
+
+def _compared(run: Run) -> Run:
+    """A sealed run, with those of its files that were cut since; an archive has none of them."""
+    own = run.info.inventory_crc32c
+    if own is None or not has_any_file(run.directory, own):
+        return run
+    return replace(run, differs={**differences(run.directory, own, read=False), **run.differs})
 
 
 def broken(run_id: str, row: CheckResult) -> Judgement:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Address, Cluster, NodeId
@@ -70,6 +71,24 @@ class QuorumProbe:
         await self._finder.close()
 
 
+@dataclass(slots=True)
+class Looks:
+    """How often somebody looked, and the longest time between two looks, in ns."""
+
+    count: int = 0
+    longest_gap_ns: int = 0
+    _last_ns: int | None = None
+
+    def add(self, now_ns: int) -> None:
+        self.count += 1
+        if self._last_ns is not None:
+            self.longest_gap_ns = max(self.longest_gap_ns, now_ns - self._last_ns)
+        self._last_ns = now_ns
+
+    def as_json(self) -> dict[str, int]:
+        return {"looked": self.count, "longest_gap_ms": self.longest_gap_ns // 1_000_000}
+
+
 class QuorumWatch:
     """Records again and again what controllers say of the quorum: of nodes that trace nothing, that
     is what the judge has of its course."""
@@ -78,11 +97,13 @@ class QuorumWatch:
         self._finder = LeaderFinder(driver)
         self._recorder = recorder
         self._clock = clock
+        self.looks = Looks()
 
     async def sample(self) -> None:
         """Until cancelled."""
         while True:
             asked_ns = self._clock.now_ns()
+            self.looks.add(asked_ns)
             claims = await self._finder.claims()
             answered_ns = self._clock.now_ns()
             for node, claim in claims.items():
@@ -119,11 +140,13 @@ class PartitionWatch:
         self._workload = workload
         self._recorder = recorder
         self._clock = clock
+        self.looks = Looks()
 
     async def look(self) -> Sight:
         """How things stand, as told since this was called."""
         async with self._asking:  # a connection takes one question at a time
             asked_ns = self._clock.now_ns()
+            self.looks.add(asked_ns)
             answers = await self._survey.ask()
         answered_ns = self._clock.now_ns()
         claims = {node: self._known(answer) for node, answer in answers.items()}

@@ -7,6 +7,7 @@ they happen, the rest at the end. The order of a run's history is made here, by 
 """
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -86,6 +87,10 @@ class EventWriter:
 class Recorder:
     """The history of one run; implements `workloads.history.LogHistory`.
 
+    `counts` is what was written, to be compared with what is found later: operations `invoked` and
+    their ends by outcome (`ok`, `fail`, `info`), runs of records `sent` and `polled`, `faults` that
+    started, and probes by their kind (`probes-quorum`).
+
     Without `syncs` nothing waits for the machine's disk: a run that its seed repeats need not.
     """
 
@@ -95,7 +100,8 @@ class Recorder:
         self._faults = EventWriter(directory, "nemesis", syncs=syncs)
         self._index = 0
         self._processes = 0
-        self.counts = {EventType.OK: 0, EventType.FAIL: 0, EventType.INFO: 0}
+        self._sending: set[int] = set()  # processes whose open operation is a send
+        self.counts: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
         return self
@@ -125,6 +131,8 @@ class Recorder:
         self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
     ) -> None:
         how: Event = {"s": [_line(span)], "a": acks, "x": idempotent}
+        self._sending.add(process)
+        self.counts["sent"] += 1
         self._invoke(process, SEND, span.key, span.value, node, phase, how)
 
     def complete(
@@ -135,6 +143,10 @@ class Recorder:
     def complete_spans(
         self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None
     ) -> None:
+        if process in self._sending:
+            self._sending.remove(process)
+        else:
+            self.counts["polled"] += len(spans)
         self._complete(process, outcome, None, error, {"s": [_line(span) for span in spans]})
 
     def _invoke(
@@ -164,6 +176,7 @@ class Recorder:
             now,
         )
         self._index += 1
+        self.counts["invoked"] += 1
 
     def _complete(
         self, process: int, outcome: EventType, value: int | None, error: str | None, more: Event
@@ -187,6 +200,7 @@ class Recorder:
     def probe(self, row: Event) -> None:
         """What a node said when the harness asked: a row of `tables.PROBES`."""
         self._faults.write({"type": "probe", **row}, self._clock.now_ns())
+        self.counts[f"probes-{row['kind']}"] += 1
 
     def fault(self, fault_id: int, stage: FaultStage, event: Event) -> int:
         """One stage of a fault, on the disk when this returns. Returns the time it was given."""
@@ -194,6 +208,7 @@ class Recorder:
         head: Event = {"type": "fault", "id": fault_id, "stage": stage.value, "t": now}
         self._faults.write(head | event, now)
         self._faults.flush(sync=True)
+        self.counts["faults"] += stage is FaultStage.START
         return now
 
     def note(self, text: str) -> None:

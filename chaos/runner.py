@@ -15,7 +15,7 @@ from pathlib import Path
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, Described, Hosted, Watched
-from chaos.cluster.targets.named import NODE
+from chaos.collection import collect
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import NeverBackError
@@ -24,8 +24,7 @@ from chaos.plan import RunPlan
 from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
-from chaos.story import RunFailedError, Story, StuckError
-from checkers.evidence.kinds import Kind
+from chaos.story import RunFailedError, Story, StuckError, planned_evidence
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 from workloads.append import AppendOptions
@@ -75,9 +74,9 @@ class Runner:
 
     async def _recorded_and_judged(self) -> Judgement:
         finished = await self._record()
-        self._note_broken_invariant()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
+        self._note_broken_invariant()
         removal = self._begin_removal()
         await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
         troubles = len(self._troubles)
@@ -122,7 +121,7 @@ class Runner:
             command=plan.command,
             mutation=plan.mutation,
             workload="append" if isinstance(plan.load, AppendOptions) else "register",
-            gives=_gives(plan),
+            gives=planned_evidence(self._cluster, plan),
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,
@@ -143,6 +142,7 @@ class Runner:
             elif (error := story.exception()) is not None:
                 self._trouble(self._explain(error))
             recorder.note("; ".join(self._troubles) or "the story is told")
+            self._info = replace(self._info, recorded=dict(recorder.counts))
         return not self._troubles
 
     def _trouble(self, what: str) -> None:
@@ -162,8 +162,9 @@ class Runner:
             await self._cluster.create()
         self._tell_reaped()
         self._note_cluster()
+        story = Story(self._plan, self._cluster, recorder, self._phases, self._directory)
         try:
-            await Story(self._plan, self._cluster, recorder, self._phases, self._directory).tell()
+            await story.tell()
         except* NeverBackError as dead:
             self._info = replace(self._info, stuck=_in_a_line(dead.exceptions[0]))
             raise
@@ -171,6 +172,8 @@ class Runner:
             if self._plan.runtime == SIM:  # elsewhere a slow machine may be to blame
                 self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
             raise
+        finally:
+            self._info = replace(self._info, counted=story.counted, looks=story.looks)
 
     def _note_cluster(self) -> None:
         """What runs, which nobody knew for sure before it was there."""
@@ -194,8 +197,19 @@ class Runner:
         """Logs and disks; not of a cluster that was interrupted before it was there."""
         if self._created or not self._interrupt.asked:
             with self._phases.timed("collect", "collecting logs and disks"):
-                collection = self._cluster.collect(self._directory)
-                await self._bounded("collect", collection, _COLLECT_S, quiet=not self._created)
+                await self._bounded(
+                    "collect", self._collect_and_count(), _COLLECT_S, quiet=not self._created
+                )
+
+    async def _collect_and_count(self) -> None:
+        collected = await collect(self._cluster, self._directory, keeps=self._plan.keep)
+        self._info = replace(
+            self._info,
+            endings=collected.endings,
+            starts=collected.starts,
+            trace_lines=collected.trace_lines,
+            inventory_crc32c=collected.inventory_crc32c,
+        )
 
     def _begin_removal(self) -> "asyncio.Task[None]":
         """Once: who comes later waits for the same."""
@@ -255,12 +269,3 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
     """Bounded: a call that hangs in a thread is left behind."""
     task.cancel()
     await asyncio.wait({task}, timeout=_STOP_STORY_S)
-
-
-def _gives(plan: RunPlan) -> tuple[str, ...]:
-    """The kinds of evidence that a run is planned to leave."""
-    kinds = [Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS]
-    kinds.append(Kind.TRACES if plan.target == NODE else Kind.QUORUM_PROBES)
-    if isinstance(plan.load, AppendOptions):
-        kinds += [Kind.PARTITION_LOGS, Kind.PARTITION_PROBES]
-    return tuple(kinds)

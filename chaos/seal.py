@@ -14,6 +14,7 @@ import orjson
 import pyarrow as pa
 import zstandard
 
+from chaos.inventory import differences
 from checkers.disk import read_disks
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import read_run_info
@@ -55,7 +56,12 @@ def seal(directory: Path) -> tuple[str, ...]:
         **read_disks(directory / "disks"),
     }
     assert tables.keys() == TABLES.keys()
-    write_tables(directory, tables, {"truncated": recorded.dropped})
+    differs = (
+        {}
+        if info.inventory_crc32c is None
+        else differences(directory, info.inventory_crc32c, read=True)
+    )
+    write_tables(directory, tables, {"truncated": recorded.dropped, "differs": differs})
     return tuple(recorded.dropped)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from chaos.cluster.interface import Cluster
 from chaos.cluster.roles import brokers_of, controllers_of
-from chaos.cluster.targets.named import NODE
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, advertised, driver_for
 from chaos.recorder import Recorder
+from checkers.evidence.kinds import Kind
 from checkers.history.events import EventType
 from workloads.append import ADMIN_TIMEOUT_S, AppendOptions, AppendWorkload
 from workloads.connection import Driver, Entry
@@ -56,7 +56,7 @@ class Story:
         self._probe = QuorumProbe(driver_for(cluster))
         self._workload = _workload(plan, cluster, recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
-        self._quorum_watch = _quorum_watch(plan, cluster, recorder, phases)
+        self._quorum_watch = _quorum_watch(cluster, recorder, phases)
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -66,6 +66,18 @@ class Story:
             tell=phases.tell,
             lookout=self._watch,
         )
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """What clients counted of their operations."""
+        return self._workload.tally.as_json()
+
+    @property
+    def looks(self) -> dict[str, dict[str, int]]:
+        """How often the harness looked, by the kind of evidence that it gave."""
+        watches = {Kind.QUORUM_PROBES: self._quorum_watch, Kind.PARTITION_PROBES: self._watch}
+        looked = {kind: watch.looks for kind, watch in watches.items() if watch is not None}
+        return {kind.value: looks.as_json() for kind, looks in looked.items()}
 
     async def tell(self) -> None:
         """From the first write to the last read. Raises what kept it from its end."""
@@ -143,6 +155,15 @@ class Story:
             before = done
 
 
+def planned_evidence(cluster: Cluster, plan: RunPlan) -> tuple[str, ...]:
+    """The kinds of evidence that a run has to leave."""
+    kinds = [Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS]
+    kinds.append(Kind.TRACES if cluster.traces else Kind.QUORUM_PROBES)
+    if isinstance(plan.load, AppendOptions):
+        kinds += [Kind.PARTITION_LOGS, Kind.PARTITION_PROBES]
+    return tuple(kind.value for kind in kinds)
+
+
 def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
     load = plan.load
     if isinstance(load, AppendOptions):
@@ -169,11 +190,9 @@ def _log_clients(
     return library_clients(plan.client, entries, load.patience)
 
 
-def _quorum_watch(
-    plan: RunPlan, cluster: Cluster, recorder: Recorder, phases: Phases
-) -> QuorumWatch | None:
+def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> QuorumWatch | None:
     """None where nodes tell in their traces what they do."""
-    if plan.target == NODE:
+    if cluster.traces:
         return None
     return QuorumWatch(driver_for(cluster, controllers_of(cluster)), recorder, phases.clock)
 

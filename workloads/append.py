@@ -28,6 +28,7 @@ from workloads.producing import Pace, Producing, Seen
 from workloads.raw_clients import RawClients
 from workloads.raw_producer import Patience
 from workloads.raw_topics import RawTopicClient
+from workloads.tally import Tally
 from workloads.topic_driver import TopicClient, TopicShape
 from workloads.topics import Topics, have_topics, keep_administering
 from workloads.wire.produce import ALL
@@ -134,6 +135,10 @@ class AppendWorkload:
         self._issued = 0
 
     @property
+    def tally(self) -> Tally:
+        return self._seen.tally
+
+    @property
     def acknowledged_writes(self) -> int:
         """Sends whose offset was told."""
         return self._seen.sends
@@ -200,7 +205,8 @@ class AppendWorkload:
             replication=options.replication,
             configs=options.configs,
         )
-        topics = Topics(RawTopicClient(self._driver, ADMIN_TIMEOUT_S), self._history, shape)
+        client = RawTopicClient(self._driver, ADMIN_TIMEOUT_S)
+        topics = Topics(client, self._history, shape, self._seen.tally)
         try:
             await have_topics(topics, self._leaders, options.names, _TOPICS_WITHIN_S)
         finally:
@@ -235,7 +241,7 @@ class AppendWorkload:
         options = self._options
         shape = TopicShape(partitions=1, replication=options.replication, configs={})
         client = self._topic_client or RawTopicClient(self._driver, ADMIN_TIMEOUT_S)
-        topics = Topics(client, self._history, shape)
+        topics = Topics(client, self._history, shape, self._seen.tally)
         try:
             await keep_administering(
                 topics,

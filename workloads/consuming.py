@@ -85,14 +85,18 @@ class Consuming:
         self._positions = positions
         await self._consumer.assign(positions)
         for partition in anew:
+            self._seen.tally.invoke()
+            self._seen.tally.complete(EventType.OK)
             self._history.invoke(self._process, ASSIGN, partition.key, None, NOBODY, self._phase)
             self._history.complete(self._process, EventType.OK, None, None)
 
     async def poll(self) -> Polled:
         aim = await self._consumer.aim()
         self._history.invoke(self._process, POLL, aim.key, None, aim.node, self._phase)
+        self._seen.tally.invoke()
         polled = await self._consumer.poll(aim)
         outcome = EventType.OK if polled.error is None else EventType.FAIL
+        self._seen.tally.complete(outcome)
         self._history.complete_spans(self._process, outcome, polled.spans, polled.error)
         for partition, end in polled.ends.items():
             self._positions[partition] = end

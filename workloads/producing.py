@@ -9,6 +9,7 @@ from checkers.history.events import EventType
 from workloads.history import MAIN, LogHistory, Span, value_of
 from workloads.log_driver import LogProducer, Sending
 from workloads.partitions import TopicPartition
+from workloads.tally import Tally
 from workloads.wire.produce import ALL
 
 # Nobody answers a send without acks, so nothing slows its process down.
@@ -24,6 +25,7 @@ class Seen:
     polled: dict[TopicPartition, int] = field(default_factory=dict)
     sends: int = 0  # acknowledged ones, whatever their acks
     records: int = 0  # in those
+    tally: Tally = field(default_factory=Tally)
 
     def acknowledge(self, partition: TopicPartition, end: int) -> None:
         self.acknowledged[partition] = max(end, self.acknowledged.get(partition, 0))
@@ -97,7 +99,9 @@ class Producing:
             node=node,
             phase=MAIN,
         )
+        self._seen.tally.invoke()
         sent = await self._producer.send(partition, value, records)
+        self._seen.tally.complete(sent.outcome)
         told = replace(span, offset=sent.offset)
         self._history.complete_spans(self._process, sent.outcome, [told], sent.error)
         if sent.outcome is EventType.OK:

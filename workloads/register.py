@@ -24,6 +24,7 @@ from workloads.frames import (
 )
 from workloads.history import FINAL, MAIN, READ, WRITE, History
 from workloads.leader import LeaderFinder
+from workloads.tally import Tally
 from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api
 
@@ -115,6 +116,7 @@ class RegisterWorkload:
         self._stopping = False
         self._issued = 0
         self.acknowledged_writes = 0
+        self.tally = Tally()
 
     @property
     def leader(self) -> int | None:
@@ -161,9 +163,14 @@ class RegisterWorkload:
     async def close(self) -> None:
         await self._finder.close()
 
+    def _client(self) -> "_Client":
+        return _Client(
+            self._driver, self._history, self.tally, self._finder, self._options.timeout_s
+        )
+
     async def _follow(self, number: int) -> None:
         rng = random.Random(f"{self._seed}:process:{number}")
-        client = _Client(self._driver, self._history, self._finder, self._options.timeout_s)
+        client = self._client()
         loop = asyncio.get_running_loop()
         due = loop.time()
         while self._may_go_on():
@@ -183,14 +190,14 @@ class RegisterWorkload:
 
     async def _wander(self) -> None:
         rng = random.Random(f"{self._seed}:wanderer")
-        client = _Client(self._driver, self._history, self._finder, self._options.timeout_s)
+        client = self._client()
         while self._may_go_on():
             await client.read(self._keys.pick(rng).name, rng.choice(self._driver.nodes), MAIN)
             await asyncio.sleep(max(_WANDER_S, self._options.interval_s))
         client.close()
 
     async def _final_reads(self, left: list[str], unread: list[str], deadline: float) -> None:
-        client = _Client(self._driver, self._history, self._finder, self._options.timeout_s)
+        client = self._client()
         loop = asyncio.get_running_loop()
         while left:
             key = left.pop()
@@ -206,10 +213,16 @@ class _Client:
     """A process and its connection. After an `info` it goes on under a new process id."""
 
     def __init__(
-        self, driver: Driver, history: History, finder: LeaderFinder, timeout_s: float
+        self,
+        driver: Driver,
+        history: History,
+        tally: Tally,
+        finder: LeaderFinder,
+        timeout_s: float,
     ) -> None:
         self._driver = driver
         self._history = history
+        self._tally = tally
         self._finder = finder
         self._timeout_s = timeout_s
         self._process = history.new_process()
@@ -262,6 +275,7 @@ class _Client:
         return self._end(EventType.OK, value, None)
 
     async def _ask(self, node: int, api: Api, body: bytes) -> bytes:
+        self._tally.invoke()
         if node == _NOBODY:
             raise NotSentError("no leader found")
         connection = self._connection
@@ -272,6 +286,7 @@ class _Client:
         return await connection.ask(api, body, self._timeout_s)
 
     def _end(self, outcome: EventType, value: int | None, error: str | None) -> bool:
+        self._tally.complete(outcome)
         self._history.complete(self._process, outcome, value, error)
         self._troubled = outcome is not EventType.OK
         if not self._troubled:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from checkers.history.events import EventType
 from workloads.history import CREATE_TOPIC, DELETE_TOPIC, MAIN, LogHistory
 from workloads.partitions import PartitionLeaders
+from workloads.tally import Tally
 from workloads.topic_driver import Told, TopicClient, TopicShape
 from workloads.wire.errors import ErrorCode, error_name
 
@@ -21,10 +22,13 @@ class NoTopicsError(Exception):
 class Topics:
     """One process that creates and deletes topics."""
 
-    def __init__(self, client: TopicClient, history: LogHistory, shape: TopicShape) -> None:
+    def __init__(
+        self, client: TopicClient, history: LogHistory, shape: TopicShape, tally: Tally
+    ) -> None:
         self._client = client
         self._history = history
         self._shape = shape
+        self._tally = tally
         self._process = history.new_process()
 
     async def close(self) -> None:
@@ -40,7 +44,9 @@ class Topics:
 
     async def _do(self, f: str, name: str, ask: Callable[[], Awaitable[Told]]) -> int | None:
         self._history.invoke(self._process, f, name, None, self._client.aim(), MAIN)
+        self._tally.invoke()
         told = await ask()
+        self._tally.complete(told.outcome)
         self._history.complete(self._process, told.outcome, None, told.error)
         if told.outcome is EventType.INFO:
             self._process = self._history.new_process()

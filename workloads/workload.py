@@ -2,9 +2,14 @@
 
 from typing import Protocol
 
+from workloads.tally import Tally
+
 
 class Workload(Protocol):
     """`run` until told to stop, then `read_all` once the cluster is healed, then `close`."""
+
+    @property
+    def tally(self) -> Tally: ...
 
     @property
     def acknowledged_writes(self) -> int: ...

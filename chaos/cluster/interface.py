@@ -107,6 +107,14 @@ class Cluster(Protocol):
     def version(self) -> str:
         """What runs: name and version of the target, for the run's record."""
 
+    @property
+    def traces(self) -> bool:
+        """Whether its nodes print what they do as trace lines (`checkers.history.traces`)."""
+
+    @property
+    def starts(self) -> Mapping[NodeId, int]:
+        """How many processes of each node were started and answered, since `create`."""
+
     async def create(self) -> None:
         """Bring everything up and format the disks; returns when every process answers."""
 
@@ -115,8 +123,11 @@ class Cluster(Protocol):
     async def start(self, node: NodeId) -> None:
         """Start a node that is off, with the disk it has; returns when the process answers."""
 
-    async def stop(self, node: NodeId) -> None:
-        """Stop in good order (SIGTERM), at most a bounded time."""
+    async def stop(self, node: NodeId) -> bool:
+        """Stop in good order (SIGTERM); kill what does not end within a bounded time.
+
+        Whether it ended in good order, or was off before.
+        """
 
     async def collect(self, into: Path) -> None:
         """Copy every node's logs (`logs/node-N.log`) and log directory (`disks/node-N/...`)."""

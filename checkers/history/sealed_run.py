@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from crc32c import crc32c
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
 
@@ -52,19 +53,50 @@ class RunInfo:
     # What the target promises its clients, beyond what every target does.
     promises: Sequence[str] = (LINEARIZABLE_READS,)
     stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
+    # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
+    recorded: Mapping[str, int] | None = None
+    # What clients counted of their own operations: invoked, ok, fail, info.
+    counted: Mapping[str, int] | None = None
+    # By kind of probe: how often the harness `looked`, and the `longest_gap_ms` in between.
+    looks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # By node: processes of it that the harness started and that answered.
+    starts: Mapping[str, int] = field(default_factory=dict)
+    # By node, what its last process did before logs and disks were collected: "stopped" in good
+    # order, "killed" because it did not stop, "runs" on, "off" long before.
+    endings: Mapping[str, str] = field(default_factory=dict)
+    trace_lines: Mapping[str, int] = field(default_factory=dict)  # by node, in its collected log
+    inventory_crc32c: int | None = None  # of `inventory.json`; None: nothing was collected
+
+
+_OWN_CRC = "crc32c"  # the last entry: of all before it
 
 
 def write_run_info(directory: Path, info: RunInfo) -> None:
-    (directory / "run.json").write_text(json.dumps(asdict(info), indent=2) + "\n")
+    fields = asdict(info)
+    text = json.dumps({**fields, _OWN_CRC: _crc_of(fields)}, indent=2)
+    (directory / "run.json").write_text(text + "\n")
 
 
 def read_run_info(directory: Path) -> RunInfo:
     """Raises FileNotFoundError, or ValueError naming what is wrong with the file."""
     path = directory / "run.json"
     try:
-        return RunInfo(**json.loads(path.read_text()))
-    except (TypeError, json.JSONDecodeError) as error:
+        fields = json.loads(path.read_text())
+        own = fields.pop(_OWN_CRC)
+        info = RunInfo(**fields)
+    except (TypeError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path}: not a run's description: {error}") from error
+    except KeyError as error:
+        raise ValueError(
+            f"{path}: it has no checksum: cut, or of an earlier version; run its scenario again"
+        ) from error
+    if own != _crc_of(fields):
+        raise ValueError(f"{path}: not as it was written: its checksum is another")
+    return info
+
+
+def _crc_of(fields: Mapping[str, Any]) -> int:
+    return crc32c(json.dumps(fields, sort_keys=True).encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +107,5 @@ class Run:
     info: RunInfo
     tables: Mapping[str, pa.Table]
     truncated: tuple[str, ...] = ()  # files that were cut, with what was dropped
+    # Collected files that are not what they were when they were collected, and in which way.
+    differs: Mapping[str, str] = field(default_factory=dict)

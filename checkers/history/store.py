@@ -20,7 +20,7 @@ from checkers.history.tables import TABLES
 SCHEMA_VERSION = 4
 MANIFEST = "_manifest.json"
 
-ManifestValue = int | float | str | bool | None | Sequence[str]
+ManifestValue = int | float | str | bool | None | Sequence[str] | Mapping[str, str]
 
 
 class UnreadableRunError(Exception):
@@ -33,8 +33,9 @@ def write_tables(
     """Seal `tables` (one for each name of `TABLES`) into `directory`; durable when it returns.
 
     `extra` goes into the manifest as it is; its entry `truncated`, a list of sentences about what
-    was cut from the recorded files, comes back as `Run.truncated`. An older seal is taken back
-    first, so that no reader ever meets a new file under an old manifest.
+    was cut from the recorded files, comes back as `Run.truncated`, and `differs`, collected files
+    that are not what they were, as `Run.differs`. An older seal is taken back first, so that no
+    reader ever meets a new file under an old manifest.
     Raises ValueError for a table that is missing or not of its schema.
     """
     _require_all(tables)
@@ -104,7 +105,13 @@ def read_run(directory: Path) -> Run:
         ) from error
     manifest = _read_manifest(directory)
     tables = {name: _read_table(directory, name, manifest) for name in TABLES}
-    return Run(directory=directory, info=info, tables=tables, truncated=_truncated(manifest))
+    return Run(
+        directory=directory,
+        info=info,
+        tables=tables,
+        truncated=_truncated(manifest),
+        differs=_differs(manifest),
+    )
 
 
 def _again(directory: Path) -> str:
@@ -159,3 +166,8 @@ def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> p
 def _truncated(manifest: Mapping[str, object]) -> tuple[str, ...]:
     notes = manifest.get("truncated")
     return tuple(str(note) for note in notes) if isinstance(notes, list) else ()
+
+
+def _differs(manifest: Mapping[str, object]) -> Mapping[str, str]:
+    found = manifest.get("differs")
+    return {str(name): str(what) for name, what in found.items()} if isinstance(found, dict) else {}

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
 from chaos.scenarios import CATALOGUE
-from checkers.history.sealed_run import read_run_info
+from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster, Misbehaviour
@@ -187,8 +186,8 @@ def test_a_run_that_was_killed_can_be_sealed_and_judged(tmp_path: Path) -> None:
     run(tmp_path, FakeCluster(), "kill-leader", duration_s=1.6)
     for leaving in [*tmp_path.glob("*.parquet"), tmp_path / "_manifest.json"]:
         leaving.unlink()
-    info = json.loads((tmp_path / "run.json").read_text())
-    (tmp_path / "run.json").write_text(json.dumps({**info, "finished": False, "duration_ns": 0}))
+    info = replace(read_run_info(tmp_path), finished=False, duration_ns=0)
+    write_run_info(tmp_path, info)
     events = tmp_path / "events-ops.jsonl.zst"
     events.write_bytes(events.read_bytes()[:-50])
     judgement = judge_directory(tmp_path)

@@ -238,6 +238,7 @@ class FakeCluster:
     """Every power of a cluster, instantly. `bites=False`: faults do nothing, and say so."""
 
     version = "fake 1"
+    traces = True
 
     def __init__(
         self,
@@ -289,11 +290,16 @@ class FakeCluster:
         await self.fakes[node].start()
         self._elect()
 
-    async def stop(self, node: NodeId) -> None:
+    @property
+    def starts(self) -> Mapping[NodeId, int]:
+        return dict.fromkeys(self.nodes, 0)  # none of them traces anything
+
+    async def stop(self, node: NodeId) -> bool:
         self._called(f"stop {node}")
         if self.bites:
             await self.fakes[node].stop()
             self._lead_anew(node)
+        return True
 
     async def collect(self, into: Path) -> None:
         self._called("collect")

@@ -50,6 +50,7 @@ class StandIn:
     release = ""
     bounds = Bounds()
     formats_at_start = False
+    traces = False
 
     @property
     def settings(self) -> Mapping[str, str]:

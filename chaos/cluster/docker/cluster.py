@@ -71,6 +71,7 @@ class DockerCluster:
         self._life_or_none: Life | None = None
         self._readiness_or_none: Readiness | None = None
         self._name_is_anothers = False
+        self._starts = dict.fromkeys(self._nodes, 0)
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
 
@@ -154,10 +155,19 @@ class DockerCluster:
     def version(self) -> str:
         return f"{self._target.name} ({self._images.node})"
 
+    @property
+    def traces(self) -> bool:
+        return self._target.traces
+
+    @property
+    def starts(self) -> Mapping[NodeId, int]:
+        return dict(self._starts)
+
     async def create(self) -> None:
         parts = await self._gate.run(self._create)
         self._adopt(parts)
         await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
+        self._starts = dict.fromkeys(self._nodes, 1)
         brokers = [node for node, roles in self.roles.items() if roles.is_broker]
         await asyncio.gather(*(self._readiness.knows(node, brokers) for node in brokers))
 
@@ -165,11 +175,12 @@ class DockerCluster:
         return await self._gate.run(self._life.status, node)
 
     async def start(self, node: NodeId) -> None:
-        await self._gate.run(self._start, node)
+        began = await self._gate.run(self._start, node)
         await self._readiness.answers(node)
+        self._starts[node] += began
 
-    async def stop(self, node: NodeId) -> None:
-        await self._gate.run(self._life.stop, node)
+    async def stop(self, node: NodeId) -> bool:
+        return await self._gate.run(self._life.stop, node)
 
     async def collect(self, into: Path) -> None:
         await self._gate.run(self._collect, into)
@@ -249,8 +260,9 @@ class DockerCluster:
         self._links_or_none = Links(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
 
-    def _start(self, node: NodeId) -> None:
-        self._life.start(node)
+    def _start(self, node: NodeId) -> bool:
+        """Whether another process began: a node that runs goes on."""
+        return self._life.start(node)
 
     def _create(self) -> Parts:
         self._name_is_anothers = True  # until it is known to be free
@@ -332,11 +344,12 @@ class PoweredDockerCluster(DockerCluster):
         cuts = self._power.off(victims, self._life.proxy_pid(), mode)
         return {node: evidence.of_power_cut(cut) for node, cut in cuts.items()}
 
-    def _start(self, node: NodeId) -> None:
+    def _start(self, node: NodeId) -> bool:
         container = self._life.container(node)
         self._power.connect(node, container)
-        super()._start(node)
+        began = super()._start(node)
         self._power.look_at_canary(node, container)
+        return began
 
     def _power_evidence(self, node: NodeId) -> Evidence:
         cut = self._power.cuts.get(node)

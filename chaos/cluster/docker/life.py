@@ -32,17 +32,24 @@ class Life:
             paused = paused or evidence.of_pause(threads).bit
         return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
 
-    def start(self, node: NodeId) -> None:
+    def start(self, node: NodeId) -> bool:
+        """Whether a process began: none does where one runs."""
         container = self.container(node)
+        ran = bool(container.attrs["State"]["Running"])
         self._reachable(node, on=True)
         container.start()
+        return not ran
 
-    def stop(self, node: NodeId) -> None:
+    def stop(self, node: NodeId) -> bool:
+        """Whether the process ended by itself: the engine kills what outlives its time."""
         container = self.container(node)
-        if container.attrs["State"]["Running"]:
+        ran = bool(container.attrs["State"]["Running"])
+        if ran:
             self.resume(node)
             container.stop(timeout=self._stops_within_s)
+            container.reload()
         self._reachable(node, on=False)
+        return not ran or int(container.attrs["State"]["ExitCode"]) != evidence.SIGKILLED
 
     def kill(self, node: NodeId) -> Evidence:
         container = self.container(node)

@@ -75,6 +75,7 @@ class SimCluster:
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
         self._lookout = Lookout(loop)
+        self._starts = dict.fromkeys(self._nodes, 0)
         site = Site(
             loop=loop,
             network=self._network,
@@ -103,6 +104,14 @@ class SimCluster:
     def version(self) -> str:
         return f"{self._target.name} (simulated)"
 
+    @property
+    def traces(self) -> bool:
+        return self._target.traces
+
+    @property
+    def starts(self) -> Mapping[NodeId, int]:
+        return dict(self._starts)
+
     async def create(self) -> None:
         voters = self._voters()
         for machine in self.machines.values():
@@ -115,21 +124,25 @@ class SimCluster:
 
     async def start(self, node: NodeId) -> None:
         machine = self.machines[node]
-        if machine.status is NodeStatus.OFF:
+        was_off = machine.status is NodeStatus.OFF
+        if was_off:
             await asyncio.sleep(self._rng.uniform(*_BOOT_S))
             machine.boot()
         await self._until_it_answers(machine)
+        self._starts[node] += was_off
         self._look_at_canary(node)
 
-    async def stop(self, node: NodeId) -> None:
+    async def stop(self, node: NodeId) -> bool:
         machine = self.machines[node]
         process = machine.process
         if process is None or machine.status is NodeStatus.OFF:
-            return
+            return True
         process.resume()
         process.terminate()
-        if not await self._until_off(machine):
+        ended = await self._until_off(machine)
+        if not ended:
             machine.kill()
+        return ended
 
     async def collect(self, into: Path) -> None:
         """Nothing moves meanwhile: time stands still."""

@@ -63,6 +63,8 @@ class Kafka:
     # Records are batched: a disk that is full within seconds is another story.
     bounds = Bounds(answers_within_s=120.0, stops_within_s=30, disk_mebibytes=4096)
 
+    traces = False
+
     @property
     def name(self) -> str:
         return f"kafka {self.release}"

@@ -24,6 +24,7 @@ class OwnNode:
     release = ""
     bounds = Bounds()
     formats_at_start = False
+    traces = True
 
     @property
     def name(self) -> str:

@@ -56,6 +56,10 @@ class Target(Protocol):
         """What it promises its clients, in the words of `checkers.history.sealed_run`."""
 
     @property
+    def traces(self) -> bool:
+        """Whether it prints what it does as trace lines (`checkers.history.traces`)."""
+
+    @property
     def bounds(self) -> Bounds: ...
 
     @property

@@ -118,6 +118,9 @@ def test_what_cannot_be_replayed_is_refused_with_a_word(
         content = json.loads((recorded / name).read_text())
         if name != file:
             (tmp_path / name).write_text(json.dumps(content))
+        elif name == "run.json" and change is not None:
+            changed = replace(read_run_info(recorded), **change)  # type: ignore[arg-type]
+            write_run_info(tmp_path, changed)
         elif change is not None:
             (tmp_path / name).write_text(json.dumps({**content, **change}))
     assert main(["replay", str(tmp_path), "--out", str(tmp_path / "out")]) == 255

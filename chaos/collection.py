@@ -1,0 +1,53 @@
+"""What a cluster leaves is collected, and what that has to be is written down meanwhile.
+
+Nodes that trace are stopped in good order first: the last line of a trace then says that it is the
+last, and an engine has given out what it held of their output. A cluster that is kept goes on.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.cluster.interface import Cluster, NodeId, NodeStatus
+from chaos.inventory import take, trace_lines
+
+STOPPED, KILLED, RUNS, OFF = "stopped", "killed", "runs", "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """By node in the words of `RunInfo`."""
+
+    endings: dict[str, str] = field(default_factory=dict)
+    starts: dict[str, int] = field(default_factory=dict)
+    trace_lines: dict[str, int] = field(default_factory=dict)
+    inventory_crc32c: int | None = None
+
+
+async def collect(cluster: Cluster, directory: Path, *, keeps: bool) -> Collected:
+    """Logs and disks of all nodes; with `keeps` their processes go on.
+
+    A node that cannot be stopped runs on, and its disk is copied all the same.
+    """
+    stops = cluster.traces and not keeps
+    endings = await asyncio.gather(
+        *(_end(cluster, node, stops=stops) for node in cluster.nodes), return_exceptions=True
+    )
+    await cluster.collect(directory)
+    return Collected(
+        endings={
+            str(node): end if isinstance(end, str) else RUNS
+            for node, end in zip(cluster.nodes, endings, strict=True)
+        },
+        starts={str(node): count for node, count in cluster.starts.items()},
+        trace_lines=trace_lines(directory) if cluster.traces else {},
+        inventory_crc32c=take(directory),
+    )
+
+
+async def _end(cluster: Cluster, node: NodeId, *, stops: bool) -> str:
+    if await cluster.status(node) is NodeStatus.OFF:
+        return OFF
+    if not stops:
+        return RUNS
+    return STOPPED if await cluster.stop(node) else KILLED

@@ -1,0 +1,114 @@
+"""What a run's files were when they were collected, so that what goes missing later is found.
+
+`inventory.json` names every file that evidence is read from, with its bytes and its CRC, and
+`run.json` names the inventory's own. Sealing reads all of them back and compares.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from crc32c import crc32c
+
+from checkers.history.store import replace_file
+
+INVENTORY = "inventory.json"
+_TRACE = re.compile(r"logs/node-(\d+)\.log")
+# Made by a broker from its segments, which are here: megabytes that nothing is read from.
+_DERIVED = (".index", ".timeindex", ".txnindex")
+_BLOCK = 1 << 20
+
+Entries = Mapping[str, Mapping[str, int]]
+
+
+class InventoryError(Exception):
+    """The inventory itself is not what was written."""
+
+
+def take(directory: Path) -> int:
+    """Write a run's inventory; its own CRC."""
+    entries = {_name(path, directory): _entry(path) for path in _evidence(directory)}
+    data = json.dumps(entries, indent=1, sort_keys=True).encode() + b"\n"
+    replace_file(directory / INVENTORY, data)
+    return crc32c(data)
+
+
+def trace_lines(directory: Path) -> dict[str, int]:
+    """By node: the lines of its log that begin as trace lines do."""
+    found = {}
+    for path in _evidence(directory):
+        if match := _TRACE.fullmatch(_name(path, directory)):
+            with path.open("rb") as lines:
+                found[match[1]] = sum(line.startswith(b"{") for line in lines)
+    return found
+
+
+def differences(directory: Path, own_crc32c: int, *, read: bool) -> dict[str, str]:
+    """Files that are not what they were when they were collected, and in which way.
+
+    Without `read` their sizes are compared, and nothing is read.
+    """
+    try:
+        entries = _load(directory, own_crc32c)
+    except InventoryError as error:
+        return {INVENTORY: str(error)}
+    found = {}
+    for name, entry in entries.items():
+        if what := _difference(directory / name, entry, read=read):
+            found[name] = what
+    return found
+
+
+def has_any_file(directory: Path, own_crc32c: int) -> bool:
+    """Whether anything that was collected lies here: of an archived run, only the seal may."""
+    try:
+        return any((directory / name).exists() for name in _load(directory, own_crc32c))
+    except InventoryError:
+        return next(_evidence(directory), None) is not None
+
+
+def _load(directory: Path, own_crc32c: int) -> Entries:
+    try:
+        data = (directory / INVENTORY).read_bytes()
+    except OSError as error:
+        raise InventoryError(f"{error.strerror}") from error
+    if crc32c(data) != own_crc32c:
+        raise InventoryError("is not the one that run.json names")
+    entries: Entries = json.loads(data)
+    return entries
+
+
+def _difference(path: Path, entry: Mapping[str, int], *, read: bool) -> str:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return "is gone"
+    if size != entry["bytes"]:
+        return f"has {size:,} bytes of {entry['bytes']:,}"
+    if read and _crc32c(path) != entry["crc32c"]:
+        return "has other bytes than it had when it was collected"
+    return ""
+
+
+def _evidence(directory: Path) -> Iterator[Path]:
+    yield from sorted(directory.glob("events-*.jsonl.zst"))
+    for below in ("logs", "disks"):
+        paths = sorted((directory / below).rglob("*"))
+        yield from (path for path in paths if path.suffix not in _DERIVED and path.is_file())
+
+
+def _name(path: Path, directory: Path) -> str:
+    return path.relative_to(directory).as_posix()
+
+
+def _entry(path: Path) -> dict[str, int]:
+    return {"bytes": path.stat().st_size, "crc32c": _crc32c(path)}
+
+
+def _crc32c(path: Path) -> int:
+    found = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            found = crc32c(block, found)
+    return found
