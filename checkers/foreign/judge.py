@@ -12,7 +12,7 @@ from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
 from checkers.linearizability.words import describe
-from checkers.log.anomalies import allowed
+from checkers.log.allowances import held_against
 from checkers.log.sweep import ALGORITHM, sweep
 from checkers.log.words import explain
 from checkers.verdict import Verdict
@@ -65,10 +65,12 @@ def _judge_log(log: Log) -> Judged:
     arrays = arrays_of(log)
     found = sweep(arrays)[1]
     seconds = time.perf_counter() - started
-    harmless = allowed(subscribes=arrays.subscribes)
-    bad = [one for one in found if one.anomaly not in harmless]
+    held = [(one, held_against(arrays, one)) for one in found]
+    bad = [one.where(chosen) for one, chosen in held if chosen.any()]
     context = tuple(
-        f"not held against it: {len(one):,} {one.anomaly}" for one in found if one not in bad
+        f"not held against it: {(~chosen).sum():,} {one.anomaly}"
+        for one, chosen in held
+        if not chosen.all()
     )
     if bad:
         case = explain(arrays, bad[0], 0)

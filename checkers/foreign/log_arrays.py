@@ -1,6 +1,6 @@
 """A history of logs that others recorded, as arrays for the kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +13,15 @@ from checkers.log.arrays import (
     NO_ANSWERS,
     NO_OFFSET,
     Acks,
+    Flags,
+    Ints,
     LogArrays,
     Operations,
     Polled,
     Resets,
     Sent,
 )
+from checkers.log.subscriptions import silent_subscriptions
 
 _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.INFO: Outcome.INFO}
 
@@ -83,7 +86,7 @@ def arrays_of(log: Log) -> LogArrays:
         epochs=np.full(len(log.keys), -1, np.int32),
         values=len(rows.codes),
         name=names.__getitem__,
-        subscribes=any(call.f == SUBSCRIBE for call in log.calls),
+        silent=_silent(log),
     )
 
 
@@ -122,17 +125,27 @@ def _polled(rows: _Rows) -> Polled:
 
 
 def _resets(log: Log, key_codes: dict[str, int]) -> Resets:
-    found = [
-        (op, key)
-        for op, call in enumerate(log.calls)
-        if call.type is not EventType.FAIL
-        for key in _let_go(call, key_codes)
-    ]
+    found = [(op, key) for op, call in enumerate(log.calls) for key in _let_go(call, key_codes)]
     op, key = np.array(found, np.int64).reshape(-1, 2).T
     return Resets(op=op.astype(np.int32), key=key.astype(np.int32))
 
 
+def _silent(log: Log) -> Flags:
+    def rows(chosen: Callable[[LogCall], bool]) -> Ints:
+        return np.array([row for row, call in enumerate(log.calls) if chosen(call)], np.int64)
+
+    return silent_subscriptions(
+        np.array([call.pair.invoke.process for call in log.calls], np.int32),
+        subscribed=rows(lambda call: call.f == SUBSCRIBE and call.type is not EventType.FAIL),
+        assigned=rows(lambda call: call.f == ASSIGN and call.type is not EventType.FAIL),
+        told=rows(lambda call: call.tells),
+    )
+
+
 def _let_go(call: LogCall, key_codes: dict[str, int]) -> Iterator[int]:
+    yield from (key_codes[key] for key in call.rebalanced if key in key_codes)
+    if call.type is EventType.FAIL:
+        return
     if call.f == SEEK:
         yield EVERY_KEY
     if call.f in (ASSIGN, SUBSCRIBE):

@@ -6,13 +6,14 @@
 
 `txn` mixes sends and polls. What an operation sent and polled is read from its completion, whatever
 its outcome: a consumer must only ever be given safe data. `assign` and `subscribe` let go of the
-keys that they do not name, `seek` of all. `:rebalance-log` names keys that changed hands meanwhile.
+keys that they do not name, `seek` of all. `:rebalance-log` names keys that changed hands meanwhile:
+a client that has one anywhere in a subscription is taken to tell of all of them.
 JSON has the same in arrays and objects.
 """
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checkers.foreign.entries import Entry
 from checkers.foreign.errors import MalformedError, excerpt
@@ -41,7 +42,8 @@ class LogCall:
     """An operation with what it sent and polled, each in its order.
 
     `held`: of an assign or subscribe the keys that it names. `rebalanced`: keys whose partitions
-    were given to others, or taken from them, while it ran.
+    were given to others, or taken from them, while it ran; `tells` where the file says so of it,
+    though there may have been none.
     """
 
     pair: Pair
@@ -50,6 +52,7 @@ class LogCall:
     polled: tuple[Record, ...] = ()
     held: tuple[str, ...] = ()
     rebalanced: tuple[str, ...] = ()
+    tells: bool = False
 
     @property
     def type(self) -> EventType:
@@ -82,7 +85,7 @@ def _has_records(value: Value) -> bool:
 
 def read_log(pairs: Sequence[Pair]) -> Log:
     """Raises MalformedError at the first operation that is none of a log."""
-    calls = tuple(map(_call, pairs))
+    calls = tuple(_with_rebalances(_call(pair)) for pair in pairs)
     keys = {record.key for call in calls for record in (*call.sent, *call.polled)}
     return Log(model=Model.LOG, calls=calls, keys=tuple(sorted(keys)))
 
@@ -104,8 +107,14 @@ def _call(pair: Pair) -> LogCall:
     if [(one.key, one.value) for one in asked] != [(one.key, one.value) for one in done]:
         found = excerpt(render(complete.value))
         raise MalformedError(complete.line, f"what line {pair.invoke.line} sent", found)
-    rebalanced = tuple(_rebalanced(complete.rebalances))
-    return LogCall(pair=pair, f=f, sent=done, polled=_polled(complete), rebalanced=rebalanced)
+    return LogCall(pair=pair, f=f, sent=done, polled=_polled(complete))
+
+
+def _with_rebalances(call: LogCall) -> LogCall:
+    complete = call.pair.complete
+    if complete is None or complete.rebalances is ABSENT:
+        return call
+    return replace(call, rebalanced=tuple(_rebalanced(complete.rebalances)), tells=True)
 
 
 def _held(entry: Entry) -> Iterator[str]:

@@ -85,7 +85,10 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resets:
-    """Consumers that were given other positions: the next poll of `key` need not go on."""
+    """Consumers that were given other positions: the next poll of `key` need not go on.
+
+    So need none of that very operation: a rebalance comes while one polls.
+    """
 
     op: Codes
     key: Codes  # or EVERY_KEY
@@ -102,7 +105,7 @@ class LogArrays:
     epochs: Codes  # by key: the highest leader epoch that any probe told; -1 without one
     values: int  # codes are below it
     name: Callable[[int], str]  # of a value code, for a reader
-    subscribes: bool  # partitions come and go between polls, as the group has it
+    silent: Flags  # by operation: under a subscription that tells of no rebalance
 
 
 NO_ANSWERS = Answers(

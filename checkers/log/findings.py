@@ -1,11 +1,12 @@
-"""What the kernels found in a evidence, once for all checks, and what of it accuses."""
+"""What the kernels found in a run, once for all checks, and what of it accuses."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from checkers.evidence.evidence import Evidence
-from checkers.log.anomalies import NONE, Anomaly, Found, allowed
+from checkers.log.allowances import held_against
+from checkers.log.anomalies import NONE, Anomaly, Found
 from checkers.log.arrays import Codes, Flags, Ints, LogArrays
 from checkers.log.budget import FOREVER, Budget, budget_of
 from checkers.log.fates import Fates, fates
@@ -39,11 +40,10 @@ class Findings:
 
     def accusing(self, found: Found) -> Flags:
         """Which cases break a promise: not allowed by the kind of workload, nor by the budget."""
-        if found.anomaly in allowed(subscribes=self.log.subscribes):
-            return np.zeros(len(found), np.bool_)
+        held = held_against(self.log, found)
         if found.anomaly in _WITHOUT_EXCUSE:
-            return np.ones(len(found), np.bool_)
-        return ~self._after_loss(found.key, found.one, found.other)
+            return held
+        return held & ~self._after_loss(found.key, found.one, found.other)
 
     def _after_loss(self, key: Codes, one: Codes, other: Codes) -> Flags:
         one = np.where(one == NONE, other, one)

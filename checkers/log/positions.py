@@ -103,7 +103,7 @@ def _by_track(track: Ints) -> Ints:
 
 
 def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> Flags:
-    """Whether the process let go of the key, or of all, between two of its operations."""
+    """Whether the process let go of the key, or of all, from one of its operations to another."""
     resets, process, keys = log.resets, log.ops.process.astype(np.int64), len(log.keys)
     every = resets.key == EVERY_KEY
     start, end = steps.op[before], steps.op[then]
@@ -117,10 +117,11 @@ def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> F
 
 
 def _any_between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, end: Codes) -> Flags:
-    """Whether there is a mark on the asked track after `start` and before `end`."""
+    """Whether there is a mark on the asked track from `start` to `end`."""
     marks = np.sort(track * ops + op)
     base = asked * ops
-    return np.searchsorted(marks, base + start) < np.searchsorted(marks, base + end)
+    after = np.searchsorted(marks, base + end, side="right")
+    return np.searchsorted(marks, base + start) < after
 
 
 def _steps(steps: _Steps, anomaly: Anomaly, first: Ints, then: Ints, chosen: Flags) -> Found:

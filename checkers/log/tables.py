@@ -24,6 +24,7 @@ from checkers.log.arrays import (
     Resets,
     Sent,
 )
+from checkers.log.subscriptions import silent_subscriptions
 
 _SENDS_AND_POLLS = ("send", "poll", "txn")
 _PROCESS_BITS = 32  # a value is its process << 32 | a number
@@ -66,7 +67,7 @@ def arrays_of(run: Run) -> LogArrays:
         epochs=_epochs(run.tables["probes"], keys),
         values=len(sent) + len(strangers),
         name=name,
-        subscribes=_any(ops, "subscribe"),
+        silent=_silent(ops),
     )
 
 
@@ -88,8 +89,15 @@ def _equal(column: pa.ChunkedArray, text: str) -> Flags:
     return equal
 
 
-def _any(ops: pa.Table, f: str) -> bool:
-    return bool(pc.any(pc.equal(ops["f"], f)).as_py())
+def _silent(ops: pa.Table) -> Flags:
+    """The group's assignments are recorded as such, or not at all."""
+    happened = ~_equal(ops["outcome"], "fail")
+    return silent_subscriptions(
+        ops["process"].to_numpy().astype(np.int32, copy=False),
+        subscribed=np.flatnonzero(_equal(ops["f"], "subscribe") & happened),
+        assigned=np.flatnonzero(_equal(ops["f"], "assign") & happened),
+        told=np.empty(0, np.int64),
+    )
 
 
 def _deleted_topics(ops: pa.Table) -> list[str]:

@@ -36,6 +36,12 @@ def txn(process: int, asked: str, done: str, kind: str = "ok", rest: str = "") -
     return op("invoke", process, "txn", f"[{asked}]") + told
 
 
+def gained(process: int, *records: tuple[int, int], keys: str = "[:x]") -> str:
+    """A poll during which the group gave away, or got, the keys."""
+    asked, told = poll(process, *records).splitlines(keepends=True)
+    return asked + told.replace("}\n", f" :rebalance-log [{{:keys {keys}}}]}}\n")
+
+
 THREE = "".join(send(0, value, value - 1) for value in (1, 2, 3)) + poll(9, (0, 1), (1, 2), (2, 3))
 
 
@@ -96,6 +102,27 @@ THREE = "".join(send(0, value, value - 1) for value in (1, 2, 3)) + poll(9, (0, 
             + poll(1, (0, 1))
             + poll(1, (2, 3)),
         ),
+        # Somebody else subscribed.
+        ("poll-skip", THREE + assign(2, "subscribe") + poll(1, (0, 1)) + poll(1, (2, 3))),
+        # No group any more.
+        (
+            "nonmonotonic-poll",
+            THREE + assign(1, "subscribe") + assign(1) + poll(1, (0, 1)) + poll(1, (0, 1)),
+        ),
+        # It tells of its rebalances, and there is none between the two.
+        (
+            "poll-skip",
+            THREE + assign(1, "subscribe") + gained(1) + poll(1, (0, 1)) + poll(1, (2, 3)),
+        ),
+        (
+            "nonmonotonic-poll",
+            THREE
+            + assign(1, "subscribe")
+            + gained(1)
+            + poll(1, (0, 1), (1, 2))
+            + gained(1, keys="[:y]")
+            + poll(1, (1, 2)),
+        ),
     ],
 )
 def test_anomalies(tmp_path: Path, name: str, text: str) -> None:
@@ -116,6 +143,15 @@ def test_anomalies(tmp_path: Path, name: str, text: str) -> None:
         send(0, 1, 0) + poll(1, (0, 1)) + assign(1, keys="[:y]") + poll(1, (0, 1)),
         send(0, 1, 0) + poll(1, (0, 1)) + assign(1, "seek") + poll(1, (0, 1)),
         THREE + assign(1, "subscribe") + poll(1, (0, 1)) + poll(1, (2, 3)) + poll(1, (2, 3)),
+        THREE + assign(1, "subscribe") + poll(1, (0, 1)) + gained(1) + poll(1, (2, 3)),
+        THREE + assign(1, "subscribe") + gained(1, (0, 1)) + poll(1, (2, 3)),
+        THREE + assign(1, "subscribe") + gained(1, (0, 1)) + gained(1, (2, 3)),
+        THREE
+        + assign(1, "subscribe")
+        + gained(1, (0, 1), (1, 2))
+        + assign(1, "subscribe")
+        + poll(1, (0, 1))
+        + poll(1, (2, 3)),
         THREE
         + poll(1, (0, 1))
         + txn(1, "[:poll]", "[:poll {:x [[1 2] [2 3]]}]", "fail")

@@ -215,6 +215,39 @@ def poll_under_subscribe(s: LogStory) -> None:
     s.poll((2, 3))
 
 
+def poll_beside_a_subscriber(s: LogStory) -> None:
+    """Another process subscribed: this one has its partitions to itself."""
+    three(s)
+    s.assign(70, f="subscribe")
+    s.assign()
+    s.poll((0, 1))
+    s.poll((2, 3))
+
+
+def poll_after_a_subscription(s: LogStory) -> None:
+    """It took up the partition by itself since."""
+    three(s)
+    s.assign(f="subscribe")
+    s.poll((0, 1))
+    s.assign()
+    s.poll((0, 1))
+    s.poll((2, 3))
+
+
+def poll_before_a_subscription(s: LogStory) -> None:
+    three(s)
+    s.poll((0, 1))
+    s.poll((2, 3))
+    s.assign(f="subscribe")
+
+
+def poll_after_a_subscription_that_failed(s: LogStory) -> None:
+    three(s)
+    s.end(s.begin("subscribe", 50), "fail")
+    s.poll((0, 1))
+    s.poll((2, 3))
+
+
 def nonmonotonic_poll(s: LogStory) -> None:
     three(s)
     s.poll((0, 1), (1, 2))
@@ -288,6 +321,10 @@ POLLS: list[tuple[str, Told, Told]] = [
     ("poll-skip", poll_after_another_assign, poll_after_an_assign),
     ("poll-skip", poll_skip, poll_after_an_assign_of_the_topic),
     ("poll-skip", poll_skip, poll_under_subscribe),
+    ("poll-skip", poll_beside_a_subscriber, poll_under_subscribe),
+    ("poll-skip", poll_after_a_subscription, poll_under_subscribe),
+    ("poll-skip", poll_before_a_subscription, poll_under_subscribe),
+    ("poll-skip", poll_after_a_subscription_that_failed, poll_under_subscribe),
     ("nonmonotonic-poll", nonmonotonic_poll, poll_again_after_a_failure),
     ("nonmonotonic-poll", nonmonotonic_poll, poll_of_another_process),
     ("int-poll-skip", int_poll_skip, poll_of_two_partitions),
