@@ -15,8 +15,8 @@ import traceback
 from collections.abc import Sequence
 
 from chaos.commands.arguments import WRONG_USAGE
-from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.parser import parser
+from chaos.operator_errors import OperatorError, UsageError
 
 OWN_FAILURE = 255
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -85,9 +85,9 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         case "doctor" | "setup" | "list":
             return _machine(arguments)
         case "run":
-            from chaos.commands.run import run, run_arguments
+            from chaos.commands.run import run
 
-            return run(run_arguments(arguments))
+            return run(arguments)
         case "selftest":
             return _selftest(arguments)
         case "compare":

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.inventory import differences, has_any_file
+from chaos.plan_line import replay_line
 from chaos.seal import seal
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.store import UnreadableRunError, read_run
@@ -131,9 +132,13 @@ def _write_page(run: Run, judgement: Judgement, directory: Path) -> None:
 
 
 def _write_repro(info: RunInfo, judgement: Judgement, directory: Path) -> None:
+    """Of every run that is not valid: whoever reads the verdict wants to see it again."""
     path = directory / REPRO
-    if judgement.verdict is not Verdict.INVALID or not info.command:
+    if judgement.verdict is Verdict.VALID or not info.command:
         path.unlink(missing_ok=True)
         return
-    path.write_text(f"#!/bin/sh\nexec {info.command}\n", encoding="utf-8")
+    command = info.command
+    if command == replay_line(info.run_id):  # wherever the directory is by then
+        command = 'kraft-chaos replay "$(dirname "$0")"'
+    path.write_text(f"#!/bin/sh\nexec {command}\n", encoding="utf-8")
     path.chmod(0o755)

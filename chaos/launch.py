@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
-from chaos.commands.errors import OperatorError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.needs import lacking, needs_of
+from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.rundir import new_run_directory, run_name
@@ -38,7 +38,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
         plan.runtime, seed=plan.seed, mutation=plan.mutation, conditions=plan.conditions
     )
     directory = _directory(out, plan.scenario, plan.seed, world)
-    plan = replace(plan, cluster_name=f"{directory.name}-{os.getpid():x}")
+    plan = replace(plan.settled(), cluster_name=f"{directory.name}-{os.getpid():x}")
     interrupt = Interrupt()
     progress.tell(
         f"{plan.scenario.name}, seed {plan.seed}, {plan.nodes} nodes: {plan.scenario.story}"

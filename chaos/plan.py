@@ -1,13 +1,15 @@
-"""What a run is to be, as one value."""
+"""What a run is to be, as one value; `chaos.plan_json` writes it down and reads it back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from chaos.conditions import Conditions
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
-from workloads.append import AppendOptions
+from workloads.kinds import kind_of
 from workloads.register import RegisterOptions
+from workloads.workload import Load, WorkloadKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,20 +21,30 @@ class RunPlan:
     nodes: int
     duration_s: float
     schedule: Schedule | None = None
-    load: RegisterOptions | AppendOptions = field(default_factory=RegisterOptions)
+    load: Load = field(default_factory=RegisterOptions)
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, as asked for
     client: str = "raw"  # the library that sends and polls (`workloads.library_clients`)
     topic_client: str = "raw"  # the one that creates and deletes topics meanwhile
+    side: str = ""  # of the scenario, where it is compared with others
     runtime: str = "docker"
-    keep: bool = False
     mutation: str = ""  # planted in every node
+    # What becomes of the cluster, which is not written down: nobody has to do that again.
+    keep: bool = False
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
-    command: str = ""
+
+    @property
+    def workload(self) -> WorkloadKind[Any]:
+        return kind_of(self.load)
 
     def drawn(self) -> Schedule:
         """What the nemesis is going to do."""
         if self.schedule is not None:
             return self.schedule
         return self.scenario.plan(seed=self.seed, nodes=self.nodes, duration_s=self.duration_s)
+
+    def settled(self) -> "RunPlan":
+        """The same with its schedule, whatever a later version draws from the seed. A scenario with
+        a script has none."""
+        return self if self.scenario.script is not None else replace(self, schedule=self.drawn())

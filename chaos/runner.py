@@ -21,13 +21,14 @@ from chaos.judging import judge_directory, log_crash
 from chaos.nemesis.nemesis import NeverBackError
 from chaos.phases import Phases
 from chaos.plan import RunPlan
+from chaos.plan_json import plan_as_json
+from chaos.plan_line import command_of
 from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
 from chaos.story import RunFailedError, Story, StuckError, planned_evidence
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
-from workloads.append import AppendOptions
 
 _STOP_STORY_S = 15.0
 _COLLECT_S = 60.0
@@ -118,9 +119,11 @@ class Runner:
             started_utc=started.isoformat(timespec="milliseconds"),
             started_mono_ns=self._clock.started_mono_ns,
             expects_faults=bool(plan.scenario.faults),
-            command=plan.command,
+            command=command_of(plan, self._directory.name),
+            plan=plan_as_json(plan),
             mutation=plan.mutation,
-            workload="append" if isinstance(plan.load, AppendOptions) else "register",
+            workload=plan.workload.name,
+            history=plan.workload.history,
             gives=planned_evidence(self._cluster, plan),
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),

@@ -13,7 +13,10 @@ from checkers.run.standstill import Standstill
 from checkers.verdict import Verdict
 from workloads.append import AppendOptions
 from workloads.connection import Driver
+from workloads.kinds import kind_of
 from workloads.log_driver import LogClients
+from workloads.register import RegisterOptions
+from workloads.workload import Load, Servers
 
 SIM = "sim"  # the runtime of virtual time
 
@@ -39,10 +42,9 @@ class Side:
 class Scenario:
     """What happens, and why it is worth watching.
 
-    A story of brokers has a load on their logs, `append`. One with a `script` is told step by step
-    and takes as long as the steps do. Otherwise `draw` gives the schedule of one run from its own
-    random numbers, the number of nodes and the seconds of hurting; the same arguments always give
-    the same schedule.
+    One with a `script` is told step by step and takes as long as the steps do. Otherwise `draw`
+    gives the schedule of one run from its own random numbers, the number of nodes and the seconds
+    of hurting; the same arguments always give the same schedule.
     """
 
     name: str
@@ -52,16 +54,19 @@ class Scenario:
     draw: Callable[[random.Random, int, float], Schedule] = _quiet
     script: Script | None = None
     default_duration_s: float = 30.0
-    live_keys: int = 5  # of the load; with many, each is written rarely
-    rate: float = 0.0  # operations/s where the user asks for none; 0: no limit
+    load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
     # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
     trial: Callable[[int, float | None, int | None], Trial] | None = None
-    append: AppendOptions | None = None
-    # Who sends and polls in its place, where clients are what the story is about.
+    # Who sends and polls instead of the load's own, where clients are what the story is about.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, unless told others
     sides: tuple[Side, ...] = ()
+
+    @property
+    def is_of_brokers(self) -> bool:
+        """Whether its clients talk to brokers, which not every target has."""
+        return kind_of(self.load).servers is Servers.BROKERS
 
     @property
     def needs(self) -> frozenset[Need]:

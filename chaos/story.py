@@ -4,7 +4,6 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 """
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
@@ -16,17 +15,13 @@ from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, advertised, d
 from chaos.recorder import Recorder
 from checkers.evidence.kinds import Kind
 from checkers.history.events import EventType
-from workloads.append import ADMIN_TIMEOUT_S, AppendOptions, AppendWorkload
-from workloads.connection import Driver, Entry
-from workloads.library_clients import library_clients, library_topic_client
-from workloads.log_driver import LogClients
-from workloads.register import RegisterWorkload
-from workloads.workload import Workload
+from workloads.workload import Access, Servers, Workload
 
 _FIRST_WRITE_WITHIN_S = 30.0
 _WHOLE_WITHIN_S = 30.0
 _FINAL_READS_WITHIN_S = 20.0
 _POLL_S = 0.02
+_SERVERS = {Servers.BROKERS: brokers_of, Servers.CONTROLLERS: controllers_of}
 
 
 class RunFailedError(Exception):
@@ -159,35 +154,22 @@ def planned_evidence(cluster: Cluster, plan: RunPlan) -> tuple[str, ...]:
     """The kinds of evidence that a run has to leave."""
     kinds = [Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS]
     kinds.append(Kind.TRACES if cluster.traces else Kind.QUORUM_PROBES)
-    if isinstance(plan.load, AppendOptions):
+    if plan.workload.servers is Servers.BROKERS:
         kinds += [Kind.PARTITION_LOGS, Kind.PARTITION_PROBES]
     return tuple(kind.value for kind in kinds)
 
 
 def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
-    load = plan.load
-    if isinstance(load, AppendOptions):
-        driver = driver_for(cluster, brokers_of(cluster))
-        libraries = advertised(cluster, brokers_of(cluster))
-        return AppendWorkload(
-            driver,
-            recorder,
-            seed=plan.seed,
-            options=load,
-            clients=_log_clients(plan, load, driver, libraries),
-            topic_client=library_topic_client(plan.topic_client, libraries, ADMIN_TIMEOUT_S),
-        )
-    driver = driver_for(cluster, controllers_of(cluster))
-    return RegisterWorkload(driver, recorder, seed=plan.seed, options=load)
-
-
-def _log_clients(
-    plan: RunPlan, load: AppendOptions, driver: Driver, entries: Mapping[int, Entry]
-) -> LogClients | None:
-    """The story's own, or those of the library that was asked for; None: the raw driver's."""
-    if plan.scenario.clients is not None:
-        return plan.scenario.clients(driver, load)
-    return library_clients(plan.client, entries, load.patience)
+    kind = plan.workload
+    servers = _SERVERS[kind.servers](cluster)
+    access = Access(
+        driver=driver_for(cluster, servers),
+        entries=advertised(cluster, servers),
+        client=plan.client,
+        topic_client=plan.topic_client,
+        clients=plan.scenario.clients,
+    )
+    return kind.make(plan.load, access, recorder, plan.seed)
 
 
 def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> QuorumWatch | None:
@@ -201,11 +183,11 @@ def _watch(
     plan: RunPlan, cluster: Cluster, workload: Workload, recorder: Recorder, phases: Phases
 ) -> PartitionWatch | None:
     """None where no clients use partitions, and so there are none to look at."""
-    brokers, load = brokers_of(cluster), plan.load
-    if not brokers or not isinstance(load, AppendOptions):
+    brokers, topics = brokers_of(cluster), plan.workload.topics(plan.load)
+    if not brokers or not topics:
         return None
     return PartitionWatch(
-        cluster, brokers, load.names, workload=workload, recorder=recorder, clock=phases.clock
+        cluster, brokers, topics, workload=workload, recorder=recorder, clock=phases.clock
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chaos.conditions import Conditions
 from chaos.nemesis.schedule import Schedule
-from workloads.register import RegisterOptions
+from workloads.workload import Load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,5 +13,5 @@ class Trial:
 
     nodes: int
     schedule: Schedule
-    load: RegisterOptions
+    load: Load
     conditions: Conditions

@@ -16,12 +16,20 @@ come as far as anybody ever saw: what was acknowledged must be there.
 import asyncio
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
+from checkers.history.kinds import HistoryKind
 from checkers.history.payload import WORD
 from workloads.connection import Driver
 from workloads.consuming import Consuming, read_all
 from workloads.history import MAIN, LogHistory
+from workloads.library_clients import (
+    LIBRARIES,
+    TOPIC_CLIENTS,
+    library_clients,
+    library_topic_client,
+)
 from workloads.log_driver import LogClients, Sending
 from workloads.partitions import PartitionLeaders, TopicPartition
 from workloads.producing import Pace, Producing, Seen
@@ -32,6 +40,7 @@ from workloads.tally import Tally
 from workloads.topic_driver import TopicClient, TopicShape
 from workloads.topics import Topics, have_topics, keep_administering
 from workloads.wire.produce import ALL
+from workloads.workload import Access, Servers, WorkloadKind
 
 _TOPICS_WITHIN_S = 60.0
 ADMIN_TIMEOUT_S = 5.0
@@ -81,6 +90,18 @@ class AppendOptions:
     def concurrency(self) -> int:
         """Processes that send."""
         return self.producers
+
+    def adjusted(
+        self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
+    ) -> Self:
+        """With what a user asked for instead; topics promise what the target's `min_isr` says."""
+        promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
+        return replace(
+            self,
+            producers=concurrency or self.producers,
+            rate=rate or self.rate,
+            configs={**self.configs, **promised},
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -255,3 +276,33 @@ class AppendWorkload:
 
     def _rng(self, name: str) -> random.Random:
         return random.Random(f"{self._seed}:{name}")
+
+
+def _make(options: AppendOptions, access: Access, history: LogHistory, seed: int) -> AppendWorkload:
+    """By the scenario's own clients, or those of the library that was asked for."""
+    clients = (
+        access.clients(access.driver, options)
+        if access.clients is not None
+        else library_clients(access.client, access.entries, options.patience)
+    )
+    return AppendWorkload(
+        access.driver,
+        history,
+        seed=seed,
+        options=options,
+        clients=clients,
+        topic_client=library_topic_client(access.topic_client, access.entries, ADMIN_TIMEOUT_S),
+    )
+
+
+APPEND = WorkloadKind(
+    name="append",
+    options=AppendOptions,
+    history=HistoryKind.LOG,
+    servers=Servers.BROKERS,
+    make=_make,
+    libraries=LIBRARIES,
+    topic_clients=TOPIC_CLIENTS,
+    shrinks=(("producers", 1),),
+    topics=lambda options: options.names,
+)

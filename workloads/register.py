@@ -12,9 +12,12 @@ it or answers linearizably, and a deposed leader that still answers is found out
 
 import asyncio
 import random
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from checkers.history.events import EventType
+from checkers.history.kinds import HistoryKind
 from workloads.connection import Connection, Driver, LostError, NotSentError
 from workloads.frames import (
     get_interval,
@@ -27,6 +30,7 @@ from workloads.leader import LeaderFinder
 from workloads.tally import Tally
 from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api
+from workloads.workload import Servers, WorkloadKind
 
 LOWEST, HIGHEST = 100, 3_600_000  # Kafka's bounds of interval.ms
 
@@ -59,6 +63,13 @@ class RegisterOptions:
     def interval_s(self) -> float:
         """From one operation of a process to its next, at least."""
         return self.concurrency / self.rate if self.rate else 0.0
+
+    def adjusted(
+        self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
+    ) -> Self:
+        """With what a user asked for instead; no setting of a target matters to registers."""
+        del settings
+        return replace(self, concurrency=concurrency or self.concurrency, rate=rate or self.rate)
 
 
 @dataclass(slots=True)
@@ -300,3 +311,15 @@ def _reason(trouble: Exception) -> str:
     return (
         str(trouble) if not isinstance(trouble, MalformedAnswerError) else f"malformed: {trouble}"
     )
+
+
+REGISTER = WorkloadKind(
+    name="register",
+    options=RegisterOptions,
+    history=HistoryKind.REGISTERS,
+    servers=Servers.CONTROLLERS,
+    make=lambda options, access, history, seed: RegisterWorkload(
+        access.driver, history, seed=seed, options=options
+    ),
+    shrinks=(("live_keys", 1), ("concurrency", 2)),
+)

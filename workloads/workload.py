@@ -1,7 +1,18 @@
-"""What a run asks of its clients, whatever they do."""
+"""What a run asks of its clients, whatever they do, and how a workload is registered.
 
-from typing import Protocol
+A workload is one module that ends in its `WorkloadKind`, and one line in `workloads.kinds`.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from checkers.history.kinds import HistoryKind
+from workloads.connection import Driver, Entry
+from workloads.history import LogHistory
+from workloads.library_clients import RAW
+from workloads.log_driver import LogClients
 from workloads.tally import Tally
 
 
@@ -32,3 +43,66 @@ class Workload(Protocol):
         """Everything once more, by fresh clients. What could not be read, by name."""
 
     async def close(self) -> None: ...
+
+
+class Load(Protocol):
+    """The options of a workload: a frozen dataclass of plain values, as `run.json` has them."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def concurrency(self) -> int:
+        """Processes that change something, each with one operation in flight."""
+
+    @property
+    def rate(self) -> float:
+        """Operations a second of all of them together; 0: no limit."""
+
+    @property
+    def most_operations(self) -> int:
+        """Before the final reads; 0: until told to stop."""
+
+    def adjusted(
+        self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
+    ) -> Self:
+        """With what a user asked for instead, and as the target's settings want it."""
+
+
+class Servers(StrEnum):
+    """Which nodes clients talk to."""
+
+    CONTROLLERS = "controllers"
+    BROKERS = "brokers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How a workload reaches a cluster: the raw `driver` by the harness's entries, the libraries
+    `client` and `topic_client` by the `entries` that nodes advertise."""
+
+    driver: Driver
+    entries: Mapping[int, Entry] = field(default_factory=dict)
+    client: str = RAW
+    topic_client: str = RAW
+    # Makes the clients of a scenario that brings its own.
+    clients: Callable[[Driver, Any], LogClients] | None = None
+
+
+Options = TypeVar("Options", bound=Load)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadKind(Generic[Options]):
+    """An entry of the registry: everything that a run has to know of a workload."""
+
+    name: str
+    options: type[Options]
+    history: HistoryKind
+    servers: Servers
+    make: Callable[[Options, Access, LogHistory, int], Workload]  # the last is the seed
+    libraries: Sequence[str] = (RAW,)  # that can be its `client`
+    topic_clients: Sequence[str] = (RAW,)
+    # Whole numbers among the options of which a failing run is shrunk to fewer, and their least.
+    shrinks: Sequence[tuple[str, int]] = ()
+    # Topics whose partitions have to be in sync before the final reads.
+    topics: Callable[[Options], Sequence[str]] = lambda _: ()

@@ -11,10 +11,11 @@ from pathlib import Path
 from chaos.campaign.coverage import struck
 from chaos.campaign.fingerprint import fingerprint
 from chaos.campaign.row import Row, crashed
-from chaos.commands.run import RunArguments, plan_of
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch
 from chaos.plan import RunPlan
+from chaos.plan_line import command_of
+from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
 from checkers.history.sealed_run import Run
 from checkers.history.store import UnreadableRunError, read_run
@@ -25,25 +26,29 @@ KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What all seeds of a campaign have in common; `arguments.out` is where failing runs go.
+    """What all seeds of a campaign have in common; `out` is where failing runs go.
 
     Runs go on in `scratch`: who made it removes it, with what a process that died left in it.
     """
 
-    arguments: RunArguments
+    choices: Choices
+    out: Path
     scratch: Path
 
     def plan(self, seed: int) -> RunPlan:
-        return plan_of(replace(self.arguments, seed=seed))
+        return plan_of(replace(self.choices, seed=seed))
+
+    def command(self, seed: int) -> str:
+        """The line that runs one seed again."""
+        return command_of(self.plan(seed), "")
 
     def row(self, seed: int) -> Row:
         """Run it and judge it. Never raises: a campaign stops at nothing."""
         began = time.perf_counter()
         command = ""
         try:
-            plan = self.plan(seed)
-            command = plan.command
-            row = self._run(plan)
+            command = self.command(seed)
+            row = self._run(self.plan(seed))
         except Exception as error:  # noqa: BLE001 - the next seed must have its turn
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{error} ({Path(last.filename).name}:{last.lineno})"
@@ -58,7 +63,7 @@ class Job:
             row = row_of(plan, ran)
             if row.verdict in KEPT:
                 judge_directory(ran.directory)  # with its page
-                row = replace(row, directory=str(_keep(ran.directory, self.arguments.out)))
+                row = replace(row, directory=str(_keep(ran.directory, self.out)))
             return row
         finally:
             shutil.rmtree(place, ignore_errors=True)
@@ -77,7 +82,7 @@ def row_of(plan: RunPlan, ran: Ran) -> Row:
         operations=int(judgement.statistics.get("operations_ok") or 0),
         faults=int(judgement.statistics.get("faults_bit") or 0),
         struck=struck(run) if run is not None else Counter(),
-        command=plan.command,
+        command=command_of(plan, ran.directory.name),
     )
 
 

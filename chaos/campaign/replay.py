@@ -1,25 +1,16 @@
-"""A recorded run as a plan: windows from its `schedule.json`, the rest from its `run.json`."""
+"""A recorded run as a plan, from its `run.json`; and what two runs' directories have unlike."""
 
 import json
-import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from chaos.campaign.story import STORY
-from chaos.cluster.targets.named import NODE
-from chaos.commands.errors import OperatorError
-from chaos.commands.parser import parser
-from chaos.commands.run import plan_of, run_arguments, scenario_of
-from chaos.conditions import conditions_from
-from chaos.nemesis.recorded import NotAScheduleError, schedule_from
+from chaos.nemesis.recorded import schedule_from
+from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
+from chaos.plan_json import plan_from
 from chaos.rundir import is_run
-from checkers.history.sealed_run import RunInfo, read_run_info
-from workloads.register import RegisterOptions
-
-SCHEDULE = "schedule.json"
+from checkers.history.sealed_run import read_run_info
 
 
 def run_directory(named: Path) -> Path:
@@ -33,55 +24,27 @@ def run_directory(named: Path) -> Path:
     return directory
 
 
-def plan_from(directory: Path) -> RunPlan:
-    """What a run did, to be done again. Raises OperatorError naming what cannot be read."""
+def plan_of_run(named: Path) -> RunPlan:
+    """What a run did, to be done again: the plan in its run.json. Of a `schedule.json` that is
+    named, its windows, which somebody may have changed. Raises OperatorError naming what cannot be
+    read."""
+    directory = run_directory(named)
     try:
-        info = read_run_info(directory)
-        content = json.loads((directory / SCHEDULE).read_bytes())
-        return _plan(info, content)
-    except (OSError, ValueError, TypeError, NotAScheduleError) as error:
+        plan = plan_from(read_run_info(directory).plan)
+        return _with_windows(plan, named) if named.is_file() and plan.schedule else plan
+    except (OSError, ValueError) as error:
         raise OperatorError(
             f"{directory} cannot be replayed: {error}\n  try: {_again_by(directory)}"
         ) from error
 
 
-def _plan(info: RunInfo, content: Mapping[str, Any]) -> RunPlan:
-    if not info.target.startswith(NODE):
-        return _as_commanded(info, content)
-    if not info.load:
-        raise NotAScheduleError("run.json does not say what the load was: an older version's")
-    schedule = schedule_from(content)
-    return RunPlan(
-        scenario=scenario_of(info.scenario),
-        seed=info.seed,
-        nodes=info.nodes,
-        duration_s=schedule.duration_s,
-        schedule=schedule,
-        load=RegisterOptions(**info.load),
-        conditions=conditions_from(info.conditions),
-        runtime=info.runtime,
-        mutation=info.mutation,
-        command=info.command,
-    )
-
-
-def _as_commanded(info: RunInfo, content: Mapping[str, Any]) -> RunPlan:
-    """Which settings of the target were asked for, and which clients, its command line says."""
-    if not info.command:
-        raise NotAScheduleError("run.json does not say by which command")
-    _, *words = shlex.split(info.command)
-    try:
-        parsed = parser().parse_args([*words, "--runtime", info.runtime])
-    except SystemExit as left:  # the parser has said why
-        raise NotAScheduleError("its command is of another version") from left
-    plan = plan_of(run_arguments(parsed))
-    if plan.scenario.script is not None:
-        return plan  # told by conditions, which hold when they hold
-    schedule = schedule_from(content)
+def _with_windows(plan: RunPlan, file: Path) -> RunPlan:
+    schedule = schedule_from(json.loads(file.read_bytes()))
     return replace(plan, schedule=schedule, duration_s=schedule.duration_s)
 
 
 def _again_by(directory: Path) -> str:
+    """The line by which it was recorded, for a person to judge."""
     try:
         return read_run_info(directory).command or "kraft-chaos list"
     except (OSError, ValueError):

@@ -24,7 +24,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
-from workloads.register import RegisterOptions
+from workloads.kinds import with_options
 
 _LEAST_OPERATIONS = 1
 _FEW_OPERATIONS = 30  # a person can read the story of so many
@@ -189,25 +189,24 @@ class Shrinker:
         """Half as many, and as much more rarely that they reach up to the failure; and again."""
         before = None
         while (many := self.size.operations) > _FEW_OPERATIONS and before != self.best:
-            before, load = self.best, _load_of(self.best)
+            before, load = self.best, self.best.load
             most = max(many // 2, _FEW_OPERATIONS)
-            rarer = replace(load, most_operations=most, rate=load.rate * most / many)
+            rarer = with_options(load, most_operations=most, rate=load.rate * most / many)
             self._try_each(_rerolled(replace(self.best, load=rarer), _MANY_ROLLS))
 
     def _less_load(self) -> None:
-        plan, load = self.best, _load_of(self.best)
+        plan, load = self.best, self.best.load
         most = load.most_operations or self._last.operations
         least(
             most,
             _LEAST_OPERATIONS,
-            lambda n: self.fails(replace(plan, load=replace(load, most_operations=n))),
+            lambda n: self.fails(replace(plan, load=with_options(load, most_operations=n))),
         )
-        for field, low in (("live_keys", 1), ("concurrency", 2)):
-            load = _load_of(self.best)
-            now = getattr(load, field)
+        for option, low in plan.workload.shrinks:
+            load = self.best.load
             self._try_each(
-                replace(self.best, load=replace(load, **{field: value}))
-                for value in range(low, now)
+                replace(self.best, load=with_options(load, **{option: value}))
+                for value in range(low, getattr(load, option))
             )
 
     def _shorter_windows(self) -> None:
@@ -236,11 +235,6 @@ def _failed_by_s(ran: Ran) -> float | None:
     )
     took = read_run_info(ran.directory).timings_s
     return max(times) / 1e9 - took["create"] - took["first_write"] if times else None
-
-
-def _load_of(plan: RunPlan) -> RegisterOptions:
-    assert isinstance(plan.load, RegisterOptions), "what is simulated has registers"
-    return plan.load
 
 
 def _rerolled(plan: RunPlan, times: int) -> Iterator[RunPlan]:

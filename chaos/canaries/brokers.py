@@ -22,7 +22,7 @@ QUIET_BROKERS = Scenario(
     ),
     faults=(),
     default_duration_s=_DURATION_S,
-    append=_LOAD,
+    load=_LOAD,
     settings=TWO_IN_SYNC,
 )
 

@@ -15,8 +15,8 @@ from chaos.campaign.job import Job
 from chaos.campaign.row import Row, crashed, row_from
 from chaos.campaign.summary import Summary
 from chaos.campaign.workers import Died, each_of
-from chaos.commands.errors import OperatorError
-from chaos.commands.run import RunArguments, scenario_of, sparing_load
+from chaos.operator_errors import OperatorError
+from chaos.planning import Choices, scenario_of, sparing_load
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from checkers.verdict import Verdict
@@ -49,8 +49,10 @@ class Campaign:
     def __init__(self, arguments: CampaignArguments) -> None:
         scenario = scenario_of(arguments.scenario)
         self.arguments = arguments
-        scratch = arguments.out.absolute() / f".running-{os.getpid()}"
-        self.job = Job(arguments=_run_arguments(arguments), scratch=scratch)
+        out = arguments.out.absolute()
+        self.job = Job(
+            choices=_choices(arguments), out=out, scratch=out / f".running-{os.getpid()}"
+        )
         kinds = dict.fromkeys(label(fault.kind, fault.parameters) for fault in scenario.faults)
         self.summary = Summary(asked=len(arguments.seeds), kinds=tuple(kinds))
         self._progress = ConsoleProgress()
@@ -80,8 +82,7 @@ class Campaign:
         """By processes of this machine."""
         for seed, answer in each_of(self.job.row, self._due(), self.arguments.jobs):
             if isinstance(answer, Died):
-                command = self.job.plan(seed).command
-                yield crashed(seed, "a process died", answer.why, command)
+                yield crashed(seed, "a process died", answer.why, self.job.command(seed))
             else:
                 yield answer
 
@@ -151,19 +152,14 @@ def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[Row]]) -> int
     return each.summary.verdict.exit_code
 
 
-def _run_arguments(arguments: CampaignArguments) -> RunArguments:
+def _choices(arguments: CampaignArguments) -> Choices:
     concurrency, rate = sparing_load(arguments.scenario)
-    return RunArguments(
+    return Choices(
         scenario=arguments.scenario,
-        seed=None,  # each run's own
         nodes=arguments.nodes,
         duration_s=arguments.duration_s,
         concurrency=concurrency,
         rate=rate,
-        out=arguments.out.absolute(),
-        keep=False,
-        as_json=False,
-        target="node",
         runtime=SIM,
         mutation=arguments.mutation,
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from chaos.commands.arguments import WRONG_USAGE
 from chaos.commands.check_files import check_file, refuse
-from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.judging import judge_directory
+from chaos.operator_errors import OperatorError, UsageError
 from chaos.rundir import is_run
 from chaos.seal import UnsealableError
 from checkers.foreign import Declared

@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from chaos.commands.errors import UsageError
+from chaos.operator_errors import UsageError
 from checkers.foreign import (
     CasFailures,
     Declared,

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chaos.commands.compare_arguments import ALL
-from chaos.commands.errors import OperatorError, UsageError
-from chaos.commands.run import RunArguments, perform, scenario_of
+from chaos.commands.run import perform
 from chaos.judging import PAGE
 from chaos.launch import Ran
+from chaos.operator_errors import OperatorError, UsageError
+from chaos.planning import Choices, scenario_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import Scenario
 from chaos.scenario import Side as Way
@@ -76,7 +77,7 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
     for number in range(arguments.times):
         for side in scenario.sides:
             progress.tell(f"{scenario.name}, {side.name}, run {number + 1} of {arguments.times}")
-            ran = perform(_run_arguments(scenario, arguments, number, side), progress)
+            ran = perform(_choices(scenario, arguments, number, side), arguments.out, progress)
             if ran.interrupted:
                 page = arguments.out / f"{scenario.name}.html"
                 raise OperatorError(f"interrupted; what was run so far is in {page}")
@@ -86,23 +87,14 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
     return found
 
 
-def _run_arguments(
-    scenario: Scenario, arguments: CompareArguments, number: int, side: Way
-) -> RunArguments:
-    return RunArguments(
+def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side: Way) -> Choices:
+    return Choices(
         scenario=scenario.name,
         seed=arguments.seed + number,
-        nodes=None,
-        duration_s=None,
-        concurrency=None,
-        rate=0.0,
-        out=arguments.out,
-        keep=False,
-        as_json=False,
         target=arguments.target,
-        runtime="",
         settings={**arguments.settings, **side.settings},
         topic_client=side.topic_client,
+        side=side.name,
     )
 
 

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from chaos.cluster.interface import Evidence, Link, NodeId
-from chaos.commands.errors import OperatorError
 from chaos.nemesis.apply import Hit
 from chaos.nemesis.named import FAULTS
+from chaos.operator_errors import OperatorError
 from chaos.setup.places import cache_dir
 
 

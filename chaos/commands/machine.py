@@ -72,7 +72,7 @@ def _row(scenario: Scenario) -> dict[str, object]:
         "description": scenario.description,
         "default_duration_s": scenario.default_duration_s,
         "needs": sorted(scenario.needs),
-        "of_brokers": scenario.append is not None,
+        "of_brokers": scenario.is_of_brokers,
         "sides": [side.name for side in scenario.sides],
     }
 
@@ -86,7 +86,7 @@ def _short(scenario: Scenario) -> str:
 def _takes(scenario: Scenario) -> str:
     needs = sorted(scenario.needs)
     what = f"; needs to {' and '.join(needs)}" if needs else "; needs no special power"
-    brokers = "; of brokers (--target kafka)" if scenario.append is not None else ""
+    brokers = "; of brokers (--target kafka)" if scenario.is_of_brokers else ""
     names = ", ".join(side.name for side in scenario.sides)
     sides = f"; compare {names}" if len(scenario.sides) > 1 else ""
     return f"{scenario.default_duration_s:g} s by default{what}{brokers}{sides}"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from chaos.cluster.interface import Cluster, Described, Evidence, Link, NodeId, NodeStatus
-from chaos.commands.errors import OperatorError, UsageError
 from chaos.commands.injected import Injected
-from chaos.commands.run import require_layout
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.faults import Fault, Partition, PowerOff
 from chaos.nemesis.named import FAULTS, aimed_at
 from chaos.nemesis.needs import lacking, needs_of
+from chaos.operator_errors import OperatorError, UsageError
+from chaos.planning import require_layout
 from chaos.probes import QuorumProbe, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES, let_go, why_lacking

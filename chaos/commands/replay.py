@@ -4,10 +4,10 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chaos.campaign.replay import differences, plan_from, run_directory
-from chaos.commands.run import runtime_of
+from chaos.campaign.replay import differences, plan_of_run, run_directory
 from chaos.commands.show import judgement_json, judgement_text
 from chaos.launch import launch
+from chaos.planning import runtime_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 
@@ -25,7 +25,7 @@ class ReplayArguments:
 def replay(arguments: ReplayArguments) -> int:
     """Run it; the exit code is the verdict's."""
     recorded = run_directory(arguments.named)
-    plan = plan_from(recorded)
+    plan = plan_of_run(arguments.named)
     was = plan.runtime
     progress = ConsoleProgress()
     runtime = runtime_of(arguments.runtime or was, progress.tell, plan.target)

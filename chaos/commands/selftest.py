@@ -14,11 +14,12 @@ from pathlib import Path
 from chaos.canaries.images import without_its_record_at_the_leader
 from chaos.canaries.quorum import without_an_acknowledged_write, without_its_record
 from chaos.cluster.targets.named import NODE
-from chaos.commands.errors import OperatorError
-from chaos.commands.run import RunArguments, perform, runtime_of, sparing_load
+from chaos.commands.run import perform
 from chaos.commands.suspects import SelftestArguments, Suspect, suspects
 from chaos.judging import judge_directory
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from chaos.operator_errors import OperatorError
+from chaos.planning import Choices, runtime_of, sparing_load
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from checkers.history.sealed_run import Run
@@ -123,20 +124,18 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
     began = time.monotonic()
     concurrency, rate = _load(suspect, arguments)
     ran = perform(
-        RunArguments(
+        Choices(
             scenario=suspect.scenario,
             seed=seed,
             nodes=suspect.nodes,
             duration_s=suspect.duration_s,
             concurrency=concurrency,
             rate=rate,
-            out=arguments.out,
-            keep=False,
-            as_json=False,
             target=arguments.target,
             runtime=arguments.runtime,
             mutation=suspect.id if suspect.kind is Kind.MUTATION else "",
         ),
+        arguments.out,
         ConsoleProgress(quiet=True),
     )
     if ran.interrupted:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.campaign.fingerprint import Fingerprint, fingerprint
-from chaos.campaign.replay import plan_from, run_directory
+from chaos.campaign.replay import plan_of_run, run_directory
 from chaos.campaign.shrink import OutOfTimeError, Shrinker
 from chaos.campaign.story import STORY, write_story
 from chaos.cluster.targets.named import NODE
-from chaos.commands.errors import OperatorError
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch, name_of
+from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
+from chaos.plan_line import replay_line
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from checkers.history.store import read_run
@@ -33,7 +34,7 @@ class ShrinkArguments:
 def shrink(arguments: ShrinkArguments) -> int:
     """0 when a smaller run that fails alike was left, with its story."""
     recorded = run_directory(arguments.named)
-    plan = plan_from(recorded)
+    plan = plan_of_run(arguments.named)
     if plan.target != NODE:
         raise OperatorError(
             f"{recorded}: {plan.target} runs in containers only, and what fails is made smaller in "
@@ -89,8 +90,8 @@ def _require_failure(shrinker: Shrinker, plan: RunPlan, recorded: Path) -> None:
 def _keep(plan: RunPlan, out: Path) -> Ran:
     """The run itself, once more and whole, with its story; it says how it is run again."""
     directory = out / name_of(plan)
-    again = f"kraft-chaos replay {directory}"
+    again = replay_line(str(directory))
     shutil.rmtree(directory, ignore_errors=True)  # what an earlier attempt left of the same seed
-    ran = launch(replace(plan, command=again), out, ConsoleProgress(quiet=True))
+    ran = launch(plan, out, ConsoleProgress(quiet=True))
     write_story(read_run(ran.directory), ran.judgement, again)
     return ran

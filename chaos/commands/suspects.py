@@ -7,9 +7,9 @@ from pathlib import Path
 from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
 from chaos.canaries.quorum import LYING_FSYNC
 from chaos.cluster.targets.named import NODE
-from chaos.commands.errors import UsageError
 from chaos.kill_table import Kind
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
+from chaos.operator_errors import UsageError
 from chaos.scenario import SIM, Scenario
 
 _CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing

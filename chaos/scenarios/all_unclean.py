@@ -21,7 +21,7 @@ ALL_UNCLEAN = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=PROMISED,
+    load=PROMISED,
     settings={**TWO_IN_SYNC, "elr": "on"},
     sides=(
         Side(

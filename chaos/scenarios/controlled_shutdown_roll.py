@@ -39,6 +39,6 @@ CONTROLLED_SHUTDOWN_ROLL = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    append=MIXED,
+    load=MIXED,
     settings=TWO_IN_SYNC,
 )

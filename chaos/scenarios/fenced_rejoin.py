@@ -32,6 +32,6 @@ FENCED_REJOIN = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=PROMISED,
+    load=PROMISED,
     settings=TWO_IN_SYNC,
 )

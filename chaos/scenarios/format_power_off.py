@@ -30,7 +30,7 @@ FORMAT_POWER_OFF = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=15.0,
-    append=PROMISED,
+    load=PROMISED,
     settings=TWO_IN_SYNC,
     sides=(
         Side(

@@ -36,6 +36,6 @@ ISR_SHRINK_STORM = Scenario(
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=40.0,
-    append=MIXED,
+    load=MIXED,
     settings=TWO_IN_SYNC,
 )

@@ -22,7 +22,7 @@ LAST_REPLICA_STANDING = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=PROMISED,
+    load=PROMISED,
     settings=TWO_IN_SYNC,
     sides=(
         Side(

@@ -6,6 +6,7 @@ from chaos.nemesis.faults import Partition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
+from workloads.register import RegisterOptions
 
 _SLOT_S = 5.0
 _CUT = Partition(target=ControllerLeader())
@@ -27,6 +28,6 @@ LEADER_RELAY = Scenario(
     ),
     faults=(_CUT,),
     draw=_draw,
-    live_keys=300,
-    rate=60.0,  # faster, each key is written anew before a deposed leader leads again
+    # Faster, each key is written anew before a deposed leader leads again.
+    load=RegisterOptions(live_keys=300, rate=60.0),
 )

@@ -32,7 +32,7 @@ OBSERVER_POWER_OFF = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=15.0,
-    append=PROMISED,
+    load=PROMISED,
     settings={"min_isr": "2"},
     sides=(
         Side(

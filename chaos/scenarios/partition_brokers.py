@@ -35,6 +35,6 @@ PARTITION_BROKERS = Scenario(
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=40.0,
-    append=MIXED,
+    load=MIXED,
     settings=TWO_IN_SYNC,
 )

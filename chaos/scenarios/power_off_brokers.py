@@ -33,7 +33,7 @@ POWER_OFF_BROKERS = Scenario(
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=45.0,
-    append=MIXED,
+    load=MIXED,
     settings=TWO_IN_SYNC,
 )
 
@@ -54,7 +54,7 @@ BLACKOUT_BROKERS = Scenario(
     faults=(_ALL,),
     draw=_draw_all,
     default_duration_s=20.0,
-    append=MIXED,
+    load=MIXED,
     settings=TWO_IN_SYNC,
     sides=(
         Side(

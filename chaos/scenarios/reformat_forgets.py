@@ -39,7 +39,7 @@ REFORMAT_FORGETS = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    append=replace(PROMISED, producers=5, rate=50.0, admin_rate=3.0),
+    load=replace(PROMISED, producers=5, rate=50.0, admin_rate=3.0),
     settings={"min_isr": "2", "controllers": "3"},
     sides=(
         Side(

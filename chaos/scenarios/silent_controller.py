@@ -37,7 +37,7 @@ SILENT_CONTROLLER = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=45.0,
-    append=replace(PROMISED, admin_rate=4.0),
+    load=replace(PROMISED, admin_rate=4.0),
     settings={"min_isr": "2", "quorum": "static", "controllers": "3"},
     sides=(
         Side(

@@ -6,6 +6,7 @@ from chaos.nemesis.faults import Kill
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
+from workloads.register import RegisterOptions
 
 _SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends
 _KILL = Kill(target=ControllerLeader(), latency_ms=200)
@@ -27,5 +28,6 @@ SLOW_ELECTION = Scenario(
     ),
     faults=(_KILL,),
     draw=_draw,
-    rate=30.0,  # so that nothing is in flight: of two logs, only the longer one's owner is elected
+    # So that nothing is in flight: of two logs, only the longer one's owner is elected.
+    load=RegisterOptions(rate=30.0),
 )

@@ -39,7 +39,7 @@ UNCLEAN_LEADER = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,
-    append=PROMISED,
+    load=PROMISED,
     settings={"min_isr": "1", "unclean": "on", "elr": "off", "quorum": "static"},
     sides=(
         Side(

@@ -20,7 +20,7 @@ UNWAITED_TOPICS = Scenario(
     ),
     faults=(),
     default_duration_s=8.0,
-    append=replace(PROMISED, rate=50.0, admin_rate=4.0),
+    load=replace(PROMISED, rate=50.0, admin_rate=4.0),
     settings=TWO_IN_SYNC,
     sides=(
         Side(

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 from crc32c import crc32c
 
+from checkers.history.kinds import HistoryKind
+
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
 
 
@@ -45,6 +47,8 @@ class RunInfo:
     # `invariant`, `what`, `node` and `t_ns`.
     broken_invariant: Mapping[str, str | int] | None = None
     workload: str = "register"  # what clients did: register, append
+    history: str = HistoryKind.REGISTERS  # by which checks apply
+    plan: Mapping[str, Any] = field(default_factory=dict)  # all that has to be done to do it again
     gives: tuple[str, ...] = ()  # the kinds of evidence that it is planned to leave: `Kind`
     # What each node is, by its number: "controller", "broker" or "broker,controller". Without
     # roles all are controllers.

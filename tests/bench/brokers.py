@@ -18,7 +18,8 @@ from chaos.cluster.docker.cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.interface import NodeId
 from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, NEWEST, layout
-from chaos.commands.run import RunArguments, perform
+from chaos.commands.run import perform
+from chaos.planning import Choices
 from chaos.probes import PartitionWatch, advertised, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.recorder import Recorder
@@ -197,7 +198,7 @@ def _story() -> Iterator[Row]:
     for side in LAST_REPLICA_STANDING.sides:
         with tempfile.TemporaryDirectory() as out:
             began = time.monotonic()
-            ran = perform(_arguments(side.settings, Path(out)), ConsoleProgress(quiet=True))
+            ran = perform(_choices(side.settings), Path(out), ConsoleProgress(quiet=True))
             yield Row(
                 name=f"{LAST_REPLICA_STANDING.name}, {side.name}, in all",
                 value=time.monotonic() - began,
@@ -207,17 +208,10 @@ def _story() -> Iterator[Row]:
             )
 
 
-def _arguments(settings: Mapping[str, str], out: Path) -> RunArguments:
-    return RunArguments(
+def _choices(settings: Mapping[str, str]) -> Choices:
+    return Choices(
         scenario=LAST_REPLICA_STANDING.name,
         seed=1,
-        nodes=None,
-        duration_s=None,
-        concurrency=None,
-        rate=0.0,
-        out=out,
-        keep=False,
-        as_json=False,
         target=KAFKA,
         runtime="docker",
         settings=settings,

@@ -19,7 +19,7 @@ from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.fake_logs import FakeBrokers
 from tests.support.histories import make_run
-from workloads.append import AppendWorkload
+from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import TcpDriver
 
 CHECKS = (log_durability, log_offsets, log_polls, log_sends, log_final_reads)
@@ -29,9 +29,9 @@ _READ_WITHIN_S = 2.0  # who was told an offset that nothing stands at waits so l
 
 def told(story: Scenario, directory: Path, *, idempotent_share: float = 0.0) -> Run:
     """The story's load on fake brokers, sealed."""
-    assert story.append is not None
+    assert isinstance(story.load, AppendOptions)
     options = replace(
-        story.append,
+        story.load,
         producers=4,
         consumers=1,
         idempotent_share=idempotent_share,

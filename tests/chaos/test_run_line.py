@@ -1,14 +1,19 @@
-"""What the line of `run` says is done, and the line in run.json says it again."""
+"""What the line of `run` says is done, and the line that is shown of a plan asks for the same."""
 
 import shlex
-from dataclasses import fields
-from pathlib import Path
+from dataclasses import fields, replace
 
 import pytest
 
+from chaos.canaries import CANARIES
 from chaos.commands.parser import parser
-from chaos.commands.run import RunArguments, plan_of, run_arguments
+from chaos.commands.run import choices_of
+from chaos.nemesis.schedule import Schedule
 from chaos.plan import RunPlan
+from chaos.plan_line import command_of
+from chaos.planning import Choices, plan_of
+from chaos.scenarios import STORIES
+from workloads.register import RegisterOptions
 
 EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"
@@ -16,11 +21,12 @@ EVERYTHING = (
     " --target kafka:4.1.0 --set elr=off --set controllers=3 --runtime docker"
 )
 
-OTHERWISE = {"duration": "duration_s", "json": "as_json"}  # how a flag's field is called
+OTHERWISE = {"duration": "duration_s"}  # how a flag's field is called
+NOT_OF_THE_RUN = {"json", "out", "expect", "command", "help", "traceback"}  # and no flags
 
 
-def read(line: str) -> RunArguments:
-    return run_arguments(parser().parse_args(shlex.split(line)))
+def read(line: str) -> Choices:
+    return choices_of(parser().parse_args(shlex.split(line)))
 
 
 def plan(line: str) -> RunPlan:
@@ -28,16 +34,14 @@ def plan(line: str) -> RunPlan:
 
 
 def test_nothing_of_the_line_is_lost() -> None:
-    assert read(EVERYTHING) == RunArguments(
+    assert read(EVERYTHING) == Choices(
         scenario="power-off-brokers",
         seed=3,
         nodes=4,
         duration_s=7.0,
         concurrency=6,
         rate=90.0,
-        out=Path("there"),
         keep=True,
-        as_json=True,
         target="kafka:4.1.0",
         runtime="docker",
         settings={"elr": "off", "controllers": "3"},
@@ -46,14 +50,10 @@ def test_nothing_of_the_line_is_lost() -> None:
         topic_client="librdkafka-unwaited",
     )
     plain = read("run baseline")
-    told = [each.name for each in fields(RunArguments)]
+    told = {each.name for each in fields(Choices)} - {"side"}  # which `compare` tells
     assert [name for name in told if getattr(read(EVERYTHING), name) == getattr(plain, name)] == []
-    flags = vars(parser().parse_args(shlex.split(EVERYTHING))).keys() - {
-        "command",
-        "help",
-        "traceback",
-    }
-    assert {OTHERWISE.get(flag, flag) for flag in flags} == set(told)
+    flags = vars(parser().parse_args(shlex.split(EVERYTHING))).keys() - NOT_OF_THE_RUN
+    assert {OTHERWISE.get(flag, flag) for flag in flags} == told
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,34 @@ def test_nothing_of_the_line_is_lost() -> None:
     [
         "baseline --seed 4",
         "power-off --seed 4 --nodes 5 --duration 8 --concurrency 3 --rate 10 --runtime sim",
+        "power-off --seed 4 --duration 8.0000001 --rate 33.333333333 --runtime sim",
         "partition-leader --seed 1 --mutation Q-ZOMBIE",
         "swarm --seed 9 --runtime sim",
+        "swarm --seed 9 --runtime sim --nodes 7",
+        "swarm --seed 9 --runtime sim --duration 4 --concurrency 4 --rate 7",
         "last-replica-standing --seed 2 --target kafka --set elr=off",
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
+        *(f"{name} --seed 5 --target kafka" for name in STORIES if STORIES[name].is_of_brokers),
+        *(f"{name} --seed 5" for name in STORIES if not STORIES[name].is_of_brokers),
+        *(f"{name} --seed 5 --target kafka" for name in CANARIES if name != "lying-fsync"),
     ],
 )
-def test_the_line_that_is_kept_asks_for_the_same(line: str) -> None:
+def test_the_line_that_is_shown_asks_for_the_same(line: str) -> None:
     asked = plan(f"run --runtime docker {line}")
-    _, *kept = shlex.split(asked.command)
-    again = plan(shlex.join([*kept, "--runtime", asked.runtime]))
+    _, *shown = shlex.split(command_of(asked, "its-run"))
+    assert shown[0] == "run"
+    again = plan(shlex.join([*shown, "--runtime", asked.runtime]))
     assert again == asked
+
+
+def test_what_no_flag_can_say_is_replayed() -> None:
+    asked = plan("run kill-leader --seed 3 --runtime sim")
+    windows = asked.drawn().windows[:1]
+    for other in (
+        replace(asked, schedule=Schedule(duration_s=asked.duration_s, windows=windows)),
+        replace(asked, load=RegisterOptions(rate=100.0, most_operations=17)),
+        replace(asked, nodes=1, runtime="docker"),
+    ):
+        assert command_of(other, "its-run") == "kraft-chaos replay its-run"

@@ -47,7 +47,6 @@ def run(
                 duration_s=duration_s,
                 load=load,
                 keep=keep,
-                command=f"kraft-chaos run {scenario} --seed 5",
             ),
             cluster=cluster,
             directory=directory,
@@ -86,7 +85,7 @@ def test_a_story_is_told_recorded_and_judged(tmp_path: Path, scenario: str) -> N
     assert 0.9 <= info.timings_s["hurt"] <= 3.0  # disks are in trouble for some time before a cut
     names = {path.name for path in tmp_path.iterdir()}
     assert {"run.json", "schedule.json", "verdict.json", "report.html", "_manifest.json"} <= names
-    assert "repro.sh" not in names
+    assert ("repro.sh" in names) == (judgement.verdict is not Verdict.VALID)
 
 
 def test_a_fault_without_evidence_makes_the_run_void(tmp_path: Path) -> None:
@@ -222,4 +221,6 @@ def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:
     assert judgement.verdict is Verdict.INVALID
     assert row(judgement, "linearizable").witness
     repro = (tmp_path / "repro.sh").read_text()
-    assert repro == "#!/bin/sh\nexec kraft-chaos run partition-leader --seed 5\n"
+    assert repro == '#!/bin/sh\nexec kraft-chaos replay "$(dirname "$0")"\n'
+    command = read_run_info(tmp_path).command
+    assert command == f"kraft-chaos replay {tmp_path.name}", "no flag says how long clients wait"

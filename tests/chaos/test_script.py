@@ -194,7 +194,7 @@ def test_what_begins_must_end(steps: tuple[Begin | End, ...]) -> None:
 @pytest.mark.parametrize("name", BROKER_STORIES)
 def test_a_story_of_brokers_hurts_them_as_it_says(name: str) -> None:
     story = BROKER_STORIES[name]
-    assert story.append is not None
+    assert story.is_of_brokers
     plan = story.plan(seed=1, nodes=3, duration_s=story.default_duration_s)
     planned = story.script.faults if story.script else [each.fault for each in plan.windows]
     assert bool(planned) == bool(story.faults)

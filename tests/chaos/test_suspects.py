@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from chaos.canaries import CANARIES
-from chaos.commands.errors import UsageError
-from chaos.commands.run import scenario_of
 from chaos.commands.suspects import SelftestArguments, suspects
 from chaos.kill_table import Kind
+from chaos.operator_errors import UsageError
+from chaos.planning import scenario_of
 from chaos.scenarios import STORIES
 from checkers.suite import CHECKS
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.replay import plan_from
+from chaos.campaign.replay import plan_of_run
 from chaos.cli import main
 from chaos.launch import launch
 from chaos.progress import ConsoleProgress
@@ -60,7 +60,7 @@ def test_a_schedule_gives_one_shape_on_both_runtimes(scenario: str, tmp_path: Pa
 
 def replayed(recorded: Path, out: Path) -> list[Shape]:
     """The same windows, under seeds of their own."""
-    plan = replace(plan_from(recorded), runtime=SIM)
+    plan = replace(plan_of_run(recorded), runtime=SIM)
     shapes = []
     for seed in range(REPLAYS):
         ran = launch(replace(plan, seed=seed), out, ConsoleProgress(quiet=True), page=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.replay import plan_from
+from chaos.campaign.replay import plan_of_run
 from chaos.cli import main
 from chaos.setup.install import prepare
 from checkers.history.store import read_run
@@ -27,8 +27,8 @@ def test_what_virtual_time_left_of_a_failure_fails_in_containers(tmp_path: Path)
     again = tmp_path / "again"
     assert main(["replay", str(shrunk), "--runtime", "docker", "--out", str(again)]) == 1
     (replayed,) = again.iterdir()
-    schedule = plan_from(shrunk).drawn()
-    assert plan_from(replayed).schedule == schedule
+    schedule = plan_of_run(shrunk).drawn()
+    assert plan_of_run(replayed).schedule == schedule
     faults = read_run(replayed).tables["faults"].to_pylist()
     assert len(faults) == len(schedule.windows) <= 3
     assert all(fault["bit"] for fault in faults)

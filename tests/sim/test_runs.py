@@ -38,7 +38,8 @@ def test_every_story_is_told_to_a_valid_end(
     assert " virtual seconds a second" in err
     info = json.loads((tmp_path / "latest" / "run.json").read_text())
     assert (info["runtime"], info["target"], info["finished"]) == ("sim", "node (simulated)", True)
-    assert info["command"].endswith("--rate 50 --runtime sim")
+    assert info["command"].endswith(" --runtime sim")
+    assert info["plan"]["load"]["options"]["rate"] == 50
 
 
 @pytest.mark.slow

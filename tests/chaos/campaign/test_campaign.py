@@ -12,33 +12,29 @@ from chaos.cli import main
 from chaos.commands import campaign as command
 from chaos.commands.campaign import ROWS, CampaignArguments, RowAsJson, campaign_by
 from chaos.commands.campaign_arguments import seeds
-from chaos.commands.run import RunArguments
+from chaos.planning import Choices
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
 
 
-def arguments(out: Path, scenario: str = "partition-leader", **changes: object) -> RunArguments:
+def choices(scenario: str = "partition-leader", **changes: object) -> Choices:
     fields: dict[str, object] = {
-        "scenario": scenario,
-        "seed": None,
         "nodes": 3,
         "duration_s": 9.0,
         "concurrency": 3,
         "rate": 30.0,
-        "out": out,
-        "keep": False,
-        "as_json": False,
-        "target": "node",
         "runtime": "sim",
     }
-    return RunArguments(**{**fields, **changes})  # type: ignore[arg-type]  # a test's mistake shows
+    all_of_them = {**fields, **changes}
+    return Choices(scenario=scenario, **all_of_them)  # type: ignore[arg-type]  # a test's mistake
 
 
 def job(tmp_path: Path, **changes: object) -> Job:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    wanted = arguments(tmp_path / "out", "partition-leader", **changes)
-    return Job(arguments=wanted, scratch=scratch)
+    return Job(
+        choices=choices("partition-leader", **changes), out=tmp_path / "out", scratch=scratch
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,12 +102,12 @@ def test_a_scenario_that_is_none_is_wrong_usage(
 
 
 def test_a_cluster_is_as_large_as_somebody_asks_and_its_line_says_so(tmp_path: Path) -> None:
-    plan = job(tmp_path, nodes=7).plan(4)
-    assert plan.nodes == 7
-    assert "--nodes 7" in plan.command
-    swarm = Job(arguments=arguments(tmp_path, "swarm", nodes=2), scratch=tmp_path).plan(4)
-    assert swarm.nodes == 2
-    assert "--nodes 2" in swarm.command
+    seven = job(tmp_path, nodes=7)
+    assert seven.plan(4).nodes == 7
+    assert "--nodes 7" in seven.command(4)
+    swarm = Job(choices=choices("swarm", nodes=2), out=tmp_path, scratch=tmp_path)
+    assert swarm.plan(4).nodes == 2
+    assert "--nodes 2" in swarm.command(4)
 
 
 def asked(out: Path, scenario: str = "baseline") -> CampaignArguments:

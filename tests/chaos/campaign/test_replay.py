@@ -1,39 +1,36 @@
 """What was recorded is done again, to the byte; what cannot be is refused with a word."""
 
 import json
-import shlex
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chaos.campaign.replay import differences, plan_from
+from chaos.campaign.replay import differences, plan_of_run
 from chaos.campaign.swarm import trial
 from chaos.cli import main
-from chaos.commands.parser import parser
-from chaos.commands.run import plan_of, run_arguments
 from chaos.launch import launch
 from chaos.nemesis.faults import Kill, Partition, Ways
-from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.plan import RunPlan
+from chaos.plan_json import plan_as_json
+from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios.swarm import SWARM
 from checkers.history.sealed_run import RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
-from tests.chaos.campaign.test_campaign import arguments
+from tests.chaos.campaign.test_campaign import choices
 from tests.support.fake_harness import FakeRuntime
+from workloads.kinds import with_options
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three quarters of a minute of a swarm's seed."""
     out = tmp_path_factory.mktemp("recorded")
-    wanted = arguments(
-        out, "swarm", seed=SEED, nodes=None, duration_s=None, concurrency=None, rate=0.0
-    )
+    wanted = Choices(scenario="swarm", seed=SEED, runtime="sim")
     return launch(plan_of(wanted), out, ConsoleProgress(quiet=True)).directory
 
 
@@ -62,20 +59,20 @@ def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
         Window(at_s=0.4, hold_s=0.3, fault=Kill(target=ControllerLeader())),
         Window(at_s=1.2, hold_s=0.4, fault=Partition(target=Follower(), ways=Ways.IN)),
     )
-    wanted = arguments(tmp_path, duration_s=2.0, mutation="Q-ZOMBIE")
+    wanted = choices(duration_s=2.0, mutation="Q-ZOMBIE", seed=1)
     plan = replace(plan_of(wanted), schedule=Schedule(duration_s=2.0, windows=windows))
-    plan = replace(plan, load=replace(plan.load, most_operations=12))
+    plan = replace(plan, load=with_options(plan.load, most_operations=12))
     shrunk = launch(plan, tmp_path / "shrunk", ConsoleProgress(quiet=True)).directory
 
     containers = FakeRuntime()
     monkeypatch.setitem(RUNTIMES, "docker", containers)
     main(["replay", str(shrunk), "--runtime", "docker", "--out", str(tmp_path / "again")])
     (again,) = (tmp_path / "again").iterdir()
-    assert plan_from(again).schedule == plan.schedule
+    assert plan_of_run(again).schedule == plan.schedule
     (made,) = containers.made
     assert len(made.nodes) == plan.nodes
     run = read_run(again)
-    assert (run.info.mutation, run.info.load) == ("Q-ZOMBIE", asdict(plan.load))
+    assert (run.info.mutation, plan_of_run(again).load) == ("Q-ZOMBIE", plan.load)
     main_phase = [each for each in run.tables["ops"].to_pylist() if each["phase"] == "main"]
     assert len(main_phase) == 12
     began = run.info.timings_s["create"] + run.info.timings_s["first_write"]
@@ -88,7 +85,7 @@ def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
 
 
 def test_a_plan_from_a_run_is_the_plan_of_the_run(recorded: Path) -> None:
-    plan = plan_from(recorded)
+    plan = plan_of_run(recorded)
     drawn = trial(SEED)
     assert plan.scenario is SWARM
     assert (plan.seed, plan.nodes, plan.runtime) == (SEED, drawn.nodes, "sim")
@@ -97,36 +94,52 @@ def test_a_plan_from_a_run_is_the_plan_of_the_run(recorded: Path) -> None:
     assert plan.conditions == drawn.conditions
 
 
+def copied(recorded: Path, out: Path, **changes: object) -> Path:
+    """What a replay reads of a run, with other values in its run.json."""
+    out.mkdir()
+    changed = replace(read_run_info(recorded), **changes)  # type: ignore[arg-type]  # any field
+    write_run_info(out, changed)
+    (out / "schedule.json").write_bytes((recorded / "schedule.json").read_bytes())
+    return out
+
+
 @pytest.mark.parametrize(
-    ("file", "change", "why"),
+    ("changes", "why"),
     [
-        ("schedule.json", None, "No such file"),
-        ("schedule.json", {"windows": 5}, "not a schedule"),
-        ("run.json", {"load": {}}, "an older version's"),
-        ("run.json", {"load": {"patience": 3}}, "patience"),
+        ({"plan": {}}, "its run.json has no plan: it was recorded by an older version"),
+        ({"plan": {"format": 2}}, "its plan has the format 2, not 1"),
+        ({"plan": {"format": 1}}, "schedule is missing"),
     ],
 )
-def test_what_cannot_be_replayed_is_refused_with_a_word(
+def test_what_cannot_be_replayed_is_refused_with_the_next_step(
     recorded: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    file: str,
-    change: dict[str, object] | None,
+    changes: dict[str, object],
     why: str,
 ) -> None:
-    for name in ("run.json", "schedule.json"):
-        content = json.loads((recorded / name).read_text())
-        if name != file:
-            (tmp_path / name).write_text(json.dumps(content))
-        elif name == "run.json" and change is not None:
-            changed = replace(read_run_info(recorded), **change)  # type: ignore[arg-type]
-            write_run_info(tmp_path, changed)
-        elif change is not None:
-            (tmp_path / name).write_text(json.dumps({**content, **change}))
-    assert main(["replay", str(tmp_path), "--out", str(tmp_path / "out")]) == 255
-    err = capsys.readouterr().err
-    assert why in err
-    assert f"try: kraft-chaos run swarm --seed {SEED} --runtime sim" in err
+    old = copied(recorded, tmp_path / "old", **changes)
+    for command in ("replay", "shrink"):
+        assert main([command, str(old), "--out", str(tmp_path / "out")]) == 255
+        err = capsys.readouterr().err
+        assert f"{old} cannot be replayed: " in err
+        assert why in err
+        assert f"try: kraft-chaos run swarm --seed {SEED} --runtime sim" in err
+
+
+def test_windows_that_somebody_changed_are_those_of_the_file_that_is_named(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = copied(recorded, tmp_path / "changed")
+    content = json.loads((run / "schedule.json").read_text())
+    content["windows"] = content["windows"][:1]
+    (run / "schedule.json").write_text(json.dumps(content))
+    whole = plan_of_run(recorded).drawn()
+    assert plan_of_run(run / "schedule.json").drawn().windows == whole.windows[:1]
+    assert plan_of_run(run).drawn() == whole, "the plan is in run.json"
+    (run / "schedule.json").write_text(json.dumps({"windows": 5}))
+    assert main(["replay", str(run / "schedule.json"), "--out", str(tmp_path / "out")]) == 255
+    assert "not a schedule" in capsys.readouterr().err
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,10 +147,10 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "neither a run nor the schedule.json of one" in capsys.readouterr().err
 
 
-def of_brokers(directory: Path, line: str) -> RunPlan:
-    """A run as far as its two files tell, a broker story's; its plan as it was."""
-    words = [*shlex.split(line), "--target", "kafka", "--runtime", "docker"]
-    plan = plan_of(run_arguments(parser().parse_args(words)))
+def of_brokers(directory: Path, scenario: str, **chosen: object) -> RunPlan:
+    """A run of Apache Kafka as far as its run.json tells; its plan as it was."""
+    bare = Choices(scenario=scenario, seed=3, target="kafka", runtime="docker")
+    plan = plan_of(replace(bare, **chosen)).settled()  # type: ignore[arg-type]  # a test's mistake
     info = RunInfo(
         run_id="brokers",
         scenario=plan.scenario.name,
@@ -148,45 +161,25 @@ def of_brokers(directory: Path, line: str) -> RunPlan:
         duration_s=plan.duration_s,
         started_utc="",
         started_mono_ns=0,
-        workload="append",
-        load=asdict(plan.load),
-        settings={"elr": "on", "brokers": "3", "controllers": "1"},
-        command=plan.command,
+        plan=plan_as_json(plan),
     )
     write_run_info(directory, info)
-    content = {"script": []} if plan.scenario.script else windows_as_json(plan.drawn())
-    (directory / "schedule.json").write_text(json.dumps(content))
     return plan
 
 
-def test_a_story_of_brokers_is_told_again_with_its_windows(tmp_path: Path) -> None:
-    line = "run power-off-brokers --seed 3 --rate 50 --client librdkafka --set elr=off"
-    plan = of_brokers(tmp_path, line)
-    again = plan_from(tmp_path)
-    assert again == replace(plan, schedule=plan.drawn())
-    assert len(again.drawn().windows) > 1
-    content = json.loads((tmp_path / "schedule.json").read_text())
-    (tmp_path / "schedule.json").write_text(
-        json.dumps({**content, "windows": content["windows"][:1]})
-    )
-    assert again.drawn().windows[:1] == plan_from(tmp_path).drawn().windows
-
-
-def test_a_story_told_by_conditions_is_told_again_by_them(tmp_path: Path) -> None:
-    plan = of_brokers(tmp_path, "run last-replica-standing --seed 3 --set elr=off")
-    assert plan.scenario.script is not None
-    assert plan_from(tmp_path) == plan
+def test_a_story_of_brokers_is_told_again(tmp_path: Path) -> None:
+    for plan in (
+        of_brokers(tmp_path, "power-off-brokers", rate=50.0, client="librdkafka"),
+        of_brokers(tmp_path, "last-replica-standing", settings={"elr": "off"}, side="elr=off"),
+    ):
+        write_run_info(tmp_path, replace(read_run_info(tmp_path), plan=plan_as_json(plan)))
+        assert plan_of_run(tmp_path) == plan
+        assert bool(plan.drawn().windows) == (plan.scenario.script is None)
 
 
 def test_brokers_are_not_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    of_brokers(tmp_path, "run power-off-brokers --seed 3")
+    of_brokers(tmp_path, "power-off-brokers")
     assert main(["replay", str(tmp_path), "--runtime", "sim"]) == 254
     assert "only our own node can be simulated" in capsys.readouterr().err
     assert main(["shrink", str(tmp_path)]) == 255
     assert "kafka runs in containers only" in capsys.readouterr().err
-    write_run_info(tmp_path, replace(read_run_info(tmp_path), command=""))
-    assert main(["replay", str(tmp_path)]) == 255
-    assert "does not say by which command" in capsys.readouterr().err
-    write_run_info(tmp_path, replace(read_run_info(tmp_path), command="kraft-chaos run --odd 1"))
-    assert main(["replay", str(tmp_path)]) == 255
-    assert "cannot be replayed: its command is of another version" in capsys.readouterr().err

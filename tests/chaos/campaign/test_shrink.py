@@ -10,17 +10,17 @@ from chaos.campaign.fingerprint import Fingerprint
 from chaos.campaign.shrink import Attempt, Shrinker
 from chaos.campaign.story import story
 from chaos.cli import main
-from chaos.commands.run import plan_of
 from chaos.conditions import Conditions
 from chaos.launch import launch
 from chaos.nemesis.faults import Kill, Partition
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import ControllerLeader
 from chaos.plan import RunPlan
+from chaos.planning import plan_of
 from chaos.progress import ConsoleProgress
 from chaos.scenarios.swarm import SWARM
 from checkers.verdict import CheckResult, Judgement, Verdict
-from tests.chaos.campaign.test_campaign import arguments
+from tests.chaos.campaign.test_campaign import choices
 from tests.support.histories import MS, NodeTrace, fault, make_run, read, write
 from workloads.register import RegisterOptions
 
@@ -167,7 +167,7 @@ def test_a_story_is_in_order_and_says_who_did_what() -> None:
 def test_a_planted_bug_shrinks_to_what_a_person_can_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = arguments(tmp_path, mutation="Q-ZOMBIE", seed=3, duration_s=20.0)
+    wanted = choices(mutation="Q-ZOMBIE", seed=3, duration_s=20.0)
     failing = launch(plan_of(wanted), tmp_path, ConsoleProgress(quiet=True))
     out = tmp_path / "shrunk"
     assert main(["shrink", str(failing.directory), "--minutes", "2", "--out", str(out)]) == 0
@@ -184,7 +184,7 @@ def test_there_is_nothing_to_shrink_of_a_valid_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     valid = launch(
-        plan_of(arguments(tmp_path, "baseline", seed=3, duration_s=3.0)),
+        plan_of(choices("baseline", seed=3, duration_s=3.0)),
         tmp_path,
         ConsoleProgress(quiet=True),
     )

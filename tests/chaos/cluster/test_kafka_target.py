@@ -17,8 +17,8 @@ from chaos.cluster.targets.named import (
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Seat
 from chaos.cluster.topology import host_name
-from chaos.commands.errors import UsageError
-from chaos.commands.run import require_layout
+from chaos.operator_errors import UsageError
+from chaos.planning import require_layout
 
 FILE = "/tmp/server.properties"
 BROKER, COMBINED, CONTROLLER = NodeId(1), NodeId(1), NodeId(4)

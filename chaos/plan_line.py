@@ -1,0 +1,95 @@
+"""From a plan to the line that asks for it: shown to people, read by nobody else."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+
+from chaos.cluster.targets.named import NODE
+from chaos.operator_errors import UsageError
+from chaos.plan import RunPlan
+from chaos.planning import Choices, plan_of
+from chaos.scenario import SIM
+from workloads.library_clients import RAW
+
+
+def command_of(plan: RunPlan, run_id: str) -> str:
+    """The line that runs it again. `run` has no flag for some of what a plan can say, such as a
+    schedule that was shrunk; the line then names the run, which has it all in its run.json."""
+    try:
+        choices = _choices(plan)
+        if _comparable(plan_of(choices)) == _comparable(plan):
+            return _line(choices)
+    except UsageError:
+        pass  # a cluster that nobody may ask for, such as one shrunk to a single node
+    return replay_line(run_id)
+
+
+def replay_line(run: str) -> str:
+    """What does a recorded run again, by the path of its directory."""
+    return f"kraft-chaos replay {shlex.quote(run)}"
+
+
+def _comparable(plan: RunPlan) -> RunPlan:
+    return replace(plan.settled(), keep=False, cluster_name="", side="")
+
+
+def _choices(plan: RunPlan) -> Choices:
+    """What has to be said so that `plan_of` gives this plan, if anything does. What a seed draws is
+    not said, and everything else is, but for rates that are as ever."""
+    bare = Choices(
+        scenario=plan.scenario.name,
+        seed=plan.seed,
+        target=plan.target,
+        settings=plan.settings,
+        runtime=plan.runtime,
+        mutation=plan.mutation,
+        client=plan.client,
+        topic_client=plan.topic_client,
+    )
+    usual = plan_of(bare)
+    told = plan.scenario.trial is None
+    load = plan.load
+    return replace(
+        bare,
+        nodes=plan.nodes if told or plan.nodes != usual.nodes else None,
+        duration_s=plan.duration_s if told or plan.duration_s != usual.duration_s else None,
+        concurrency=(
+            load.concurrency if told or load.concurrency != usual.load.concurrency else None
+        ),
+        rate=load.rate if load.rate != usual.load.rate else 0.0,
+    )
+
+
+def _line(choices: Choices) -> str:
+    flags = [word for flag in _flags(choices) for word in flag]
+    return shlex.join(["kraft-chaos", "run", choices.scenario, *flags])
+
+
+def _flags(choices: Choices) -> Iterator[tuple[str, str]]:
+    yield "--seed", str(choices.seed)
+    if choices.nodes is not None:
+        yield "--nodes", str(choices.nodes)
+    if choices.duration_s is not None:
+        yield "--duration", _number(choices.duration_s)
+    if choices.concurrency is not None:
+        yield "--concurrency", str(choices.concurrency)
+    if choices.rate:
+        yield "--rate", _number(choices.rate)
+    if choices.client != RAW:
+        yield "--client", choices.client
+    if choices.topic_client != RAW:
+        yield "--topic-client", choices.topic_client
+    if choices.target != NODE:
+        yield "--target", choices.target
+    for name, value in choices.settings.items():
+        yield "--set", f"{name}={value}"
+    if choices.runtime == SIM:
+        yield "--runtime", SIM
+    if choices.mutation:
+        yield "--mutation", choices.mutation
+
+
+def _number(value: float) -> str:
+    """As short as it can be without being another number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -1,0 +1,175 @@
+"""From what somebody chose of a run to its plan; `chaos.plan_line` is the way back."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from chaos.canaries import CANARIES
+from chaos.cluster.targets.kafka_settings import SettingError
+from chaos.cluster.targets.named import KAFKA, NODE, layout
+from chaos.operator_errors import OperatorError, UsageError
+from chaos.plan import RunPlan
+from chaos.runtimes import DOCKER, RUNTIMES
+from chaos.scenario import SIM, Scenario
+from chaos.scenarios import STORIES
+from chaos.trial import Trial
+from workloads.kinds import kind_of
+from workloads.library_clients import RAW
+from workloads.workload import Load, Servers
+
+_NODES = 3
+_OWN_NODES = (3, 5)  # in containers; what a failure was shrunk to may be replayed with any number
+# Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
+# and each of its operations costs ours.
+_UNASKED_RATES = {SIM: 100.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What somebody asks of a run. None, 0 or "": as the scenario has it, or its seed."""
+
+    scenario: str
+    seed: int | None = None
+    nodes: int | None = None
+    duration_s: float | None = None
+    concurrency: int | None = None
+    rate: float = 0.0
+    target: str = NODE
+    settings: Mapping[str, str] = field(default_factory=dict)
+    runtime: str = ""  # whichever there is
+    mutation: str = ""
+    client: str = RAW
+    topic_client: str = RAW
+    side: str = ""
+    keep: bool = False
+
+
+def plan_of(choices: Choices) -> RunPlan:
+    """What is chosen, the runtime decided; a swarm's seed decides the rest. Raises UsageError."""
+    scenario = scenario_of(choices.scenario)
+    _require_fitting(scenario, choices)
+    seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(10**6)
+    plan = RunPlan(
+        scenario=scenario,
+        seed=seed,
+        nodes=choices.nodes or _NODES,
+        duration_s=choices.duration_s or scenario.default_duration_s,
+        load=_load(scenario, choices),
+        target=choices.target,
+        settings={**scenario.settings, **choices.settings},
+        client=choices.client,
+        topic_client=choices.topic_client,
+        side=choices.side,
+        runtime=choices.runtime,
+        keep=choices.keep,
+        mutation=choices.mutation,
+    )
+    if scenario.trial is not None:
+        plan = _of_trial(plan, scenario.trial(seed, choices.duration_s, choices.nodes), choices)
+    if plan.runtime != SIM:
+        require_layout(plan.target, plan.nodes, plan.settings, mutation=plan.mutation)
+    return plan
+
+
+def _require_fitting(scenario: Scenario, choices: Choices) -> None:
+    """Raises UsageError for a target or clients that the scenario's load cannot have."""
+    kind = kind_of(scenario.load)
+    if kind.servers is Servers.BROKERS and choices.target == NODE:
+        raise UsageError(
+            f"{scenario.name} is a story of brokers, and our own node is none yet\n"
+            f"  try: --target {KAFKA}"
+        )
+    chosen = (
+        ("client", choices.client, kind.libraries),
+        ("topic-client", choices.topic_client, kind.topic_clients),
+    )
+    for flag, client, known in chosen:
+        if client not in known:
+            raise UsageError(
+                f"--{flag} {client}: {scenario.name} has the load {kind.name}, whose clients are "
+                f"{', '.join(known)}\n  try: one of {', '.join(_with_clients(flag, client))}"
+            )
+
+
+def _with_clients(flag: str, client: str) -> list[str]:
+    """The scenarios that this client can load."""
+    found = []
+    for scenario in STORIES.values():
+        kind = kind_of(scenario.load)
+        if client in (kind.libraries if flag == "client" else kind.topic_clients):
+            found.append(scenario.name)
+    return found
+
+
+def _load(scenario: Scenario, choices: Choices) -> Load:
+    """The scenario's, or the user's instead of it."""
+    unasked = 0.0 if scenario.load.rate else _UNASKED_RATES.get(choices.runtime, 0.0)
+    return scenario.load.adjusted(
+        concurrency=choices.concurrency,
+        rate=choices.rate or unasked,
+        settings={**scenario.settings, **choices.settings},
+    )
+
+
+def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
+    """Whatever the seed says, or the user instead of it."""
+    return replace(
+        plan,
+        nodes=trial.nodes,
+        duration_s=trial.schedule.duration_s,
+        schedule=trial.schedule,
+        load=trial.load.adjusted(
+            concurrency=choices.concurrency, rate=choices.rate, settings=plan.settings
+        ),
+        conditions=trial.conditions,
+    )
+
+
+def require_layout(
+    target: str, nodes: int, settings: Mapping[str, str], *, mutation: str = ""
+) -> None:
+    """Raises UsageError where no such cluster can be made, or none that anybody would ask for."""
+    if target == NODE and nodes not in _OWN_NODES:
+        raise UsageError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5\n  try: --nodes 3")
+    try:
+        layout(target, nodes, settings, mutation=mutation)
+    except SettingError as error:
+        raise UsageError(f"{error}\n  try: kraft-chaos run --help") from error
+
+
+def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> str:
+    """What was asked for; else containers, or with a word of it the simulator where none can be."""
+    if asked == SIM and target != NODE:
+        raise UsageError(
+            f"--runtime {SIM} --target {target}: only our own node can be simulated\n"
+            f"  try: --runtime {DOCKER}"
+        )
+    if asked:
+        return asked
+    why = RUNTIMES[DOCKER].why_not()
+    if not why:
+        return DOCKER
+    if target != NODE:
+        raise OperatorError(
+            f"no containers here ({why}), and {target} runs in nothing else\n"
+            "  try: kraft-chaos doctor\n  without it: --target node"
+        )
+    tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
+    return SIM
+
+
+def scenario_of(name: str) -> Scenario:
+    """Raises UsageError naming those that there are."""
+    if name in CANARIES:  # not among the stories: most of them accuse whoever runs
+        return CANARIES[name]
+    if name not in STORIES:
+        raise UsageError(
+            f"no scenario {name!r}; there are {', '.join(STORIES)}\n  try: kraft-chaos list"
+        )
+    return STORIES[name]
+
+
+def sparing_load(scenario: str) -> tuple[int | None, float]:
+    """Clients and their rate in simulated runs of which there are many, where each operation costs
+    our time: enough to judge. (None, 0.0) where the seed draws the load. Raises UsageError."""
+    return (5, 50.0) if scenario_of(scenario).trial is None else (None, 0.0)
