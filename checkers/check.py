@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.kinds import Kind
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.verdict import CheckResult
 
@@ -90,12 +91,12 @@ def probed(info: RunInfo) -> bool:
 
 def of_registers(info: RunInfo) -> bool:
     """Applies to what clients did to registers."""
-    return info.workload == "register"
+    return info.history == HistoryKind.REGISTERS
 
 
 def of_logs(info: RunInfo) -> bool:
     """Applies to what clients did to the logs of partitions."""
-    return info.workload == "append"
+    return info.history == HistoryKind.LOG
 
 
 def of_brokers(info: RunInfo) -> bool:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.history.calls import NEVER, Outcome
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.log.addresses import addresses
 from checkers.log.arrays import (
@@ -33,7 +34,7 @@ _NUMBER = 0xFFFFFFFF
 
 def has_logs(run: Run) -> bool:
     """Whether clients of the run sent to logs or polled them, or were meant to."""
-    return run.info.workload == "append" or _does(run, _SENDS_AND_POLLS)
+    return run.info.history == HistoryKind.LOG or _does(run, _SENDS_AND_POLLS)
 
 
 def _does(run: Run, operations: tuple[str, ...]) -> bool:

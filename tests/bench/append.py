@@ -19,6 +19,7 @@ from pathlib import Path
 from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.seal import seal
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from workloads.append import AppendOptions, AppendWorkload
@@ -112,6 +113,7 @@ def _describe(directory: Path, clock: MachineClock, seconds: float, nodes: int) 
         started_utc=time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
         started_mono_ns=clock.started_mono_ns,
         workload="append",
+        history=HistoryKind.LOG,
     )
     write_run_info(directory, info)
 

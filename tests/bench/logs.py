@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.evidence.evidence import Evidence
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import OPS, SPANS
 from checkers.log.checks import log_offsets, log_polls, log_sends
@@ -93,7 +94,7 @@ def history(sends: int) -> Run:
         "request": pa.nulls(len(when)),
     }
     settings = {"min_isr": "2", "replication": "3"}
-    run = make_run(workload="append", settings=settings)
+    run = make_run(history=HistoryKind.LOG, settings=settings)
     tables = {"ops": _table(ops, OPS).sort_by("op_id"), "spans": _spans(sends, polls, rank, names)}
     return replace(run, tables={**run.tables, **tables})
 

@@ -12,6 +12,7 @@ from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.scenario import Scenario
 from chaos.seal import seal
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run
 from checkers.log.checks import log_offsets, log_polls, log_sends
@@ -54,7 +55,7 @@ def told(story: Scenario, directory: Path, *, idempotent_share: float = 0.0) -> 
                 finally:
                     await workload.close()
 
-    write_run_info(directory, make_run(workload="append").info)
+    write_run_info(directory, make_run(history=HistoryKind.LOG).info)
     asyncio.run(main())
     seal(directory)
     return read_run(directory)

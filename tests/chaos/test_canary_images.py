@@ -12,6 +12,7 @@ from chaos.canaries.images import without_its_record_at_the_leader
 from chaos.canaries.quorum import NoVictimError
 from chaos.judging import judge_directory
 from checkers.disk import read_disks
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict
@@ -41,7 +42,7 @@ def recorded(directory: Path, disks: Path) -> Path:
     (directory / "events-ops.jsonl.zst").write_bytes(zstandard.ZstdCompressor().compress(lines))
     roles = {str(node): "broker,controller" for node in (1, 2, 3)}
     settings = {"replication": "3", "min_isr": "2", "elr": "on"}
-    run = make_run(workload="append", nodes=3, roles=roles, settings=settings)
+    run = make_run(history=HistoryKind.LOG, nodes=3, roles=roles, settings=settings)
     write_run_info(directory, run.info)
     return directory
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from checkers.evidence.kinds import Kind
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
 from checkers.history.traces import TRACE_FIELDS, parse_trace_lines
@@ -245,7 +246,7 @@ def run_info(**changes: object) -> RunInfo:
         "expects_faults": False,
     }
     told = {**fields, **changes}
-    told.setdefault("gives", given(str(told["target"]), told.get("workload") == "append"))
+    told.setdefault("gives", given(str(told["target"]), told.get("history") == HistoryKind.LOG))
     return RunInfo(**told)  # type: ignore[arg-type]  # a test's own mistake shows
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import PROBES, REPLICA_SPANS, REPLICAS, SPANS
 from tests.support.histories import MS, Row, fault, make_run, op
@@ -161,7 +162,7 @@ class LogStory:
             ops=self.ops,
             faults=self.faults,
             truncated=truncated,
-            workload="append",
+            history=HistoryKind.LOG,
             nodes=4,
             roles=roles,
             settings=settings,
