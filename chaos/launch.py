@@ -7,7 +7,8 @@ from pathlib import Path
 
 from chaos.cluster.interface import Cluster
 from chaos.interrupt import Interrupt, signals_to
-from chaos.nemesis.needs import lacking, needs_of
+from chaos.nemesis.abilities import lacking
+from chaos.nemesis.fault import needs_of
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress

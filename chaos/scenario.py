@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from chaos.nemesis.faults import Fault
-from chaos.nemesis.needs import Need, needs_of
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
@@ -69,7 +69,7 @@ class Scenario:
         return kind_of(self.load).servers is Servers.BROKERS
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[Ability]:
         """The powers without which the story cannot be told."""
         return needs_of(self.faults)
 

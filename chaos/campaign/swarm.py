@@ -10,36 +10,14 @@ a story of their own.
 """
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
-from chaos.cluster.interface import DiskSickness, PowerCutMode
 from chaos.conditions import Conditions
-from chaos.nemesis.faults import (
-    ClockJump,
-    ClockRate,
-    Fault,
-    FlakyLinks,
-    Kill,
-    PartialPartition,
-    Partition,
-    Pause,
-    PowerOff,
-    SickDisk,
-    SlowLinks,
-    Stop,
-    Ways,
-)
+from chaos.nemesis.fault import Fault, Menace
+from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import (
-    AllVoters,
-    ControllerLeader,
-    Follower,
-    LeaderAnd,
-    RandomNode,
-    SomeNodes,
-    Target,
-)
+from chaos.nemesis.targets import ControllerLeader, Follower, RandomNode
 from chaos.trial import Trial
 from workloads.register import RegisterOptions
 
@@ -50,16 +28,6 @@ _TAIL_S = 1.0  # of quiet, before all is healed
 # After another fault: a new leader takes a fetch time-out and an election, an old one leads longer.
 _ECHO_S = (0.1, 4.0)
 _ECHO_SHARE = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Menace:
-    """A kind of fault: how one is made, and between which lengths it lasts."""
-
-    make: Callable[[random.Random, int], Fault]
-    shortest_s: float
-    longest_s: float
-    least_nodes: int = 1
 
 
 def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) -> Trial:
@@ -79,113 +47,6 @@ def _stream(seed: int, what: str) -> random.Random:
 
 
 # --- what there may be ---
-
-
-def _one(rng: random.Random, nodes: int) -> Target:
-    """Whoever leads is hit as often as all others together."""
-    if nodes == 1:
-        return RandomNode()
-    return rng.choice((ControllerLeader(), ControllerLeader(), Follower(), RandomNode()))
-
-
-def _some(rng: random.Random, nodes: int) -> Target:
-    """One as a rule, now and then several, and sometimes all of them."""
-    dice = rng.random()
-    if dice < 0.6:
-        return _one(rng, nodes)
-    return SomeNodes(rng.randint(1, nodes)) if dice < 0.85 else AllVoters()
-
-
-def _group(rng: random.Random, nodes: int) -> Target:
-    """On one side of a partition."""
-    return _one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
-
-
-def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
-    """A minority with the leader in it: it leads on for those few, who then come back after it."""
-    return lambda rng, nodes: Partition(
-        target=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
-    )
-
-
-def _estranged(rng: random.Random, _nodes: int) -> Fault:
-    """Two that do not hear each other; as a rule, one of them leads."""
-    return PartialPartition(target=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
-
-
-def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: PowerOff(target=_some(rng, nodes), mode=mode)
-
-
-def _sick(sickness: DiskSickness) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: SickDisk(target=_one(rng, nodes), sickness=sickness)
-
-
-def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: Partition(target=_group(rng, nodes), ways=ways)
-
-
-MENACES: dict[str, Menace] = {
-    "kill": Menace(
-        make=lambda rng, nodes: Kill(target=_some(rng, nodes)), shortest_s=0.1, longest_s=8
-    ),
-    "stop": Menace(
-        make=lambda rng, nodes: Stop(target=_one(rng, nodes)), shortest_s=0.1, longest_s=8
-    ),
-    "pause": Menace(
-        make=lambda rng, nodes: Pause(target=_some(rng, nodes)), shortest_s=0.1, longest_s=10
-    ),
-    **{
-        f"power-off {mode}": Menace(make=_power_off(mode), shortest_s=0.1, longest_s=6)
-        for mode in PowerCutMode
-    },
-    **{
-        f"partition {ways}": Menace(
-            make=_partition(ways), shortest_s=0.5, longest_s=12, least_nodes=2
-        )
-        for ways in Ways
-    },
-    # About as long as it takes the others to elect: the leader is back before it misses them.
-    **{
-        f"partition of the leader's side, {stagger_ms} ms": Menace(
-            make=_leaders_side(stagger_ms), shortest_s=0.8, longest_s=2.5, least_nodes=5
-        )
-        for stagger_ms in (1000, 2000, 4000)
-    },
-    "partition-partial": Menace(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3),
-    "flaky-links": Menace(
-        make=lambda rng, nodes: FlakyLinks(
-            target=_group(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
-        ),
-        shortest_s=2,
-        longest_s=15,
-        least_nodes=2,
-    ),
-    "slow-links": Menace(
-        make=lambda rng, _: SlowLinks(latency_ms=rng.choice((20, 100, 300, 700))),
-        shortest_s=1,
-        longest_s=12,
-        least_nodes=2,
-    ),
-    **{
-        f"disk {sickness}": Menace(make=_sick(sickness), shortest_s=1, longest_s=8)
-        for sickness in DiskSickness
-    },
-    "clock-jump": Menace(
-        make=lambda rng, nodes: ClockJump(
-            target=_one(rng, nodes), offset_ms=rng.choice((-1, 1)) * rng.randrange(10, 600_000)
-        ),
-        shortest_s=0.5,
-        longest_s=15,
-    ),
-    "clock-rate": Menace(
-        make=lambda rng, nodes: ClockRate(
-            target=_one(rng, nodes), rate=rng.choice((0.5, 0.8, 0.95, 1.05, 1.25, 2.0))
-        ),
-        shortest_s=2,
-        longest_s=20,
-    ),
-}
 
 
 def every_fault() -> tuple[Fault, ...]:

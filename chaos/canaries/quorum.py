@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaos.cluster.interface import DiskTrouble
-from chaos.nemesis.faults import PowerOff
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import AllVoters
 from chaos.scenario import Scenario

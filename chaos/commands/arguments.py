@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from chaos.cluster.targets.named import UnknownTargetError, release_of
-from chaos.nemesis.named import FAULTS
+from chaos.nemesis.by_hand import FAULTS
 
 WRONG_USAGE = 254
 

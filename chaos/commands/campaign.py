@@ -15,6 +15,7 @@ from chaos.campaign.job import Job
 from chaos.campaign.row import Row, crashed, row_from
 from chaos.campaign.summary import Summary
 from chaos.campaign.workers import Died, each_of
+from chaos.nemesis.parameters import parameters_of
 from chaos.operator_errors import OperatorError
 from chaos.planning import Choices, scenario_of, sparing_load
 from chaos.progress import ConsoleProgress
@@ -53,7 +54,7 @@ class Campaign:
         self.job = Job(
             choices=_choices(arguments), out=out, scratch=out / f".running-{os.getpid()}"
         )
-        kinds = dict.fromkeys(label(fault.kind, fault.parameters) for fault in scenario.faults)
+        kinds = dict.fromkeys(label(fault.kind, parameters_of(fault)) for fault in scenario.faults)
         self.summary = Summary(asked=len(arguments.seeds), kinds=tuple(kinds))
         self._progress = ConsoleProgress()
         self._began = time.monotonic()

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from chaos.cluster.interface import Evidence, Link, NodeId
-from chaos.nemesis.apply import Hit
-from chaos.nemesis.named import FAULTS
+from chaos.nemesis.fault import Hit
+from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.operator_errors import OperatorError
 from chaos.setup.places import cache_dir
 
@@ -24,10 +24,10 @@ class Injected:
     def hits(self) -> list[Hit]:
         return [_hit(entry) for entry in self._entries()]
 
-    def add(self, name: str, hit: Hit) -> None:
-        """Remember a fault by its name in the catalogue; in one step, lest half of it is read."""
+    def add(self, hit: Hit) -> None:
+        """Remember a fault; in one step, lest half of it is read."""
         entry = {
-            "fault": name,
+            "fault": fault_as_json(hit.fault),
             "nodes": list(hit.nodes),
             "links": [[link.source, link.target] for link in hit.links],
             "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
@@ -56,7 +56,7 @@ class Injected:
 
 def _hit(entry: dict[str, Any]) -> Hit:
     return Hit(
-        fault=FAULTS[entry["fault"]],
+        fault=fault_from(**entry["fault"]),
         nodes=tuple(NodeId(node) for node in entry["nodes"]),
         links=tuple(Link(NodeId(a), NodeId(b)) for a, b in entry["links"]),
         evidence={

@@ -23,7 +23,7 @@ from chaos.commands.arguments import (
     number,
     whole,
 )
-from chaos.nemesis.named import FAULTS
+from chaos.nemesis.by_hand import FAULTS
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
 from workloads.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS

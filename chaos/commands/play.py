@@ -11,11 +11,10 @@ from typing import TypeVar
 from chaos.cluster.interface import Cluster, Described, Evidence, Link, NodeId, NodeStatus
 from chaos.commands.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.abilities import lacking
 from chaos.nemesis.aim import NobodyToHitError, resolve
-from chaos.nemesis.apply import Hit, cure, inject, links_of
-from chaos.nemesis.faults import Fault, Partition, PowerOff
-from chaos.nemesis.named import FAULTS, aimed_at
-from chaos.nemesis.needs import lacking, needs_of
+from chaos.nemesis.by_hand import FAULTS, aimed_at
+from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.planning import require_layout
 from chaos.probes import QuorumProbe, driver_for
@@ -106,11 +105,11 @@ def inject_fault(ground: Ground, name: str, *, node: int | None) -> int:
         _require(cluster, fault, node)
         ground.injected.require_writable()
         hit = asyncio.run(_inject(cluster, fault, _cut_already(ground.injected.hits())))
-        ground.injected.add(name, hit)
+        ground.injected.add(hit)
     sys.stdout.write(f"{_title(hit)}\n")
-    if isinstance(fault, Partition | PowerOff):
+    if not hit.evidence:
         sys.stdout.write("  whether it bit is known when it is healed\n")
-    for of_node, evidence in hit.evidence.items() if not isinstance(fault, PowerOff) else ():
+    for of_node, evidence in hit.evidence.items():
         sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
     sys.stdout.write(f"  cure: kraft-chaos heal --name {ground.name}\n")
     return 0
@@ -196,7 +195,7 @@ async def _require_whole(
     twice = [link for link in links_of(fault, tuple(nodes), cluster) if link in cut]
     if twice:
         raise OperatorError(f"{', '.join(map(str, twice))} is cut already{heal}")
-    for node in nodes if not isinstance(fault, Partition) else ():
+    for node in nodes if fault.aspect is Aspect.MACHINE else ():
         status = await cluster.status(node)
         if status is not NodeStatus.RUNNING:
             raise OperatorError(f"node {node} is {status} already{heal}")

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cluster.interface import Evidence, Link, NodeId
-from chaos.nemesis.faults import Fault
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.parameters import parameters_of
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 
@@ -55,7 +56,7 @@ class FaultBook:
                 fault_id=len(self._done),
                 kind=fault.kind,
                 target=str(fault.target),
-                parameters=fault.parameters,
+                parameters=parameters_of(fault),
                 planned_at_s=at_s,
                 planned_hold_s=hold_s,
             )

@@ -1,10 +1,18 @@
 """Which directed links a partition cuts. Pure."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from itertools import permutations
 
 from chaos.cluster.interface import Link, NodeId
-from chaos.nemesis.faults import Ways
+
+
+class Ways(StrEnum):
+    """Which bytes a partition stops, seen from its victims."""
+
+    BOTH = "both"
+    OUT = "out"  # others do not hear them
+    IN = "in"  # they do not hear others
 
 
 def grudge(victims: Sequence[NodeId], nodes: Sequence[NodeId], ways: Ways) -> tuple[Link, ...]:

@@ -1,8 +1,7 @@
 """What the faults that go on at one time have in their hands, so that none undoes another. Pure."""
 
 from chaos.cluster.interface import Link, NodeId
-from chaos.nemesis.apply import Hit
-from chaos.nemesis.faults import Aspect, Fault, aspect_of
+from chaos.nemesis.fault import Aspect, Fault, Hit
 
 _BY_LINK = (Aspect.CUTS, Aspect.FLAKINESS)
 
@@ -25,7 +24,7 @@ class Held:
 
     def nodes(self, fault: Fault) -> frozenset[NodeId]:
         """Those that it cannot hit as well."""
-        if aspect_of(fault) in _BY_LINK or aspect_of(fault) is Aspect.LATENCY:
+        if fault.aspect in _BY_LINK or fault.aspect is Aspect.LATENCY:
             return frozenset()
         return frozenset(node for hit in self._alike(fault) for node in hit.nodes)
 
@@ -36,7 +35,7 @@ class Held:
 
     def is_impossible(self, fault: Fault) -> bool:
         """Whether it takes what there is only one of."""
-        return aspect_of(fault) is Aspect.LATENCY and bool(self._alike(fault))
+        return fault.aspect is Aspect.LATENCY and bool(self._alike(fault))
 
     def _alike(self, fault: Fault) -> list[Hit]:
-        return [hit for hit in self.hits if aspect_of(hit.fault) is aspect_of(fault)]
+        return [hit for hit in self.hits if hit.fault.aspect is fault.aspect]

@@ -16,12 +16,12 @@ from pathlib import Path
 from chaos.cluster.errors import DiedAtStartError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
-from chaos.nemesis.apply import Hit, cure, inject, links_of
 from chaos.nemesis.book import FaultBook, Plan
 from chaos.nemesis.conditions import Lookout
-from chaos.nemesis.evidence import of_failure
-from chaos.nemesis.faults import Fault
+from chaos.nemesis.fault import Fault, Hit, cure, inject, links_of
 from chaos.nemesis.held import Held
+from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.proof import of_failure
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until, in_words
@@ -222,7 +222,7 @@ class Nemesis:
             self._book.evidence(number, of_failure("injection failed", error))
             raise ClusterBrokenError(f"{_what(hit)} could not be injected: {error}") from error
         self._book.stage(number, FaultStage.BIT)
-        self._tell(f"{_what(hit)}{_ways(hit.fault.parameters)}")
+        self._tell(f"{_what(hit)}{_ways(parameters_of(hit.fault))}")
         self._held.replace(hit, injected)
         return injected
 

@@ -1,28 +1,13 @@
 """Schedules as JSON, and back: what `schedule.json` says was planned. Pure."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
-from chaos.nemesis.faults import (
-    ClockJump,
-    ClockRate,
-    Fault,
-    FlakyLinks,
-    Kill,
-    PartialPartition,
-    Partition,
-    Pause,
-    Peers,
-    PowerOff,
-    ShutOut,
-    SickDisk,
-    SlowLinks,
-    Stop,
-    Ways,
-    Wipe,
-)
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.fault import Fault, Words
+from chaos.nemesis.kinds import BY_KIND
+from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import (
     AllBrokers,
@@ -38,8 +23,6 @@ from chaos.nemesis.targets import (
     Target,
 )
 
-Parameters = Mapping[str, str]
-
 
 class NotAScheduleError(ValueError):
     """What was read is none of ours; the message says what is wrong with it."""
@@ -52,9 +35,7 @@ def windows_as_json(schedule: Schedule) -> dict[str, Any]:
         "side_by_side": schedule.side_by_side,
         "windows": [
             {
-                "kind": window.fault.kind,
-                "target": str(window.fault.target),
-                "parameters": window.fault.parameters,
+                **fault_as_json(window.fault),
                 "at_s": window.at_s,
                 "hold_s": window.hold_s,
             }
@@ -96,9 +77,18 @@ _PLAIN_TARGETS: tuple[Target, ...] = (
 )
 
 
-def fault_from(kind: str, target: str, parameters: Parameters) -> Fault:
+def fault_as_json(fault: Fault) -> dict[str, Any]:
+    """What `fault_from` takes."""
+    return {
+        "kind": fault.kind,
+        "target": str(fault.target),
+        "parameters": parameters_of(fault),
+    }
+
+
+def fault_from(kind: str, target: str, parameters: Words) -> Fault:
     """A fault from its words. Raises KeyError, ValueError."""
-    return _KINDS[kind](target_from(target), parameters)
+    return with_parameters(BY_KIND[kind], target_from(target), parameters)
 
 
 def target_from(text: str) -> Target:
@@ -111,38 +101,3 @@ def target_from(text: str) -> Target:
     if others := re.fullmatch(r"leader-and-(\d+)", text):
         return LeaderAnd(int(others[1]))
     return OneNode(NodeId(int(text)))
-
-
-def _power_off(target: Target, words: Parameters) -> Fault:
-    disks = DiskTrouble(words["disks"]) if "disks" in words else None
-    return PowerOff(target=target, mode=PowerCutMode(words["mode"]), disks=disks)
-
-
-def _partition(target: Target, words: Parameters) -> Fault:
-    stagger_ms = int(words.get("stagger_ms", 0))
-    peers = Peers(words.get("peers", Peers.ALL))
-    return Partition(target=target, ways=Ways(words["ways"]), stagger_ms=stagger_ms, peers=peers)
-
-
-def _sick(sickness: DiskSickness) -> Callable[[Target, Parameters], Fault]:
-    return lambda target, _: SickDisk(target=target, sickness=sickness)
-
-
-_KINDS: dict[str, Callable[[Target, Parameters], Fault]] = {
-    "partition": _partition,
-    "partition-one-way": _partition,
-    "partition-partial": lambda target, _: PartialPartition(target=target),
-    "kill": lambda target, words: Kill(target=target, latency_ms=int(words.get("latency_ms", 0))),
-    "stop": lambda target, _: Stop(target=target),
-    "pause": lambda target, _: Pause(target=target),
-    "power-off": _power_off,
-    "wipe": lambda target, _: Wipe(target=target),
-    "shut-out-clients": lambda target, _: ShutOut(target=target),
-    "slow-links": lambda target, words: SlowLinks(
-        target=target, latency_ms=int(words["latency_ms"])
-    ),
-    "flaky-links": lambda target, words: FlakyLinks(target=target, share=float(words["share"])),
-    **{f"disk-{sickness}": _sick(sickness) for sickness in DiskSickness},
-    "clock-jump": lambda target, words: ClockJump(target=target, offset_ms=int(words["offset_ms"])),
-    "clock-rate": lambda target, words: ClockRate(target=target, rate=float(words["rate"])),
-}

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chaos.nemesis.faults import Fault
+from chaos.nemesis.fault import Fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

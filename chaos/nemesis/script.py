@@ -7,7 +7,7 @@ ISR has shrunk to one broker, say, before the power of that broker fails.
 from dataclasses import dataclass
 
 from chaos.nemesis.conditions import Condition
-from chaos.nemesis.faults import Fault
+from chaos.nemesis.fault import Fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """What part one of KIP-966 cannot save: every member of ISR and ELR was shut down uncleanly."""
 
-from chaos.nemesis.faults import Kill
+from chaos.nemesis.kinds.processes import Kill
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power

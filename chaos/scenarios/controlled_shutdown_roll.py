@@ -2,7 +2,7 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import Stop
+from chaos.nemesis.kinds.processes import Stop
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
 from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario

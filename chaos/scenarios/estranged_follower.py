@@ -2,7 +2,7 @@
 
 import random
 
-from chaos.nemesis.faults import PartialPartition
+from chaos.nemesis.kinds.partitions import PartialPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import LeaderAnd
 from chaos.scenario import Scenario

@@ -2,7 +2,7 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
-from chaos.nemesis.faults import Partition, Peers
+from chaos.nemesis.kinds.partitions import Partition, Peers
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario

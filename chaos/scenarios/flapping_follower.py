@@ -2,7 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Partition, Ways
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.grudges import Ways
+from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import Follower
 from chaos.scenario import Scenario

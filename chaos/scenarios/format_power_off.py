@@ -1,7 +1,7 @@
 """The power fails soon after the disks were formatted."""
 
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import PowerOff
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import AllBrokers
 from chaos.scenario import Scenario, Side

@@ -2,7 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Partition, Pause, Peers
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.partitions import Partition, Peers
+from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import PartitionLeader, RandomBroker
 from chaos.scenario import Scenario

@@ -2,7 +2,8 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Kill, Pause, Stop
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.processes import Kill, Pause, Stop
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario

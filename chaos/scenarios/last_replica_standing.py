@@ -1,6 +1,6 @@
 """KIP-966: the last in-sync replica loses power after all others fell out of the ISR."""
 
-from chaos.nemesis.faults import Partition
+from chaos.nemesis.kinds.partitions import Partition
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power

@@ -2,7 +2,7 @@
 
 import random
 
-from chaos.nemesis.faults import Partition
+from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario

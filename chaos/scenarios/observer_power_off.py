@@ -2,7 +2,7 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import PowerOff
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side

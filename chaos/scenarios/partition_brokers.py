@@ -2,7 +2,9 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Partition, Peers, ShutOut
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.entrances import ShutOut
+from chaos.nemesis.kinds.partitions import Partition, Peers
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import PartitionLeader
 from chaos.scenario import Scenario

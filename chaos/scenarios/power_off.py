@@ -2,7 +2,8 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, PowerOff
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.scenario import Scenario

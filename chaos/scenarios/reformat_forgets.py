@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import Partition, Wipe
+from chaos.nemesis.kinds.disks import Wipe
+from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenario import Scenario, Side

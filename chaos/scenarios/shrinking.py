@@ -2,7 +2,8 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
-from chaos.nemesis.faults import Fault, PowerOff
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import OneNode
 

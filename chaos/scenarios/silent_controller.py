@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.faults import PowerOff
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario, Side

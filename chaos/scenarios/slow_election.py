@@ -2,7 +2,7 @@
 
 import random
 
-from chaos.nemesis.faults import Kill
+from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario

@@ -9,21 +9,15 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.interface import Evidence, Link, NodeId, PowerCutMode
-from chaos.nemesis.evidence import of_links, of_nodes
-from chaos.nemesis.faults import (
-    Fault,
-    Kill,
-    PartialPartition,
-    Partition,
-    Pause,
-    PowerOff,
-    Stop,
-    Ways,
-)
-from chaos.nemesis.grudges import among, grudge
-from chaos.nemesis.named import FAULTS
-from chaos.nemesis.needs import Need, lacking
+from chaos.nemesis.abilities import Ability, lacking
+from chaos.nemesis.by_hand import FAULTS
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.grudges import Ways, among, grudge
+from chaos.nemesis.kinds.partitions import PartialPartition, Partition
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill, Pause, Stop
 from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
+from chaos.nemesis.proof import of_links, of_nodes
 from chaos.nemesis.schedule import Schedule, Window, spread
 from chaos.nemesis.targets import (
     AllVoters,
@@ -95,7 +89,7 @@ def test_windows_of_nothing_are_quiet() -> None:
 
 
 def test_a_cluster_lacks_what_it_has_no_protocol_for() -> None:
-    assert lacking(FakeCluster(), frozenset(Need)) == ()
+    assert lacking(FakeCluster(), frozenset(Ability)) == ()
 
 
 def test_a_partition_bit_only_if_every_link_did() -> None:

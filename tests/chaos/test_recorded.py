@@ -6,16 +6,14 @@ import pytest
 
 from chaos.campaign.swarm import trial
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
-from chaos.nemesis.faults import (
-    ClockRate,
-    Fault,
-    Kill,
-    PartialPartition,
-    Partition,
-    PowerOff,
-    SickDisk,
-    SlowLinks,
-)
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.clocks import ClockRate
+from chaos.nemesis.kinds.disks import SickDisk
+from chaos.nemesis.kinds.links import SlowLinks
+from chaos.nemesis.kinds.partitions import PartialPartition, Partition
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.targets import ControllerLeader, LeaderAnd, OneNode, SomeNodes
@@ -51,7 +49,7 @@ def test_the_schedules_of_swarms_come_back() -> None:
     ],
 )
 def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:
-    assert fault_from(fault.kind, str(fault.target), fault.parameters) == fault
+    assert fault_from(fault.kind, str(fault.target), parameters_of(fault)) == fault
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.conditions import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
-from chaos.nemesis.faults import Kill, Partition, Pause
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import OneNode

@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.interface import DiskSickness, Link, NodeId
-from chaos.nemesis.apply import Hit
-from chaos.nemesis.faults import (
-    ClockJump,
-    Fault,
-    FlakyLinks,
-    Kill,
-    Partition,
-    Pause,
-    SickDisk,
-    SlowLinks,
-    Ways,
-)
+from chaos.nemesis.fault import Fault, Hit
+from chaos.nemesis.grudges import Ways
 from chaos.nemesis.held import Held
+from chaos.nemesis.kinds.clocks import ClockJump
+from chaos.nemesis.kinds.disks import SickDisk
+from chaos.nemesis.kinds.links import FlakyLinks, SlowLinks
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import AllVoters, ControllerLeader, OneNode, SomeNodes

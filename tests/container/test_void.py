@@ -19,7 +19,11 @@ from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.power import Power
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
-from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.grudges import Ways
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill, Pause, Stop
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenarios import STORIES
 from chaos.setup.install import prepare

@@ -23,7 +23,7 @@ from chaos.cluster.interface import (
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
-from chaos.nemesis.needs import lacking
+from chaos.nemesis.abilities import lacking
 from chaos.scenarios import CATALOGUE
 from checkers.disk import read_disks
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chaos.launch import launch
-from chaos.nemesis.faults import Partition
+from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.targets import Follower
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress

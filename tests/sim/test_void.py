@@ -18,7 +18,11 @@ from chaos.cluster.sim.machine import Machine
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.network import Path as Way
 from chaos.cluster.sim.process import Process
-from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.grudges import Ways
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill, Pause, Stop
 from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.scenarios import STORIES
 from tests.support.one_fault import NAME, story

@@ -18,8 +18,11 @@ from dataclasses import dataclass, field
 from chaos.cluster.docker.cluster import DockerCluster
 from chaos.cluster.interface import Evidence, PowerCutMode
 from chaos.nemesis.aim import resolve
-from chaos.nemesis.apply import cure, inject
-from chaos.nemesis.faults import Fault, Kill, Partition, Pause, PowerOff, Stop, Ways
+from chaos.nemesis.fault import Fault, cure, inject
+from chaos.nemesis.grudges import Ways
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill, Pause, Stop
 from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.probes import QuorumProbe, driver_for
 from chaos.setup.install import prepare

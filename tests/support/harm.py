@@ -1,5 +1,6 @@
 """What rows of FAULTS say a kind of fault does, from the nemesis's own description of the kind."""
 
+from chaos.cluster.interface import DiskSickness
 from chaos.nemesis.recorded import fault_from
 
 # Of kinds that cannot be without.
@@ -11,6 +12,7 @@ _NEEDED = {
     "flaky-links": {"share": "0.1"},
     "clock-jump": {"offset_ms": "1000"},
     "clock-rate": {"rate": "2"},
+    **{f"disk-{sickness}": {"sickness": str(sickness)} for sickness in DiskSickness},
 }
 
 

@@ -2,7 +2,7 @@
 
 import random
 
-from chaos.nemesis.faults import Fault
+from chaos.nemesis.fault import Fault
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.scenario import Scenario
 

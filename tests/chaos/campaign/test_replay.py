@@ -10,7 +10,10 @@ from chaos.campaign.replay import differences, plan_of_run
 from chaos.campaign.swarm import trial
 from chaos.cli import main
 from chaos.launch import launch
-from chaos.nemesis.faults import Kill, Partition, Ways
+from chaos.nemesis.grudges import Ways
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.plan import RunPlan
@@ -78,7 +81,7 @@ def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
     began = run.info.timings_s["create"] + run.info.timings_s["first_write"]
     for window, fault in zip(windows, run.tables["faults"].to_pylist(), strict=True):
         assert fault["kind"] == window.fault.kind
-        expected = {"target": str(window.fault.target), **window.fault.parameters}
+        expected = {"target": str(window.fault.target), **parameters_of(window.fault)}
         assert json.loads(fault["params"]) == expected
         late_s = fault["t_start"] / 1e9 - began - window.at_s
         assert -0.01 < late_s < 0.5, "time is real there"

@@ -12,7 +12,8 @@ from chaos.campaign.story import story
 from chaos.cli import main
 from chaos.conditions import Conditions
 from chaos.launch import launch
-from chaos.nemesis.faults import Kill, Partition
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import ControllerLeader
 from chaos.plan import RunPlan

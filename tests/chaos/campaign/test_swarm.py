@@ -5,9 +5,12 @@ from collections import Counter
 from itertools import pairwise
 
 from chaos.campaign.coverage import label
-from chaos.campaign.swarm import MENACES, every_fault, trial
+from chaos.campaign.swarm import every_fault, trial
 from chaos.conditions import Conditions
-from chaos.nemesis.needs import lacking, needs_of
+from chaos.nemesis.abilities import lacking
+from chaos.nemesis.fault import needs_of
+from chaos.nemesis.kinds import MENACES
+from chaos.nemesis.parameters import parameters_of
 from tests.support.fake_cluster import FakeCluster
 
 TRIALS = [trial(seed) for seed in range(400)]
@@ -41,9 +44,9 @@ def test_every_size_and_every_kind_of_fault_comes_up_often() -> None:
     kinds = Counter(
         kind
         for each in TRIALS
-        for kind in {label(w.fault.kind, w.fault.parameters) for w in each.schedule.windows}
+        for kind in {label(w.fault.kind, parameters_of(w.fault)) for w in each.schedule.windows}
     )
-    expected = {label(fault.kind, fault.parameters) for fault in every_fault()}
+    expected = {label(fault.kind, parameters_of(fault)) for fault in every_fault()}
     assert set(kinds) == expected
     assert min(kinds.values()) > 30, kinds
 

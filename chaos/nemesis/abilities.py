@@ -1,0 +1,54 @@
+"""What a cluster must be able to do so that a fault can be injected into it."""
+
+from enum import StrEnum
+
+from chaos.cluster.interface import (
+    ClockShifting,
+    Closable,
+    Cluster,
+    Cuttable,
+    DiskTroubling,
+    Killable,
+    Pausable,
+    PowerCuttable,
+    Sickening,
+    Slowable,
+    Unsteady,
+    Wipeable,
+)
+
+
+class Ability(StrEnum):
+    """What only some clusters can do; every cluster can stop a node in good order."""
+
+    CUT = "cut links between nodes"
+    KILL = "kill processes"
+    PAUSE = "pause processes"
+    POWER = "cut the power of disks"
+    TROUBLE = "make disks slow or lying"
+    SLOW = "slow down links between nodes"
+    FLAKY = "reset connections between nodes"
+    SICKEN = "make disks sick, and well again"
+    CLOCK = "make clocks of nodes go wrong"
+    WIPE = "give nodes new disks"
+    SHUT_OUT = "keep clients from nodes"
+
+
+PROTOCOLS: dict[Ability, type] = {
+    Ability.CUT: Cuttable,
+    Ability.KILL: Killable,
+    Ability.PAUSE: Pausable,
+    Ability.POWER: PowerCuttable,
+    Ability.TROUBLE: DiskTroubling,
+    Ability.SLOW: Slowable,
+    Ability.FLAKY: Unsteady,
+    Ability.SICKEN: Sickening,
+    Ability.CLOCK: ClockShifting,
+    Ability.WIPE: Wipeable,
+    Ability.SHUT_OUT: Closable,
+}
+
+
+def lacking(cluster: Cluster, needs: frozenset[Ability]) -> tuple[Ability, ...]:
+    """What this cluster cannot do."""
+    return tuple(need for need in sorted(needs) if not isinstance(cluster, PROTOCOLS[need]))

@@ -1,0 +1,28 @@
+"""Faults by name, for people who inject by hand: `partition-leader`, `power-off-all`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.fault import Aspect, Fault
+from chaos.nemesis.kinds import KINDS
+from chaos.nemesis.parameters import with_parameters
+from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower, OneNode, RandomNode, Target
+
+_TARGETS: tuple[Target, ...] = (ControllerLeader(), Follower(), RandomNode(), AllVoters())
+
+
+def _catalogue() -> Iterator[tuple[str, Fault]]:
+    for kind in KINDS:
+        for name, words in kind.by_hand.items():
+            for target in _TARGETS:
+                if kind.aspect is not Aspect.CUTS or target != AllVoters():  # cut off from whom?
+                    yield f"{name}-{target}", with_parameters(kind, target, words)
+
+
+FAULTS = dict(sorted(_catalogue()))
+
+
+def aimed_at(fault: Fault, node: NodeId) -> Fault:
+    """The same fault of one certain node."""
+    return replace(fault, target=OneNode(node))

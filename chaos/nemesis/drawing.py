@@ -1,0 +1,32 @@
+"""Whom a swarm's faults are to hit, drawn from a seed."""
+
+import random
+
+from chaos.nemesis.targets import (
+    AllVoters,
+    ControllerLeader,
+    Follower,
+    RandomNode,
+    SomeNodes,
+    Target,
+)
+
+
+def one(rng: random.Random, nodes: int) -> Target:
+    """Whoever leads is hit as often as all others together."""
+    if nodes == 1:
+        return RandomNode()
+    return rng.choice((ControllerLeader(), ControllerLeader(), Follower(), RandomNode()))
+
+
+def some(rng: random.Random, nodes: int) -> Target:
+    """One as a rule, now and then several, and sometimes all of them."""
+    dice = rng.random()
+    if dice < 0.6:
+        return one(rng, nodes)
+    return SomeNodes(rng.randint(1, nodes)) if dice < 0.85 else AllVoters()
+
+
+def one_side(rng: random.Random, nodes: int) -> Target:
+    """On one side of a partition."""
+    return one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))

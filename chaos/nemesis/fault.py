@@ -1,0 +1,115 @@
+"""What a kind of fault is: one class, and all that the harness and the judge know of that kind.
+
+Nothing else in the repository names a kind of fault to find out what it does. A kind says itself
+what it needs of a cluster, how it begins and is cured, whether it bit, what it may do to processes
+and bytes, what of its victims it holds meanwhile, and how a swarm draws it. Its fields are its
+parameters, `target` excepted; `parameters.py` writes and reads those of every kind.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, replace
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.targets import Target
+
+Words = Mapping[str, str]  # parameters as they are recorded
+ByNode = Mapping[NodeId, Evidence]
+
+
+class Aspect(StrEnum):
+    """What of its victims a fault holds while it lasts: two that hold the same cannot overlap."""
+
+    MACHINE = "machine"  # the process and its disk
+    CLOCK = "clock"
+    CUTS = "cuts"  # single links
+    FLAKINESS = "flakiness"  # single links
+    LATENCY = "latency"  # all links at once
+    ENTRANCE = "entrance"  # the way in for clients
+
+
+class Fault(Protocol):
+    """A fault as a value: what is done to whom. Who that is turns out when it fires."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    kinds: ClassVar[tuple[str, ...]]  # every name that `kind` may be
+    aspect: ClassVar[Aspect]
+    by_hand: ClassVar[Mapping[str, Words]]  # names of `inject`, each with its parameters
+    menaces: ClassVar[Mapping[str, "Menace"]]  # how a swarm draws it, by name
+
+    @property
+    def kind(self) -> str:
+        """The name under which it is recorded."""
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def needs(self) -> tuple[Ability, ...]: ...
+
+    @property
+    def harm(self) -> Harm: ...
+
+    async def inject(self, cluster: Cluster, hit: "Hit") -> ByNode:
+        """Let it begin; it has begun when this returns, with what is known of each node by then."""
+
+    async def cure(self, cluster: Cluster, hit: "Hit") -> Evidence:
+        """Undo it, and say whether it had bitten. Nodes that were off answer again then."""
+
+
+@runtime_checkable
+class OfLinks(Protocol):
+    """A fault of the links of its victims."""
+
+    def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
+        """Those that it cuts or makes flaky when it hits these nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A fault that fired: whom it hit, and what was measured at that moment."""
+
+    fault: Fault
+    nodes: tuple[NodeId, ...]
+    links: tuple[Link, ...] = ()
+    evidence: ByNode = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menace:
+    """How a swarm draws a fault for so many nodes, and between which lengths it lasts."""
+
+    make: Callable[[random.Random, int], Fault]
+    shortest_s: float
+    longest_s: float
+    least_nodes: int = 1
+
+
+def links_of(fault: Fault, nodes: Sequence[NodeId], cluster: Cluster) -> tuple[Link, ...]:
+    """The links between these nodes and others that a fault cuts or makes flaky, if any."""
+    return fault.links(cluster, nodes) if isinstance(fault, OfLinks) else ()
+
+
+async def inject(
+    cluster: Cluster,
+    fault: Fault,
+    nodes: tuple[NodeId, ...],
+    links: tuple[Link, ...] | None = None,
+) -> Hit:
+    """Let a fault begin. `links`: those of `links_of`, or some of them."""
+    links = links_of(fault, nodes, cluster) if links is None else links
+    hit = Hit(fault=fault, nodes=nodes, links=links)
+    return replace(hit, evidence=await fault.inject(cluster, hit))
+
+
+async def cure(cluster: Cluster, hit: Hit) -> Evidence:
+    return await hit.fault.cure(cluster, hit)
+
+
+def needs_of(faults: Iterable[Fault]) -> frozenset[Ability]:
+    """What a cluster must be able to do for all of these."""
+    return frozenset(need for fault in faults for need in fault.needs)

@@ -1,0 +1,32 @@
+"""Every kind of fault, one class each; a module holds those that do alike.
+
+`KINDS` is the registry: a new kind is a class as `chaos.nemesis.fault.Fault` asks for, and a line
+here. The order is that in which a swarm draws: a kind that is added at the end, or between, changes
+what the seeds mean.
+"""
+
+from collections.abc import Mapping
+
+from chaos.nemesis.fault import Fault, Menace
+from chaos.nemesis.kinds import clocks, disks, entrances, links, partitions, power, processes
+
+KINDS: tuple[type[Fault], ...] = (
+    processes.Kill,
+    processes.Stop,
+    processes.Pause,
+    power.PowerOff,
+    partitions.Partition,
+    partitions.PartialPartition,
+    links.FlakyLinks,
+    links.SlowLinks,
+    disks.SickDisk,
+    clocks.ClockJump,
+    clocks.ClockRate,
+    disks.Wipe,
+    entrances.ShutOut,
+)
+
+BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
+MENACES: Mapping[str, Menace] = {
+    name: menace for kind in KINDS for name, menace in kind.menaces.items()
+}

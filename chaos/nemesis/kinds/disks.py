@@ -1,0 +1,120 @@
+"""Disks that are sick, and disks that are gone."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaos.cluster.interface import (
+    Cluster,
+    DiskSickness,
+    Evidence,
+    Killable,
+    NodeStatus,
+    Sickening,
+    Wipeable,
+)
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
+from chaos.nemesis.drawing import one
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.proof import of_nodes
+from chaos.nemesis.targets import Target
+
+
+def _sick(sickness: DiskSickness) -> Callable[[random.Random, int], Fault]:
+    return lambda rng, nodes: SickDisk(target=one(rng, nodes), sickness=sickness)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SickDisk:
+    """The disks of the victims are sick: `slow` (each sync takes 40 ms longer), `error` (one of the
+    next writes fails with EIO) or `full` (no write that needs room succeeds, ENOSPC).
+
+    Steps: make each victim's disk sick. Cure: make it well; unless it was only slow, start whoever
+    died of it and wait until it answers.
+
+    Evidence: of a slow disk, that a sync was slow; of the others, that the node died of it, by its
+    exit code, as a node must that cannot keep what it promised.
+
+    Limits: a node that writes nothing meanwhile never meets an error. In simulated clusters only.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = tuple(f"disk-{sickness}" for sickness in DiskSickness)
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        f"disk {sickness}": Menace(make=_sick(sickness), shortest_s=1, longest_s=8)
+        for sickness in DiskSickness
+    }
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.SICKEN,)
+
+    target: Target
+    sickness: DiskSickness
+
+    @property
+    def kind(self) -> str:
+        return f"disk-{self.sickness}"
+
+    @property
+    def harm(self) -> Harm:
+        deadly = self.sickness is not DiskSickness.SLOW
+        return Harm(
+            ends_process=deadly,
+            unclean=deadly,
+            may_lose=self.sickness is DiskSickness.ERROR,
+            degrades=True,
+        )
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Sickening)
+        for node in hit.nodes:
+            await cluster.sicken_disk(node, self.sickness)
+        return {}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        assert isinstance(cluster, Sickening)
+        evidence = await on_each(hit.nodes, cluster.mend_disk)
+        if self.sickness is not DiskSickness.SLOW:
+            await start_all(cluster, hit.nodes)
+        return of_nodes(evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wipe:
+    """The process is killed and its disk lost: it comes back with a new one, formatted.
+
+    Steps: kill every victim at once, then give each a new, empty file system and format it: a new
+    directory id, and nothing else that the node knew. Cure: look whether each is still off, start
+    all and wait until they answer.
+
+    Evidence: the old log directory is gone, and the new one has another directory id; the node was
+    still off just before the cure.
+
+    Limits: whether a replica with a new directory id may vote is for the cluster to say (KIP-856,
+    KIP-853), and nobody tells the cluster that the disk is a new one.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("wipe",)
+    kind: ClassVar[str] = "wipe"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
+    harm: ClassVar[Harm] = Harm(
+        ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True
+    )
+
+    target: Target
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Killable)
+        assert isinstance(cluster, Wipeable)
+        await on_each(hit.nodes, cluster.kill)
+        return await on_each(hit.nodes, cluster.wipe)
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        return of_lasting(hit.evidence, seen, NodeStatus.OFF)

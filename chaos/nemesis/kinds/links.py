@@ -1,0 +1,101 @@
+"""Links between nodes that work badly, but work."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaos.cluster.interface import Cluster, Evidence, Link, NodeId, Slowable, Unsteady
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.drawing import one_side
+from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
+from chaos.nemesis.grudges import Ways, grudge
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.targets import AllVoters, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowLinks:
+    """Every byte between nodes takes so much longer, each way: all links, whoever is named.
+
+    Steps: delay both directions of every link. Cure: time a marked request along each link between
+    nodes that run, then take the delays away.
+
+    Evidence: every answer took twice the delay at least; void where no two nodes run.
+
+    Limits: one such fault at a time. The delay is the same for all bytes: none overtakes another.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("slow-links",)
+    kind: ClassVar[str] = "slow-links"
+    aspect: ClassVar[Aspect] = Aspect.LATENCY
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "slow-links": Menace(
+            make=lambda rng, _: SlowLinks(latency_ms=rng.choice((20, 100, 300, 700))),
+            shortest_s=1,
+            longest_s=12,
+            least_nodes=2,
+        )
+    }
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.SLOW,)
+    harm: ClassVar[Harm] = Harm(degrades=True)
+
+    latency_ms: int
+    target: Target = AllVoters()
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        del hit  # of all links
+        assert isinstance(cluster, Slowable)
+        await cluster.slow_links(self.latency_ms)
+        return {}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        del hit  # of all links
+        assert isinstance(cluster, Slowable)
+        return await cluster.quicken_links()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlakyLinks:
+    """Connections between the victims and others break, at this share of the writes on them.
+
+    Steps: let a share of the writes on each link between a victim and the others reset its
+    connection. Cure: let all of them pass.
+
+    Evidence: a connection was reset for that reason.
+
+    Limits: when something is written is the nodes' affair; on an idle link nothing breaks. In
+    simulated clusters only.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("flaky-links",)
+    kind: ClassVar[str] = "flaky-links"
+    aspect: ClassVar[Aspect] = Aspect.FLAKINESS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "flaky-links": Menace(
+            make=lambda rng, nodes: FlakyLinks(
+                target=one_side(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
+            ),
+            shortest_s=2,
+            longest_s=15,
+            least_nodes=2,
+        )
+    }
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.FLAKY,)
+    harm: ClassVar[Harm] = Harm(degrades=True)
+
+    target: Target
+    share: float
+
+    def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
+        return grudge(nodes, cluster.nodes, Ways.BOTH)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Unsteady)
+        await cluster.make_flaky(hit.links, self.share)
+        return {}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        assert isinstance(cluster, Unsteady)
+        return await cluster.steady(hit.links)

@@ -1,0 +1,166 @@
+"""Partitions of the network: between nodes, nothing passes along some links in some directions.
+
+Clients reach every node all the while. That is the hard case: a leader that is cut off goes on to
+take requests.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from chaos.cluster.interface import Cluster, Cuttable, Evidence, Link, NodeId
+from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.drawing import one_side
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
+from chaos.nemesis.grudges import Ways, among, grudge
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.parameters import always
+from chaos.nemesis.proof import of_links
+from chaos.nemesis.targets import LeaderAnd, SomeNodes, Target
+
+
+class Peers(StrEnum):
+    """From whom a partition keeps its target."""
+
+    ALL = "all"
+    BROKERS = "brokers"
+    CONTROLLERS = "controllers"
+
+
+def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
+    return lambda rng, nodes: Partition(target=one_side(rng, nodes), ways=ways)
+
+
+def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
+    """A minority with the leader in it: it leads on for those few, who then come back after it."""
+    return lambda rng, nodes: Partition(
+        target=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """The victims are cut off from all other nodes, or from some; clients still reach everybody.
+
+    `ways` says which bytes are stopped, seen from the victims, and `peers` between whom. With
+    `stagger_ms` the victims come back one by one, so long apart: who led first, and then those who
+    still believe in it.
+
+    Steps: stop bytes on every link between a victim and the others, one after another. Cure: send
+    a marked request along each link, and against it where that way is open; let all links pass
+    again, at once or victim by victim.
+
+    Evidence: of each link, that its proxy took in and did not pass on the marked request, that an
+    open opposite way passed one, and that the proxy itself says so of both. Known at the cure.
+
+    Limits: proved for the moment of the cure; that nothing undid the cut before is not. Bytes that
+    nodes sent meanwhile are counted and told, and not relied on.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("partition", "partition-one-way")
+    aspect: ClassVar[Aspect] = Aspect.CUTS
+    by_hand: ClassVar[Mapping[str, Words]] = {
+        "partition": {},
+        "partition-in": {"ways": "in"},
+        "partition-out": {"ways": "out"},
+    }
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        **{
+            f"partition {ways}": Menace(
+                make=_partition(ways), shortest_s=0.5, longest_s=12, least_nodes=2
+            )
+            for ways in Ways
+        },
+        # About as long as it takes the others to elect: the leader is back before it misses them.
+        **{
+            f"partition of the leader's side, {stagger_ms} ms": Menace(
+                make=_leaders_side(stagger_ms), shortest_s=0.8, longest_s=2.5, least_nodes=5
+            )
+            for stagger_ms in (1000, 2000, 4000)
+        },
+    }
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
+    harm: ClassVar[Harm] = Harm(cuts=True)
+
+    target: Target
+    ways: Ways = always(Ways.BOTH)
+    stagger_ms: int = 0
+    peers: Peers = Peers.ALL
+
+    @property
+    def kind(self) -> str:
+        return "partition" if self.ways is Ways.BOTH else "partition-one-way"
+
+    def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
+        return grudge(nodes, _others(cluster, self.peers), self.ways)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Cuttable)
+        await cluster.cut(hit.links)
+        return {}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        assert isinstance(cluster, Cuttable)
+        if self.stagger_ms:
+            return of_links(await _heal_in_turn(cluster, hit, self.stagger_ms), hit.links)
+        return of_links(await cluster.heal(hit.links), hit.links)
+
+
+def _others(cluster: Cluster, peers: Peers) -> Sequence[NodeId]:
+    """Whom a partition keeps its target from, where it is not one of them itself."""
+    if peers is Peers.ALL:
+        return cluster.nodes
+    return brokers_of(cluster) if peers is Peers.BROKERS else controllers_of(cluster)
+
+
+async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> dict[Link, Evidence]:
+    """Node by node, in the order in which they were hit; each has links of its own."""
+    evidence: dict[Link, Evidence] = {}
+    for number, node in enumerate(hit.nodes):
+        if number:
+            await asyncio.sleep(stagger_ms / 1000)
+        links = [link for link in hit.links if node in (link.source, link.target)]
+        evidence.update(await cluster.heal(links))
+    return evidence
+
+
+def _estranged(rng: random.Random, _nodes: int) -> Fault:
+    """Two that do not hear each other; as a rule, one of them leads."""
+    return PartialPartition(target=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialPartition:
+    """The victims do not hear each other; everybody else hears all of them.
+
+    Steps, evidence and limits are those of a partition, on the links among the victims.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("partition-partial",)
+    kind: ClassVar[str] = "partition-partial"
+    aspect: ClassVar[Aspect] = Aspect.CUTS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "partition-partial": Menace(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3)
+    }
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
+    harm: ClassVar[Harm] = Harm(cuts=True)
+
+    target: Target
+
+    def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
+        del cluster  # whoever else there is, hears them
+        return among(nodes)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Cuttable)
+        await cluster.cut(hit.links)
+        return {}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        assert isinstance(cluster, Cuttable)
+        return of_links(await cluster.heal(hit.links), hit.links)

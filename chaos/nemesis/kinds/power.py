@@ -1,0 +1,105 @@
+"""Faults of power: what was not synced is gone, of all victims at one moment."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaos.cluster.interface import (
+    Cluster,
+    DiskTrouble,
+    DiskTroubling,
+    Evidence,
+    NodeId,
+    NodeStatus,
+    PowerCutMode,
+    PowerCuttable,
+)
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
+from chaos.nemesis.drawing import some
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.parameters import always
+from chaos.nemesis.targets import Target
+
+TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
+
+
+def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
+    return lambda rng, nodes: PowerOff(target=some(rng, nodes), mode=mode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerOff:
+    """The power of all victims fails at one moment; what was not synced is lost.
+
+    `mode` says what else a disk may leave: `lose-all` keeps what was synced and nothing else,
+    `lose-data` has written its journal (sizes survive, contents are NULs), of `torn` random pages
+    survive. With `disks`, their syncs are slow or a lie for some seconds before.
+
+    Steps: where asked to, make the syncs of the victims go wrong for 1.5 s (slow ones of all but
+    the first victim: a leader that waits for its own disk counts nobody meanwhile). Then stop every
+    process of all victims, overwrite a canary (a block that was synced long ago) without a sync,
+    silence the network, shut the file systems down without a last flush, and only then kill: an
+    fsync that is in flight may otherwise return although nothing reached the disk. Cure: look
+    whether each is still off, mount, start all, and read the canaries.
+
+    Evidence: no thread ran during the cut, the new bytes of the canary could be read before it and
+    are gone after it, the process ended by the cut, and a sync went wrong where one had to. It was
+    still off just before the cure. Known once the nodes are on again.
+
+    Limits: proves that the disk forgot what had not been written, not that the node had written
+    anything unsynced: log bytes lost are a result. A `sync` of the whole machine between canary and
+    cut leaves nothing to forget; such a run is void. With `disks=lying`, synced bytes are lost too.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("power-off",)
+    kind: ClassVar[str] = "power-off"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {"power-off": {}}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        f"power-off {mode}": Menace(make=_power_off(mode), shortest_s=0.1, longest_s=6)
+        for mode in PowerCutMode
+    }
+
+    target: Target
+    mode: PowerCutMode = always(PowerCutMode.LOSE_ALL)
+    disks: DiskTrouble | None = None
+
+    @property
+    def needs(self) -> tuple[Ability, ...]:
+        return (Ability.POWER,) if self.disks is None else (Ability.POWER, Ability.TROUBLE)
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(
+            ends_process=True,
+            unclean=True,
+            may_lose=True,
+            damages_bytes=self.disks is DiskTrouble.LYING,
+            halts=True,
+        )
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        if self.disks is not None:
+            assert isinstance(cluster, DiskTroubling)
+            await cluster.trouble_disks(_troubled(hit.nodes, self.disks), self.disks)
+            await asyncio.sleep(TROUBLED_S)
+        assert isinstance(cluster, PowerCuttable)
+        await cluster.power_off(hit.nodes, self.mode)
+        return {}  # the canary is looked at when the disk is back
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        assert isinstance(cluster, PowerCuttable)
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        evidence = await on_each(hit.nodes, cluster.power_evidence)
+        return of_lasting(evidence, seen, NodeStatus.OFF)
+
+
+def _troubled(nodes: Sequence[NodeId], disks: DiskTrouble) -> Sequence[NodeId]:
+    """All disks lie, but only followers' are slow: a leader that waits for its own disk counts
+    nobody meanwhile, and nothing would be under way at the cut."""
+    return nodes if disks is DiskTrouble.LYING or len(nodes) == 1 else nodes[1:]

@@ -1,0 +1,165 @@
+"""Faults of processes: the disk keeps what was written, the network does what it always does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from chaos.cluster.interface import (
+    Cluster,
+    Evidence,
+    Killable,
+    NodeId,
+    NodeStatus,
+    Pausable,
+    Slowable,
+)
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.acts import all_done, of_lasting, on_each, start_all, statuses
+from chaos.nemesis.drawing import one, some
+from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.proof import of_both
+from chaos.nemesis.targets import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """SIGKILL: the process is gone, what it wrote to the page cache is not.
+
+    With `latency_ms`, bytes between the nodes that are left take so long each way meanwhile.
+
+    Steps: kill every victim at once, then slow the links where asked to. Cure: look whether each
+    is still off, take the delays away, start all and wait until they answer.
+
+    Evidence: a process ran before, none does after, and it ended by signal 9; it was still off
+    just before the cure. Links count as slow when every marked request between two nodes that run
+    waited for its way there and its answer's way back.
+
+    Limits: the kernel sends the same signal when memory is short. What was written and never
+    synced survives: a node that forgets to sync passes.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("kill",)
+    kind: ClassVar[str] = "kill"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {"kill": {}}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "kill": Menace(
+            make=lambda rng, nodes: Kill(target=some(rng, nodes)), shortest_s=0.1, longest_s=8
+        )
+    }
+
+    target: Target
+    latency_ms: int = 0
+
+    @property
+    def needs(self) -> tuple[Ability, ...]:
+        return (Ability.KILL, Ability.SLOW) if self.latency_ms else (Ability.KILL,)
+
+    @property
+    def harm(self) -> Harm:
+        return Harm(ends_process=True, unclean=True, halts=True, degrades=bool(self.latency_ms))
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Killable)
+        evidence = await on_each(hit.nodes, cluster.kill)
+        if self.latency_ms:
+            assert isinstance(cluster, Slowable)
+            await cluster.slow_links(self.latency_ms)
+        return evidence
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        seen = await statuses(cluster, hit.nodes)
+        slowed = None
+        if self.latency_ms:
+            assert isinstance(cluster, Slowable)
+            slowed = await cluster.quicken_links()
+        await start_all(cluster, hit.nodes)
+        ended = of_lasting(hit.evidence, seen, NodeStatus.OFF)
+        return ended if slowed is None else of_both(ended, slowed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """SIGTERM: the node ends in good order, a leader after it told its successors.
+
+    Steps: terminate every victim at once, wait for it to end, and kill it where it does not end
+    within a bounded time. Cure: look whether each is still off, start all and wait until they
+    answer.
+
+    Evidence: the process ran before and does not run after; it was still off just before the cure.
+
+    Limits: what the node did on its way out its traces tell, and where there are none its disk (a
+    clean-shutdown file). One that had to be killed in the end counts as stopped.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("stop",)
+    kind: ClassVar[str] = "stop"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {"stop": {}}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "stop": Menace(
+            make=lambda rng, nodes: Stop(target=one(rng, nodes)), shortest_s=0.1, longest_s=8
+        )
+    }
+    needs: ClassVar[tuple[Ability, ...]] = ()
+    harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
+
+    target: Target
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        return await on_each(hit.nodes, partial(_stop, cluster))
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        return of_lasting(hit.evidence, seen, NodeStatus.OFF)
+
+
+async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
+    ran = await cluster.status(node) is NodeStatus.RUNNING
+    await cluster.stop(node)
+    runs = await cluster.status(node) is not NodeStatus.OFF
+    bit = ran and not runs
+    what = "the process ended after SIGTERM" if bit else "no running process was stopped"
+    return Evidence(bit=bit, what=what, facts={"ran": ran, "runs": runs})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """SIGSTOP: every thread stands still, connections stay open. A node with a long pause of its
+    garbage collector, or of its virtual machine, looks like that to the others.
+
+    Steps: stop every victim at once. Cure: look whether each still stands, then let all go on.
+
+    Evidence: the node has threads and not one of them is running or ready; it stood just before
+    the cure.
+
+    Limits: true of the two moments of looking. Clocks go on: what a paused node finds when it goes
+    on is a world that is older.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("pause",)
+    kind: ClassVar[str] = "pause"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {"pause": {}}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "pause": Menace(
+            make=lambda rng, nodes: Pause(target=some(rng, nodes)), shortest_s=0.1, longest_s=10
+        )
+    }
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.PAUSE,)
+    harm: ClassVar[Harm] = Harm(halts=True)
+
+    target: Target
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Pausable)
+        return await on_each(hit.nodes, cluster.pause)
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+        assert isinstance(cluster, Pausable)
+        seen = await statuses(cluster, hit.nodes)
+        await all_done([cluster.resume(node) for node in hit.nodes])
+        return of_lasting(hit.evidence, seen, NodeStatus.PAUSED)

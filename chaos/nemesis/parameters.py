@@ -1,0 +1,67 @@
+"""The parameters of a fault as words, and back: of every kind in one place.
+
+A fault's parameters are its fields but for `target`: numbers, or members of an enum. What has its
+default is left out, unless the field is `always` to be told.
+"""
+
+from dataclasses import MISSING, Field, field, fields
+from enum import StrEnum
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from chaos.nemesis.fault import Fault, Words
+from chaos.nemesis.targets import Target
+
+_ALWAYS = "always told"
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def always(default: Choice) -> Choice:
+    """A field with this default that is recorded even where it has it."""
+    told: Choice = field(default=default, metadata={_ALWAYS: True})
+    return told
+
+
+def parameters_of(fault: Fault) -> dict[str, str]:
+    """By their names, as they are recorded."""
+    return {
+        each.name: _text(getattr(fault, each.name))
+        for each in _parameters(type(fault))
+        if each.metadata.get(_ALWAYS) or getattr(fault, each.name) != each.default
+    }
+
+
+def with_parameters(kind: type[Fault], target: Target, words: Words) -> Fault:
+    """A fault from its words. Raises ValueError for words that are none of its parameters."""
+    known = {each.name: each for each in _parameters(kind)}
+    needed = {name for name, each in known.items() if each.default is MISSING}
+    if unknown := words.keys() - known:
+        raise ValueError(f"{kind.kinds[0]} has no parameter {', '.join(sorted(unknown))}")
+    if missing := needed - words.keys():
+        raise ValueError(f"{kind.kinds[0]} needs its {', '.join(sorted(missing))}")
+    hints = get_type_hints(kind)
+    values = {name: _value(hints[name], text) for name, text in words.items()}
+    return _make(kind, target=target, **values)
+
+
+def _make(kind: type[Any], **values: object) -> Fault:
+    made: Fault = kind(**values)
+    return made
+
+
+def _parameters(kind: type[Fault]) -> list[Field[Any]]:
+    return [each for each in fields(kind) if each.name != "target"]
+
+
+def _text(value: float | StrEnum) -> str:
+    """As short as it can be without being another one."""
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value)
+
+
+def _value(hint: Any, text: str) -> object:
+    """Raises ValueError."""
+    (read,) = [each for each in get_args(hint) or (hint,) if each is not NoneType]
+    return read(text)
