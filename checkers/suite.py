@@ -31,9 +31,9 @@ from checkers.partitions.leaders import (
     one_leader_per_partition_epoch,
     only_active_brokers_lead,
 )
+from checkers.partitions.min_isr import acknowledged_with_min_isr
 from checkers.partitions.registrations import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.partitions.served import (
-    acknowledged_with_min_isr,
     leaders_hold_acknowledged,
     reads_are_stored,
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.kinds import Kind
+from checkers.evidence.loss_budget import UNTOLD
 from checkers.log.anomalies import Anomaly, Found
 from checkers.log.findings import Findings, findings_of
 from checkers.log.sweep import ALGORITHM
@@ -112,6 +113,11 @@ def _conclude(
         )
     if not looked_at:
         return _result(Verdict.UNKNOWN, "there is nothing to judge", 0, facts)
+    undecided = {one.anomaly: int(findings.undecided(one).sum()) for one in found}
+    if sum(undecided.values()):
+        told = ", ".join(f"{count:,} {name}" for name, count in undecided.items() if count)
+        message = f"{told}, for which an allowed loss may be the reason: {UNTOLD}"
+        return _result(Verdict.UNKNOWN, message, looked_at, facts)
     excused = sum(len(one) for one in found)
     more = f"; {excused:,} exceptions are allowed" if excused else ""
     return _result(Verdict.VALID, holds + more, looked_at, facts)

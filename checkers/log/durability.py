@@ -7,6 +7,7 @@ import numpy as np
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.kinds import Kind
+from checkers.evidence.loss_budget import UNTOLD
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import NONE
 from checkers.log.arrays import NO_OFFSET, Acks, Ints
@@ -30,7 +31,7 @@ def log_durability(evidence: Evidence) -> CheckResult:
 
     lost-write, and vanished: polled, then gone. Needs: ops, spans, faults; where the final reads
     fell short, replicas and replica_spans. Records of acks=0 and acks=1 were promised nothing and
-    are counted apart, as is what may be lost beyond the budget: see `checkers.log.budget`.
+    are counted apart, as is what may be lost beyond `checkers.evidence.loss_budget`.
     """
     findings = evidence.once(findings_of)
     sent = findings.log.sent
@@ -61,6 +62,12 @@ def _verdict(findings: Findings, lost: Ints) -> tuple[Verdict, str]:
         return Verdict.UNKNOWN, (
             f"{undecided:,} of {acknowledged:,} acknowledged records were not read at the end, and "
             "the disks do not tell whether they are lost or late"
+        )
+    untold = int((fates.lost & ~findings.lost_beyond_budget()).sum())
+    if untold:
+        return Verdict.UNKNOWN, (
+            f"{untold:,} records that were acknowledged or polled are gone, and whether that is "
+            f"allowed cannot be told: {UNTOLD}"
         )
     if not fates.promised.any():
         return Verdict.UNKNOWN, "no record was acknowledged by all in-sync replicas"
@@ -102,7 +109,6 @@ def _facts(findings: Findings, lost: Ints) -> dict[str, EventValue]:
         "acknowledged": fates.acknowledged,
         "acknowledged_by_leader": by_leader,
         "sent_without_acknowledgement": unacknowledged,
-        "allowed_loss": fates.lost,
         "late": fates.promised & fates.late,
         "undecided": fates.promised & fates.undecided,
         "info": info,
@@ -113,7 +119,9 @@ def _facts(findings: Findings, lost: Ints) -> dict[str, EventValue]:
     }
     facts: dict[str, EventValue] = {name: int(chosen.sum()) for name, chosen in counts.items()}
     facts["lost"] = len(lost)
-    facts["allowed_loss"] = int(fates.lost.sum()) - len(lost)
+    allowed = int(findings.lost_beyond_budget().sum())
+    facts["allowed_loss"] = allowed
+    facts["lost_undecided"] = int(fates.lost.sum()) - len(lost) - allowed
     facts["budget"] = findings.budget.said()
     return facts
 

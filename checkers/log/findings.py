@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.isr_history import FOREVER_NS
+from checkers.evidence.loss_budget import LossBudget, loss_budget
 from checkers.log.allowances import held_against
 from checkers.log.anomalies import NONE, Anomaly, Found
-from checkers.log.arrays import Codes, Flags, Ints, LogArrays
-from checkers.log.budget import FOREVER, Budget, budget_of
+from checkers.log.arrays import Flags, Ints, LogArrays
 from checkers.log.fates import Fates, fates
 from checkers.log.sweep import sweep
 from checkers.log.tables import arrays_of
@@ -33,30 +34,43 @@ class Findings:
     log: LogArrays
     order: VersionOrder
     found: tuple[Found, ...]
-    budget: Budget
+    budget: LossBudget
     fates: Fates
     began_ns: Ints  # by operation
-    ended_ns: Ints  # FOREVER where it has not returned
+    ended_ns: Ints  # FOREVER_NS where it has not returned
 
     def accusing(self, found: Found) -> Flags:
         """Which cases break a promise: not allowed by the kind of workload, nor by the budget."""
         held = held_against(self.log, found)
         if found.anomaly in _WITHOUT_EXCUSE:
             return held
-        return held & ~self._after_loss(found.key, found.one, found.other)
+        return held & ~self.budget.may_allow(self.log.keys, found.key, *self._when(found))
 
-    def _after_loss(self, key: Codes, one: Codes, other: Codes) -> Flags:
-        one = np.where(one == NONE, other, one)
-        begin = np.minimum(self.began_ns[one], self.began_ns[other])
-        end = np.maximum(self.ended_ns[one], self.ended_ns[other])
-        return self.budget.allows(self.log.keys, key, begin, end)
+    def undecided(self, found: Found) -> Flags:
+        """Which cases break a promise unless more was lost than anybody can tell."""
+        if found.anomaly in _WITHOUT_EXCUSE:
+            return np.zeros(len(found), np.bool_)
+        when = self._when(found)
+        sure = self.budget.allows(self.log.keys, found.key, *when)
+        untold = self.budget.may_allow(self.log.keys, found.key, *when) & ~sure
+        return held_against(self.log, found) & untold
+
+    def _when(self, found: Found) -> tuple[Ints, Ints]:
+        one = np.where(found.one == NONE, found.other, found.one)
+        begin = np.minimum(self.began_ns[one], self.began_ns[found.other])
+        return begin, np.maximum(self.ended_ns[one], self.ended_ns[found.other])
 
     def lost_within_budget(self) -> Flags:
         """By row of `Sent`: what was promised and is gone, though the budget was kept."""
-        lost, sent = self.fates.lost, self.log.sent
-        begin = self.began_ns[sent.op]
-        after = np.full(len(sent), FOREVER)
-        return lost & ~self.budget.allows(self.log.keys, sent.key, begin, after)
+        sent = self.log.sent
+        since = self.began_ns[sent.op], np.full(len(sent), FOREVER_NS)
+        return self.fates.lost & ~self.budget.may_allow(self.log.keys, sent.key, *since)
+
+    def lost_beyond_budget(self) -> Flags:
+        """By row of `Sent`: what is gone, and was surely allowed to be."""
+        sent = self.log.sent
+        since = self.began_ns[sent.op], np.full(len(sent), FOREVER_NS)
+        return self.fates.lost & self.budget.allows(self.log.keys, sent.key, *since)
 
 
 def findings_of(evidence: Evidence) -> Findings:
@@ -68,8 +82,8 @@ def findings_of(evidence: Evidence) -> Findings:
         log=log,
         order=order,
         found=tuple(found),
-        budget=budget_of(evidence.run, log.keys),
+        budget=evidence.once(loss_budget),
         fates=fates(evidence.run, log),
         began_ns=ops["t0"].to_numpy(),
-        ended_ns=ops["t1"].fill_null(FOREVER).to_numpy(),
+        ended_ns=ops["t1"].fill_null(FOREVER_NS).to_numpy(),
     )

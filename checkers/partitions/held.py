@@ -18,9 +18,10 @@ from checkers.check import check, of_partitions
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import TOPIC, Timeline
+from checkers.evidence.isr_history import FOREVER_NS
 from checkers.evidence.kinds import Kind
+from checkers.evidence.loss_budget import UNTOLD, loss_budget
 from checkers.evidence.partition_logs import columns, split
-from checkers.evidence.restarts import beyond_budget
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"
@@ -31,40 +32,39 @@ _BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
 Row = dict[str, Any]  # of REPLICAS
 
 
-class Lost(NamedTuple):
-    """What may be lost of a partition, and why."""
+class Breach(NamedTuple):
+    """A promise about a partition that is broken, and since when, in ns; 0: who knows."""
 
-    outside: frozenset[str]
-    beyond: frozenset[str]
-
-    def why(self, key: str) -> str:
-        """Why a breach at this partition is no accusation; "" if it is one."""
-        if key in self.outside:
-            return "a leader was elected from outside ISR and ELR"
-        if key in self.beyond:
-            return "min ISR of its replicas or more lost bytes before they had recovered"
-        return ""
+    key: str
+    since_ns: int
+    violation: Violation
 
 
-def may_be_lost(evidence: Evidence) -> Lost:
-    found = evidence.timeline
-    if found is None:
-        return Lost(frozenset(), frozenset())
-    return Lost(found.elected_outside(), beyond_budget(evidence, found))
+class SortedOut(NamedTuple):
+    """Breaches by what they are: accusations, allowed, or (in words) nobody can tell which."""
+
+    accused: list[Violation]
+    allowed: list[Violation]
+    untold: list[str]
 
 
-def sorted_out(
-    violations: Sequence[tuple[str, Violation]], lost: Lost
-) -> tuple[list[Violation], list[Violation]]:
-    """Accusations, and what is allowed with its reason; each by the partition that it is about."""
-    accused, allowed = [], []
-    for key, violation in violations:
-        why = lost.why(key)
+def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
+    """What was lost beyond the budget, or with a leader from outside ISR and ELR, is allowed."""
+    outside = evidence.timeline.elected_outside() if evidence.timeline else frozenset()
+    budget = evidence.once(loss_budget)
+    found = SortedOut([], [], [])
+    for key, since_ns, violation in breaches:
+        since = np.zeros(1, np.int32), np.array([since_ns]), np.array([FOREVER_NS])
+        why = "a leader was elected from outside ISR and ELR" if key in outside else ""
+        if not why and budget.allows([key], *since)[0]:
+            why = "min ISR of its replicas or more were shut down uncleanly, and bytes lost"
         if why:
-            allowed.append(Violation(f"{violation.message}: {why}", violation.witness))
+            found.allowed.append(Violation(f"{violation.message}: {why}", violation.witness))
+        elif budget.may_allow([key], *since)[0]:
+            found.untold.append(f"{violation.message}; whether that is allowed: {UNTOLD}")
         else:
-            accused.append(violation)
-    return accused, allowed
+            found.accused.append(violation)
+    return found
 
 
 def replicas_by_key(evidence: Evidence) -> Mapping[str, list[Row]]:
@@ -98,7 +98,7 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
     found = evidence.timeline
     tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
     looked_at = 0
-    breaches: list[tuple[str, Violation]] = []
+    breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
         if compacted(key, found):
             continue
@@ -109,15 +109,16 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
             logs = [_batches(tables.get(_place(row)), start, end) for row in (one, two)]
             looked_at += end > start
             breaches += _differences(key, one, two, *logs)
-    accused, allowed = sorted_out(breaches, evidence.once(may_be_lost))
+    sorted_breaches = sorted_out(evidence, breaches)
     return conclude(
         looked_at=looked_at,
         unit="pairs of replicas",
-        violations=accused,
+        violations=sorted_breaches.accused,
         needs=NEED,
         holds="each pair holds the same below both high watermarks",
         algorithm="batches by offset, epoch and CRC, below the lower checkpoint",
-        allowed=allowed,
+        allowed=sorted_breaches.allowed,
+        gaps=sorted_breaches.untold,
     )
 
 
@@ -144,7 +145,7 @@ def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np
 
 def _differences(
     key: str, one: Row, two: Row, mine: np.ndarray[Any, Any], other: np.ndarray[Any, Any]
-) -> Iterator[tuple[str, Violation]]:
+) -> Iterator[Breach]:
     """The first batch in which two logs differ, or which one of them lacks."""
     common = min(len(mine), len(other))
     differ = np.flatnonzero((mine[:common] != other[:common]).any(axis=1))
@@ -157,7 +158,7 @@ def _differences(
     ]
     offset = min(int(batches[at][0]) for batches in (mine, other) if at < len(batches))
     text = f"{key}: nodes {one['node']} and {two['node']} differ at offset {offset}, below both "
-    yield key, Violation(f"{text}high watermarks", shown)
+    yield Breach(key, 0, Violation(f"{text}high watermarks", shown))
 
 
 def _on_disk(row: Row, batch: np.ndarray[Any, Any] | None) -> dict[str, EventValue]:
@@ -188,7 +189,7 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
         return unread("replicas in ISR or ELR", NEED)
     running = _running(evidence, found)
     marks, looked_at = evidence.once(true_high_watermarks), 0
-    breaches: list[tuple[str, Violation]] = []
+    breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
         partition, mark = found.partitions.get(key), marks.get(key)
         if partition is None or mark is None:
@@ -198,16 +199,17 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
                 continue
             looked_at += 1
             if row["log_end"] < mark:
-                breaches.append((key, _short(row, mark)))
-    accused, allowed = sorted_out(breaches, evidence.once(may_be_lost))
+                breaches.append(Breach(key, 0, _short(row, mark)))
+    sorted_breaches = sorted_out(evidence, breaches)
     return conclude(
         looked_at=looked_at,
         unit="replicas in ISR or ELR",
-        violations=accused,
+        violations=sorted_breaches.accused,
         needs=NEED,
         holds="each holds all that was ever below its partition's high watermark",
         algorithm="log ends against the highest of checkpoints, answers and acknowledgements",
-        allowed=allowed,
+        allowed=sorted_breaches.allowed,
+        gaps=sorted_breaches.untold,
     )
 
 

@@ -46,21 +46,21 @@ def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
     unit = "registrations after " + ("lost bytes" if lossy else "an unclean shutdown")
     if found is None:
         return unread(unit, NEED)
-    ends = {id(one.registration): one for one in restarts(evidence, found)}
+    ends = {id(one.registration): one for one in evidence.once(restarts)}
     looked_at, violations = 0, []
     for batch, partitions in found.walk():
         for registration in batch.registrations if batch.elr_on else ():
             if batch.from_snapshot or registration.before is None:
                 continue
             node, end = registration.node, ends.get(id(registration))
-            unclean = end is not None and (end.lossy if lossy else end.unclean)
+            unclean = end is not None and (end.fault.may_lose if lossy else end.fault.unclean)
             if not unclean and (lossy or not _dropped(batch, node)):
                 continue
             looked_at += 1
             kept = [one for one in partitions.values() if node in (*one.isr, *one.elr)]
             if kept:
                 text = f"node {node} registered at offset {registration.offset} after "
-                text += f"{end.fault['kind'] if end else 'an unclean shutdown'}, and is still "
+                text += f"{end.fault.kind if end else 'an unclean shutdown'}, and is still "
                 text += f"eligible to lead {kept[0].key}"
                 at: dict[str, EventValue] = {
                     "what": "registered",
@@ -68,7 +68,9 @@ def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
                     "offset": registration.offset,
                     "epoch": registration.after.epoch,
                 }
-                fault = _fault(end.fault) if end else []
+                fault = (
+                    [end.fault.shown("ended the process before", end.fault.t_start)] if end else []
+                )
                 rows = [{"what": "behind that batch", **state(one)} for one in kept[:8]]
                 violations.append(Violation(text, [*fault, at, *rows]))
     return conclude(
@@ -86,7 +88,3 @@ def _dropped(batch: Batch, node: int) -> bool:
     """Whether a change of this batch took the node out of an ELR: no clean registration does."""
     pairs = ((change.before, change.after) for change in batch.changes)
     return any(one and two and node in one.elr and node not in two.elr for one, two in pairs)
-
-
-def _fault(row: dict[str, EventValue]) -> list[dict[str, EventValue]]:
-    return [{"what": f"fault: {row['kind']}", "t_ns": row["t_start"], "fault": row["fault_id"]}]

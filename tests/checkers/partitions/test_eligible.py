@@ -259,7 +259,7 @@ def test_a_killed_broker_is_dropped_when_it_registers() -> None:
     assert kept.message == (
         "node 2 registered at offset 14 after kill, and is still eligible to lead t-0"
     )
-    assert kept.witness[0]["what"] == "fault: kill"
+    assert kept.witness[0]["what"] == "ended the process before: kill of node 2"
 
 
 def test_a_broker_that_was_stopped_stays_eligible() -> None:

@@ -1,0 +1,218 @@
+"""The ISR of each partition over time: every state that the metadata log holds, and when.
+
+The metadata log on the disks has every change and their order, and no times. Times are bounded by
+what the harness heard: an answer that tells of a state, or a quorum's high watermark above its
+record, came after the record was committed; an answer of a working leader whose high watermark
+does not reach the record was given before. Nothing is said of a topic that was made twice.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.evidence.image import Change, Partition
+
+Ints = NDArray[np.int64]
+FOREVER_NS = int(np.iinfo(np.int64).max)
+NEVER_NS = int(np.iinfo(np.int64).min)
+# Brokers that are well and connected learn of what is committed within milliseconds.
+LAG_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One broker's answers about a partition, in order: each was in a state from `low` to `high`.
+
+    The states are places in the history; a broker's image of the metadata only goes forward.
+    """
+
+    t0: Ints
+    t1: Ints
+    low: Ints
+    high: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IsrHistory:
+    """Of one partition; arrays by state, in the order of the log.
+
+    `not_before` and `known_by` bound the time at which the change that made the state was
+    committed, in ns: NEVER_NS and FOREVER_NS where nothing bounds it.
+    """
+
+    key: str
+    states: tuple[Partition, ...]
+    offsets: Ints
+    min_isr: Ints  # the lowest effective one from this change to the next
+    not_before: Ints
+    known_by: Ints
+    told: Mapping[int, Told]  # by the broker that was asked
+
+    def whole(self) -> NDArray[np.bool_]:
+        """In which states all replicas are in the ISR."""
+        return np.array([set(one.isr) >= set(one.replicas) for one in self.states], np.bool_)
+
+
+def isr_histories(evidence: Evidence) -> Mapping[str, IsrHistory]:
+    """By partition; none where the metadata log cannot be read. By `evidence.once`."""
+    timeline = evidence.timeline
+    if timeline is None:
+        return {}
+    by_key: dict[str, list[Change]] = {}
+    for batch in timeline.batches:
+        for change in batch.changes:
+            by_key.setdefault(change.partition.key, []).append(change)
+    marks = _marks(evidence.tables["probes"])
+    found = {key: _history(evidence, key, changes, marks) for key, changes in by_key.items()}
+    return {key: history for key, history in found.items() if history is not None}
+
+
+def _history(
+    evidence: Evidence, key: str, changes: Sequence[Change], marks: "_Marks"
+) -> IsrHistory | None:
+    states = [change.after for change in changes if change.after is not None]
+    if len(states) < len(changes) or len({one.topic_id for one in states}) > 1:
+        return None  # deleted, and perhaps made anew: answers do not tell which one they mean
+    offsets = np.array([change.offset for change in changes], np.int64)
+    told = _told(_answers(evidence.tables["probes"], key), states)
+    following = [change.min_isr for change in changes[1:]]
+    needed = [change.min_isr for change in changes]
+    lowest = [min(pair) for pair in zip(needed, [*following, needed[-1]], strict=True)]
+    not_before = np.maximum(marks.not_before(offsets), _lagging(evidence, told, len(states)))
+    return IsrHistory(
+        key=key,
+        states=tuple(states),
+        offsets=offsets,
+        min_isr=np.array(lowest, np.int64),
+        not_before=np.maximum.accumulate(not_before),
+        known_by=_known_by(told.values(), marks.known_by(offsets)),
+        told=told,
+    )
+
+
+# --- answers about the partition ---
+
+
+def _answers(probes: pa.Table, key: str) -> list[dict[str, Any]]:
+    mine = pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
+    rows: list[dict[str, Any]] = probes.filter(mine).sort_by("t0").to_pylist()
+    return rows
+
+
+def _told(rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]) -> dict[int, Told]:
+    """Answers that fit no state are left out: they are for other checks to accuse."""
+    places: dict[tuple[int, frozenset[int], frozenset[int]], list[int]] = {}
+    for place, one in enumerate(states):
+        seen = (one.leader_epoch, frozenset(one.isr), frozenset(one.elr))
+        places.setdefault(seen, []).append(place)
+    by_node: dict[int, list[tuple[int, int, list[int]]]] = {}
+    for row in rows:
+        seen = (row["epoch"], frozenset(row["isr"] or ()), frozenset(row["elr"] or ()))
+        if seen in places:
+            by_node.setdefault(row["node"], []).append((row["t0"], row["t1"], places[seen]))
+    return {node: _in_order(answers) for node, answers in by_node.items()}
+
+
+def _in_order(answers: Sequence[tuple[int, int, list[int]]]) -> Told:
+    low, high = [], []
+    least = 0
+    for _, _, places in answers:
+        least = next((place for place in places if place >= least), least)
+        low.append(least)
+    most = FOREVER_NS
+    for _, _, places in reversed(answers):
+        most = next((place for place in reversed(places) if place <= most), most)
+        high.append(most)
+    return Told(
+        t0=np.array([t0 for t0, _, _ in answers], np.int64),
+        t1=np.array([t1 for _, t1, _ in answers], np.int64),
+        low=np.array(low, np.int64),
+        high=np.array(high[::-1], np.int64),
+    )
+
+
+def _known_by(told: Iterable[Told], by_marks: Ints) -> Ints:
+    known = by_marks.copy()
+    for one in told:
+        np.minimum.at(known, one.low, one.t1)
+    earliest: Ints = np.minimum.accumulate(known[::-1])[::-1]
+    return earliest
+
+
+def _lagging(evidence: Evidence, told: Mapping[int, Told], states: int) -> Ints:
+    """A state of which no broker knew long after was not committed then.
+
+    By two brokers or more, of which each had every chance to know: nothing was wrong with any link,
+    process or machine since `LAG_NS` before.
+    """
+    found = np.full(states, NEVER_NS, np.int64)
+    if len(told) < 2 or set(told) < set(evidence.brokers):
+        return found
+    for place in range(states):
+        last = min(_last_below(one, place) for one in told.values())
+        if last != NEVER_NS and not _hurt(evidence.faults, last - LAG_NS, last):
+            found[place] = last - LAG_NS
+    return found
+
+
+def _last_below(told: Told, place: int) -> int:
+    """When a broker was last asked and told of an earlier state."""
+    asked = told.t0[told.high < place]
+    return int(asked[-1]) if len(asked) else NEVER_NS
+
+
+def _hurt(faults: Iterable[FaultFact], begin: int, end: int) -> bool:
+    return any(fault.overlaps(begin, end) for fault in faults)
+
+
+# --- answers about the quorum ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Marks:
+    """What leaders of the quorum told of their high watermark."""
+
+    mark: Ints
+    t0: Ints
+    t1: Ints
+    working: NDArray[np.bool_]  # its high watermark rose afterwards, in the same epoch
+
+    def not_before(self, offsets: Ints) -> Ints:
+        """A leader that works on afterwards has not been succeeded by one that committed more."""
+        return np.array(
+            [self.t0[self.working & (self.mark <= at)].max(initial=NEVER_NS) for at in offsets],
+            np.int64,
+        )
+
+    def known_by(self, offsets: Ints) -> Ints:
+        return np.array(
+            [self.t1[self.mark > at].min(initial=FOREVER_NS) for at in offsets], np.int64
+        )
+
+
+def _marks(probes: pa.Table) -> _Marks:
+    known = pc.and_(pc.equal(probes["kind"], "quorum"), pc.is_valid(probes["high_watermark"]))
+    known = pc.and_kleene(known, pc.is_valid(probes["epoch"]))
+    rows = probes.filter(known).sort_by([("epoch", "ascending"), ("t1", "ascending")]).to_pylist()
+    rows = [row for row in rows if row["high_watermark"] >= 0]
+    working = np.zeros(len(rows), np.bool_)
+    for epoch in {row["epoch"] for row in rows}:
+        places = [at for at, row in enumerate(rows) if row["epoch"] == epoch]
+        highest = NEVER_NS
+        for before, after in reversed(list(pairwise([*places, places[-1]]))):
+            highest = max(highest, rows[after]["high_watermark"])
+            working[before] = rows[before]["high_watermark"] < highest
+    return _Marks(
+        mark=np.array([row["high_watermark"] for row in rows], np.int64),
+        t0=np.array([row["t0"] for row in rows], np.int64),
+        t1=np.array([row["t1"] for row in rows], np.int64),
+        working=working,
+    )

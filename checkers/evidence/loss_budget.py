@@ -1,0 +1,286 @@
+"""What may be lost: when so many replicas ended uncleanly that nothing is promised any more.
+
+The rule. KIP-966 wants "to elect a leader without data loss or HWM moving backward when we only
+have min ISR - 1 unclean shutdowns" ("Eligible Leader Replicas"; its motivation: "MinISR-1 tolerance
+to data loss unclean shutdown events"), the effective min ISR being at most the replication factor.
+So of one partition's replicas, min ISR or more must have been shut down uncleanly since all of them
+were last in the ISR, one of them in a way that can lose bytes, before a loss is *allowed*:
+
+* Unclean is what leaves no clean-shutdown file ("Detection of an unclean shutdown"); what a fault
+  does to processes and bytes stands in its own row. A kill loses nothing itself, but part one of
+  the KIP drops the broker from the ELR all the same, so it spends the budget.
+* A replica counts once, however often it went down: one that never did holds all that was
+  acknowledged since, and is in the ISR or the ELR.
+* The rule is the same with ELR off. Kafka does not keep it there: that is what is to be shown.
+* An unclean election that the configuration allows loses whatever it loses (P14: "and no unclean
+  election").
+
+When all were in the ISR again (a full recovery) the metadata log on the disks tells: it holds every
+registration and every change of the ISR in their order; answers to probes bound the times. Where
+no log can be read, answers alone tell: one broker has to have said, after the shutdown, first that
+the victim is out of the ISR and later that the ISR is whole. What cannot be told either way is
+neither allowed nor accused: it is undecided.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
+from checkers.evidence.restarts import restarts
+
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shutdown:
+    """An unclean end of one broker. `started_ns` is when its cure began, `up_ns` when it was done;
+    FOREVER_NS where it never was."""
+
+    fault_id: int
+    node: int
+    at_ns: int
+    started_ns: int
+    up_ns: int
+    may_lose: bool
+
+
+class Recovery(NamedTuple):
+    """When the ISR was whole again after a shutdown: not before, and surely by."""
+
+    may_ns: int
+    surely_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossWindow:
+    """From the shutdown that was one too many to the full recovery after it."""
+
+    from_ns: int
+    until_ns: int
+
+
+# Why a loss is neither allowed nor an accusation.
+UNTOLD = "nobody can tell when the ISR was whole again"
+
+Windows = Mapping[str, tuple[LossWindow, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossBudget:
+    """By partition, when loss was surely allowed, and when it may have been.
+
+    `worst` is the most replicas of a partition that were shut down uncleanly at once.
+    """
+
+    min_isr: int
+    worst: int
+    sure: Windows
+    possible: Windows
+    unclean_elections: bool
+
+    def allows(self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints) -> Flags:
+        """Whether what happened between two times on a partition may be for an allowed loss."""
+        return _overlapping(self.sure, keys, key, begin, end)
+
+    def may_allow(self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints) -> Flags:
+        """The same, and where it cannot be told whether the loss was allowed."""
+        return _overlapping(self.possible, keys, key, begin, end)
+
+    def said(self) -> str:
+        """The budget, and how much of it was spent."""
+        if self.unclean_elections:
+            return "a leader was elected uncleanly, as is configured: nothing is promised"
+        return (
+            f"fewer than {self.min_isr} replicas shut down uncleanly between full recoveries; "
+            f"at most {self.worst} were"
+        )
+
+
+def _overlapping(
+    windows: Windows, keys: Sequence[str], key: Codes, begin: Ints, end: Ints
+) -> Flags:
+    found = np.zeros(len(key), np.bool_)
+    for code, name in enumerate(keys):
+        for window in windows.get(name, ()):
+            overlaps = (begin < window.until_ns) & (end > window.from_ns)
+            found |= (key == code) & overlaps
+    return found
+
+
+def loss_budget(evidence: Evidence) -> LossBudget:
+    """Of all partitions that clients or disks know of. By `evidence.once`."""
+    shutdowns = sorted(_shutdowns(evidence), key=lambda one: one.at_ns)
+    histories = evidence.once(isr_histories)
+    sure: dict[str, tuple[LossWindow, ...]] = {}
+    possible: dict[str, tuple[LossWindow, ...]] = {}
+    worst, lowest, unclean = 0, _replication(evidence), False
+    for key in _keys(evidence):
+        history = histories.get(key)
+        min_isr = _min_isr(evidence, history)
+        mine = [one for one in shutdowns if one.node in _replicas(evidence, key, history)]
+        recoveries = _recoveries(evidence, key, history, mine)
+        sure[key], _ = _windows(mine, [one.may_ns for one in recoveries], min_isr)
+        possible[key], spent = _windows(mine, [one.surely_ns for one in recoveries], min_isr)
+        worst, lowest = max(worst, spent), min(lowest, min_isr)
+        if (uncleanly := _elected_uncleanly(evidence, key)) is not None and evidence.faults:
+            since = (LossWindow(from_ns=evidence.faults[0].t_start, until_ns=FOREVER_NS),)
+            possible[key] = since
+            sure[key] = since if uncleanly else sure[key]
+            unclean = unclean or uncleanly
+    return LossBudget(
+        min_isr=lowest, worst=worst, sure=sure, possible=possible, unclean_elections=unclean
+    )
+
+
+def _keys(evidence: Evidence) -> list[str]:
+    """Every partition that anything tells of."""
+    found: set[str] = set()
+    for table in ("spans", "replicas"):
+        found |= set(evidence.tables[table]["key"].unique().to_pylist())
+    found |= set(evidence.timeline.partitions if evidence.timeline else ())
+    return sorted(key for key in found if key)
+
+
+def _replication(evidence: Evidence) -> int:
+    return int(evidence.info.settings.get("replication", 3))
+
+
+def _min_isr(evidence: Evidence, history: IsrHistory | None) -> int:
+    """The lowest effective one that was ever in force."""
+    if history is not None:
+        return int(history.min_isr.min())
+    return min(int(evidence.info.settings.get("min_isr", 1)), _replication(evidence))
+
+
+def _elected_uncleanly(evidence: Evidence, key: str) -> bool | None:
+    """Whether a leader was elected uncleanly where that is configured; None: surely not.
+
+    Without a metadata log, nobody can tell: False.
+    """
+    if evidence.timeline is None:
+        return False if evidence.info.settings.get("unclean") == "on" else None
+    changes = evidence.timeline.history(key)
+    return True if any(one.elected_outside and one.unclean for one in changes) else None
+
+
+def _shutdowns(evidence: Evidence) -> Iterator[Shutdown]:
+    for fault in evidence.faults:
+        if fault.unclean and fault.may_have_bitten:
+            for node in fault.targets:
+                yield Shutdown(
+                    fault_id=fault.id,
+                    node=node,
+                    at_ns=fault.t_start,
+                    started_ns=fault.end_ns,
+                    up_ns=fault.over_ns,
+                    may_lose=fault.may_lose,
+                )
+
+
+def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> frozenset[int]:
+    """The nodes that may have one: by the log, else by disks and answers, else every broker."""
+    if history is not None:
+        return frozenset(node for one in history.states for node in one.replicas)
+    replicas, probes = evidence.tables["replicas"], evidence.tables["probes"]
+    told = probes.filter(
+        pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
+    )
+    nodes = {node for isr in told["isr"].to_pylist() for node in isr or ()}
+    nodes |= set(replicas.filter(pc.equal(replicas["key"], key))["node"].to_pylist())
+    if len(nodes) >= _replication(evidence):
+        return frozenset(nodes)
+    return frozenset(evidence.brokers or range(1, evidence.info.nodes + 1)) | nodes
+
+
+# --- full recoveries ---
+
+
+def _recoveries(
+    evidence: Evidence, key: str, history: IsrHistory | None, shutdowns: Sequence[Shutdown]
+) -> list[Recovery]:
+    registered = {
+        (one.fault.id, one.registration.node): one.registration.offset
+        for one in evidence.once(restarts)
+    }
+    answers = _answers(evidence, key) if shutdowns else {}
+    whole = min(_replication(evidence), len(_replicas(evidence, key, history)))
+    found = []
+    for one in shutdowns:
+        again = registered.get((one.fault_id, one.node))
+        if history is not None and again is not None:
+            found.append(_by_log(one, history, again))
+        else:
+            surely = min((_by_answers(one, told, whole) for told in answers.values()), default=None)
+            found.append(Recovery(one.started_ns, FOREVER_NS if surely is None else surely))
+    return found
+
+
+def _by_log(shutdown: Shutdown, history: IsrHistory, registered: int) -> Recovery:
+    """The first change behind the registration of the next process that makes the ISR whole."""
+    again = np.flatnonzero(history.whole() & (history.offsets > registered))
+    if not len(again):
+        return Recovery(FOREVER_NS, FOREVER_NS)
+    first = int(again[0])
+    may = max(shutdown.started_ns, int(history.not_before[first]))
+    return Recovery(may, max(may, int(history.known_by[first])))
+
+
+@dataclass(slots=True)
+class _BrokerAnswers:
+    """What one broker said of a partition's ISR, in order."""
+
+    t0: list[int] = field(default_factory=list)
+    t1: list[int] = field(default_factory=list)
+    isr: list[frozenset[int]] = field(default_factory=list)
+
+
+def _answers(evidence: Evidence, key: str) -> dict[int, _BrokerAnswers]:
+    probes = evidence.tables["probes"]
+    chosen = probes.filter(
+        pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
+    )
+    said: dict[int, _BrokerAnswers] = {}
+    for row in chosen.sort_by("t0").to_pylist():
+        one = said.setdefault(row["node"], _BrokerAnswers())
+        one.t0.append(row["t0"])
+        one.t1.append(row["t1"])
+        one.isr.append(frozenset(row["isr"] or ()))
+    return said
+
+
+def _by_answers(shutdown: Shutdown, said: _BrokerAnswers, whole: int) -> int:
+    """By one broker's answers: first without the victim, then whole and with it started."""
+    out = False
+    for t0, t1, isr in zip(said.t0, said.t1, said.isr, strict=True):
+        if t0 >= shutdown.at_ns and shutdown.node not in isr:
+            out = True
+        elif out and t0 >= shutdown.up_ns and len(isr) >= whole:
+            return t1
+    return FOREVER_NS
+
+
+def _windows(
+    shutdowns: Sequence[Shutdown], recovered_ns: Sequence[int], min_isr: int
+) -> tuple[tuple[LossWindow, ...], int]:
+    """Times over budget, and the most replicas that were down uncleanly at once."""
+    windows, worst = [], 0
+    for last in shutdowns:
+        counted = [
+            (one, recovered)
+            for one, recovered in zip(shutdowns, recovered_ns, strict=True)
+            if one.at_ns <= last.at_ns < recovered
+        ]
+        spent = len({one.node for one, _ in counted})
+        worst = max(worst, spent)
+        if spent >= min_isr and any(one.may_lose for one, _ in counted):
+            until = max(recovered for _, recovered in counted)
+            windows.append(LossWindow(from_ns=last.at_ns, until_ns=until))
+    return tuple(windows), worst

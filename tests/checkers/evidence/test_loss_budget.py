@@ -1,0 +1,95 @@
+"""What may be lost, by the metadata log on the disks: full recoveries need no answer to be seen."""
+
+import pytest
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.loss_budget import LossBudget, loss_budget
+from tests.support.histories import MS
+from tests.support.kafka_runs import ALL, Cluster, change, register, registration_change, started
+
+SECOND = 1000  # ms
+
+
+def ended(cluster: Cluster, kind: str, node: int, at: int, until: int) -> None:
+    cluster.ended(kind, node, at)
+    cluster.rows["faults"][-1] |= {"t_heal": until * MS, "t_healed": (until + 100) * MS}
+
+
+def back(cluster: Cluster, node: int, epoch: int, *, without: list[int]) -> None:
+    """It drops out, registers anew, and the ISR is whole again."""
+    cluster.commit(change("t-0", isr=without), registration_change(node, 10 + node, fenced=1))
+    cluster.commit(register(node, epoch))
+    cluster.commit(registration_change(node, epoch, fenced=-1))
+    cluster.commit(change("t-0", isr=ALL))
+
+
+def killed_then_cut(*, told: bool) -> Cluster:
+    """A kill of 3, minutes of calm, and a power cut of 2."""
+    cluster = started()
+    ended(cluster, "kill", 3, 1 * SECOND, 5 * SECOND)
+    back(cluster, 3, 40, without=[1, 2])
+    if told:
+        cluster.told(1, 1, 1, 3 * SECOND, kind="partition", key="t-0", isr=[1, 2], elr=[])
+    for at in range(10, 100, 10):
+        cluster.told(1, 1, 0, at * SECOND, kind="partition", key="t-0", isr=ALL, elr=[])
+        cluster.told(1, 1, 1, at * SECOND, high_watermark=cluster.end)
+    ended(cluster, "power-off", 2, 120 * SECOND, 125 * SECOND)
+    cluster.commit(change("t-0", isr=[1, 3]), registration_change(2, 12, fenced=1))
+    return cluster.commit(register(2, 50))
+
+
+def budget(cluster: Cluster, **info: object) -> LossBudget:
+    return Evidence(cluster.run(**info)).once(loss_budget)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_kill_whose_exit_from_the_isr_no_answer_shows_does_not_spend_it_for_ever(
+    told: bool,
+) -> None:
+    found = budget(killed_then_cut(told=told))
+    assert (found.sure["t-0"], found.possible["t-0"], found.worst) == ((), (), 1)
+
+
+def test_two_at_once_are_too_many_until_all_are_in_sync_again() -> None:
+    cluster = started()
+    ended(cluster, "kill", 3, 1 * SECOND, 5 * SECOND)
+    ended(cluster, "power-off", 2, 2 * SECOND, 6 * SECOND)
+    cluster.commit(change("t-0", isr=[1]), register(3, 40), register(2, 41))
+    cluster.told(1, 1, 1, 8 * SECOND, high_watermark=cluster.end)
+    cluster.commit(change("t-0", isr=ALL))
+    cluster.told(1, 1, 1, 9 * SECOND, high_watermark=cluster.end)
+    found = budget(cluster)
+    (sure,), (possible,) = found.sure["t-0"], found.possible["t-0"]
+    assert (sure.from_ns, sure.until_ns) == (2 * SECOND * MS, 8 * SECOND * MS)
+    assert possible.from_ns == 2 * SECOND * MS
+    assert 9 * SECOND * MS <= possible.until_ns <= (9 * SECOND + 1) * MS
+    assert found.worst == 2
+
+
+def test_without_a_log_answers_cannot_tell_whether_all_were_in_sync_again() -> None:
+    cluster = killed_then_cut(told=False).replica(1, "t-0", [(0, 100, 1, 0)])
+    cluster.rows |= {"log_records": [], "log_batches": []}
+    found = budget(cluster)
+    assert found.sure["t-0"] == ()
+    assert [window.from_ns for window in found.possible["t-0"]] == [120 * SECOND * MS]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "allowed"),
+    [
+        (("disk-slow", "disk-slow"), False),
+        (("partition", "power-off"), False),
+        (("kill", "kill"), False),
+        (("kill", "power-off"), True),
+        (("power-off", "kill"), True),
+        (("wipe", "power-off"), True),
+        (("stop", "power-off"), False),
+        (("pause", "power-off"), False),
+    ],
+)
+def test_one_rule_by_what_the_fault_does(kinds: tuple[str, str], allowed: bool) -> None:
+    """Whatever a fault is called: what counts is that it ends a process uncleanly, and may lose."""
+    cluster = started()
+    for number, kind in enumerate(kinds):
+        ended(cluster, kind, 2 + number, (1 + number) * SECOND, 9 * SECOND)
+    assert bool(budget(cluster).possible["t-0"]) is allowed
