@@ -9,8 +9,7 @@ from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
-from checkers.run.standstill import Standstill
-from checkers.verdict import Verdict
+from checkers.run.expectation import Expectation
 from workloads.append import AppendOptions
 from workloads.connection import Driver
 from workloads.kinds import kind_of
@@ -32,10 +31,9 @@ class Side:
 
     name: str  # elr=off
     settings: Mapping[str, str]
-    expected: Verdict
+    expected: Expectation
     promise: str  # what should be seen, in one sentence
     topic_client: str = "raw"  # as `run --topic-client`
-    standstill: Standstill | None = None  # expected beside the verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

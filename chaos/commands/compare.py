@@ -105,7 +105,6 @@ def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) 
             name=side.name,
             promise=side.promise,
             expected=side.expected,
-            standstill=side.standstill,
             runs=tuple(_side_run(ran, out) for ran in runs[side.name]),
         )
         for side in scenario.sides
@@ -139,8 +138,11 @@ def _as_text(found: Compared, out: Path) -> str:
     lines = []
     for side in found.sides:
         counted = in_words(side.as_expected, len(side.runs))
-        lines.append(f"{side.name:<14} expected {side.expected.word:<8} {counted}: {side.promise}")
-        lines += [f"  {run.judgement.sentence}" for run in side.runs]
+        lines.append(f"{side.name:<14} {counted} as expected: {side.promise} ({side.expected})")
+        for run in side.runs:
+            lines.append(f"  {run.judgement.sentence}")
+            if unlike := side.expected.unlike(run.judgement):
+                lines.append(f"  not as expected: {unlike}")
         lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
     return "\n".join([*lines, f"  page: {out / found.href}"])
 
@@ -158,23 +160,24 @@ def _as_json(found: Compared) -> Mapping[str, object]:
         {
             "side": side.name,
             "promise": side.promise,
-            "expected": side.expected.word,
+            "expected": str(side.expected),
             "as_expected": side.as_expected,
             "interval": wilson(side.as_expected, len(side.runs)),
             "gaps": {name: asdict(gap) for name, gap in _gaps(side)},
-            "runs": [_run_json(run) for run in side.runs],
+            "runs": [_run_json(side, run) for run in side.runs],
         }
         for side in found.sides
     ]
     return {"story": found.name, "page": found.href, "sides": rows}
 
 
-def _run_json(run: SideRun) -> dict[str, object]:
+def _run_json(side: Side, run: SideRun) -> dict[str, object]:
     facts = [row.facts for row in run.judgement.results if row.check == DURABILITY]
     return {
         "run_id": run.judgement.run_id,
         "verdict": run.judgement.verdict.word,
         "sentence": run.judgement.sentence,
+        "unlike": side.expected.unlike(run.judgement),
         "facts": dict(facts[0]) if facts else {},
         "command": run.command,
     }

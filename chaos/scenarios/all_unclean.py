@@ -2,9 +2,8 @@
 
 from chaos.nemesis.kinds.processes import Kill
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED, TWO_IN_SYNC
 from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power
-from checkers.verdict import Verdict
 
 _SCRIPT = last_loses_power(third=Kill(target=THIRD), second=Kill(target=SECOND))
 
@@ -27,7 +26,7 @@ ALL_UNCLEAN = Scenario(
         Side(
             name="elr=on",
             settings={"elr": "on"},
-            expected=Verdict.VALID,
+            expected=LOSES_AS_ALLOWED,
             promise="records are lost, and more disks than allowed were shut down uncleanly",
         ),
     ),

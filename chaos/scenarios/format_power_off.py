@@ -5,8 +5,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import AllBrokers
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED, TWO_IN_SYNC
 
 _SCRIPT = Script(
     steps=(
@@ -36,13 +35,13 @@ FORMAT_POWER_OFF = Scenario(
         Side(
             name="synced_format=off",
             settings={"synced_format": "off"},
-            expected=Verdict.INVALID,
+            expected=NEVER_COMES_BACK,
             promise="brokers do not start again",
         ),
         Side(
             name="synced_format=on",
             settings={"synced_format": "on"},
-            expected=Verdict.VALID,
+            expected=AS_PROMISED,
             promise="all come back; what they lost was allowed",
         ),
     ),

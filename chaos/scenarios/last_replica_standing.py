@@ -2,9 +2,8 @@
 
 from chaos.nemesis.kinds.partitions import Partition
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
 from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power
-from checkers.verdict import Verdict
 
 _SCRIPT = last_loses_power(third=Partition(target=THIRD), second=Partition(target=SECOND))
 
@@ -28,13 +27,13 @@ LAST_REPLICA_STANDING = Scenario(
         Side(
             name="elr=off",
             settings={"elr": "off"},
-            expected=Verdict.INVALID,
+            expected=LOSES_RECORDS,
             promise="acknowledged records are lost",
         ),
         Side(
             name="elr=on",
             settings={"elr": "on"},
-            expected=Verdict.VALID,
+            expected=LOSES_NOTHING,
             promise="none is lost",
         ),
     ),

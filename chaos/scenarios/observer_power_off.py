@@ -6,8 +6,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED
 
 _SCRIPT = Script(
     steps=(
@@ -38,13 +37,13 @@ OBSERVER_POWER_OFF = Scenario(
         Side(
             name="quorum=dynamic",
             settings={"quorum": "dynamic"},
-            expected=Verdict.INVALID,
+            expected=NEVER_COMES_BACK,
             promise="the broker does not start again",
         ),
         Side(
             name="quorum=static",
             settings={"quorum": "static"},
-            expected=Verdict.VALID,
+            expected=AS_PROMISED,
             promise="it does",
         ),
     ),

@@ -7,8 +7,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import AllBrokers, PartitionLeader, RandomBroker
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import LOSES_AS_ALLOWED, MIXED, TWO_IN_SYNC
 
 _SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
 _FAULTS: tuple[Fault, ...] = (PowerOff(target=PartitionLeader()), PowerOff(target=RandomBroker()))
@@ -61,7 +60,7 @@ BLACKOUT_BROKERS = Scenario(
         Side(
             name="allowed",
             settings={},
-            expected=Verdict.VALID,
+            expected=LOSES_AS_ALLOWED,
             promise="records are lost, as they may be",
         ),
     ),

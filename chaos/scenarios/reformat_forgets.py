@@ -8,8 +8,7 @@ from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import ControllerLeader, Follower
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED
 
 _SCRIPT = Script(
     steps=(
@@ -46,13 +45,13 @@ REFORMAT_FORGETS = Scenario(
         Side(
             name="quorum=static",
             settings={"quorum": "static"},
-            expected=Verdict.INVALID,
+            expected=FORGETS_TOPICS,
             promise="topics are forgotten that were acknowledged",
         ),
         Side(
             name="quorum=dynamic",
             settings={"quorum": "dynamic"},
-            expected=Verdict.VALID,
+            expected=AS_PROMISED,
             promise="none is forgotten",
         ),
     ),

@@ -8,7 +8,7 @@ from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
-from checkers.run.standstill import Standstill
+from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
 _SCRIPT = Script(
@@ -43,15 +43,13 @@ SILENT_CONTROLLER = Scenario(
         Side(
             name=f"{_TIMEOUT}=30000",
             settings={_TIMEOUT: "30000"},
-            expected=Verdict.VALID,
-            standstill=Standstill(statistic=_GAP, least_s=25.0),
+            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=25.0),)),
             promise="no topic is created for half a minute (Kafka's default)",
         ),
         Side(
             name=f"{_TIMEOUT}=3000",
             settings={_TIMEOUT: "3000"},
-            expected=Verdict.VALID,
-            standstill=Standstill(statistic=_GAP, most_s=10.0),
+            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, most=10.0),)),
             promise="for some seconds",
         ),
     ),

@@ -6,8 +6,7 @@ from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.targets import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 
@@ -45,7 +44,7 @@ UNCLEAN_LEADER = Scenario(
         Side(
             name="unclean=on",
             settings={"unclean": "on"},
-            expected=Verdict.VALID,
+            expected=LOSES_AS_ALLOWED,
             promise="records are lost, as was asked for",
         ),
     ),

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED, TWO_IN_SYNC
 from workloads.library_clients import UNWAITED
 
 _WAITS = "librdkafka"
@@ -27,14 +26,14 @@ UNWAITED_TOPICS = Scenario(
             name="operation timeout 0",
             settings={},
             topic_client=UNWAITED,
-            expected=Verdict.INVALID,
+            expected=FORGETS_TOPICS,
             promise="topics are acknowledged that nobody ever created",
         ),
         Side(
             name="operation timeout 5 s",
             settings={},
             topic_client=_WAITS,
-            expected=Verdict.VALID,
+            expected=AS_PROMISED,
             promise="every topic that is acknowledged is there",
         ),
     ),

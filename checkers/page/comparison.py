@@ -9,7 +9,7 @@ from checkers.page import units
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.tables import table
-from checkers.run.standstill import Standstill
+from checkers.run.expectation import Expectation
 from checkers.verdict import EventValue, Judgement, Verdict
 
 GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's name
@@ -28,17 +28,15 @@ class Side:
 
     name: str
     promise: str
-    expected: Verdict
+    expected: Expectation
     runs: tuple[SideRun, ...]
-    standstill: Standstill | None = None  # expected beside the verdict
 
     @property
     def as_expected(self) -> int:
         return sum(self.expects(run) for run in self.runs)
 
     def expects(self, run: SideRun) -> bool:
-        stood = self.standstill is None or self.standstill.holds(run.judgement)
-        return run.judgement.verdict is self.expected and stood
+        return self.expected.holds(run.judgement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,7 @@ def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Chil
     first = [side.runs[0].judgement for side in sides]
     rows: list[tuple[str, Sequence[Child]]] = [
         ("", ["promised", *(side.promise for side in sides)]),
-        ("", ["expected", *(_word(side.expected) for side in sides)]),
+        ("", ["expected", *(str(side.expected) for side in sides)]),
         ("", ["as expected", *(in_words(side.as_expected, len(side.runs)) for side in sides)]),
         ("", ["first run", *(judgement.sentence for judgement in first)]),
     ]
@@ -128,6 +126,13 @@ def _shown(value: EventValue) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def _in_words(side: Side, run: SideRun) -> str:
+    """What was seen, and what of it nobody expected."""
+    unlike = side.expected.unlike(run.judgement)
+    sentence = run.judgement.sentence
+    return f"{sentence} (not as expected: {unlike})" if unlike else sentence
+
+
 def _runs(side: Side) -> Markup:
     columns = (("run", "fixed"), ("verdict", "fixed"), ("in words", "wide"), ("again", "wide"))
     rows = [
@@ -136,7 +141,7 @@ def _runs(side: Side) -> Markup:
             (
                 tag("a", run.judgement.run_id, href=run.href),
                 _word(run.judgement.verdict),
-                run.judgement.sentence,
+                _in_words(side, run),
                 tag("code", run.command),
             ),
         )

@@ -55,7 +55,7 @@ def _rows(told: Compared) -> Iterator[tuple[str, Sequence[Child]]]:
             (
                 tag("a", told.name, href=told.href) if number == 0 else "",
                 side.name,
-                tag("span", side.expected.word, class_=f"word {side.expected.word}"),
+                tag("span", str(side.expected), class_=f"word {side.expected.verdict.word}"),
                 in_words(side.as_expected, len(side.runs)),
                 side.promise,
                 side.runs[0].judgement.sentence,

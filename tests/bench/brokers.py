@@ -204,7 +204,7 @@ def _story() -> Iterator[Row]:
                 value=time.monotonic() - began,
                 unit="s",
                 bar=45,
-                note=f"{ran.judgement.verdict.word}, expected {side.expected.word}",
+                note=f"{ran.judgement.verdict.word}, expected {side.expected.verdict.word}",
             )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from checkers.page.comparison import Gap, Side, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
-from checkers.run.standstill import Standstill
+from checkers.run.expectation import Bound, Expectation
 from checkers.run.statistics import Number
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement
@@ -30,7 +30,9 @@ def side(name: str, *numbers: Mapping[str, Number], expected: Verdict = Verdict.
         )
         for number, each in enumerate(numbers)
     ]
-    return Side(name=name, promise=f"{name} holds", expected=expected, runs=tuple(runs))
+    return Side(
+        name=name, promise=f"{name} holds", expected=Expectation(verdict=expected), runs=tuple(runs)
+    )
 
 
 def test_a_number_is_told_over_all_runs_of_a_side() -> None:
@@ -39,15 +41,20 @@ def test_a_number_is_told_over_all_runs_of_a_side() -> None:
     assert gaps(side("none", {}), TOPICS) is None
 
 
+def _valid(bound: Bound) -> Expectation:
+    return Expectation(verdict=Verdict.VALID, numbers=(bound,))
+
+
 def test_a_run_that_did_not_stand_still_as_expected_is_not_as_expected() -> None:
     runs: tuple[Mapping[str, Number], ...] = ({TOPICS: 30.2}, {TOPICS: 3.0}, {})
-    slow = replace(side("slow", *runs), standstill=Standstill(statistic=TOPICS, least_s=25.0))
-    quick = replace(side("quick", *runs), standstill=Standstill(statistic=TOPICS, most_s=10.0))
+    slow = replace(side("slow", *runs), expected=_valid(Bound(name=TOPICS, least=25.0)))
+    quick = replace(side("quick", *runs), expected=_valid(Bound(name=TOPICS, most=10.0)))
     assert [slow.expects(run) for run in slow.runs] == [True, False, False]
     assert [quick.expects(run) for run in quick.runs] == [False, True, False]
     page = render_comparison("silent", "a controller falls silent", (slow,), "log-durability")
     assert "1 of 3" in page
     assert page.count('<tr class="bad">') == 2
+    assert "not as expected: longest without topic s is 3.0, expected" in page
 
 
 def test_the_page_shows_both_sides_with_their_gaps_and_every_run() -> None:

@@ -1,0 +1,96 @@
+"""What is expected of a run, more exactly than by its verdict's word: by which check, as what."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+from checkers.verdict import CheckResult, Judgement, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """From `least` to `most` of a statistic of the run, such as `longest_without_topic_s`; or of a
+    fact of `check`, such as its `allowed_loss`."""
+
+    name: str
+    check: str = ""
+    least: float = -inf
+    most: float = inf
+
+    def __str__(self) -> str:
+        bounds = [f"{self.least:g} at least"] if self.least > -inf else []
+        bounds += [f"{self.most:g} at most"] if self.most < inf else []
+        return f"{self.name.replace('_', ' ')} {' and '.join(bounds)}"
+
+    def unlike(self, judgement: Judgement) -> str:
+        """What is seen instead; "" where it is within the bounds. No number is within none."""
+        found = judgement.statistics.get(self.name)
+        if self.check:
+            rows = [row.facts for row in judgement.results if row.check == self.check]
+            found = rows[0].get(self.name) if rows else None
+        if isinstance(found, int | float) and self.least <= found <= self.most:
+            return ""
+        seen = f"{found:,}" if isinstance(found, int | float) else "unknown"
+        return f"{self.name.replace('_', ' ')} is {seen}, expected {self}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """A verdict, given by `check`, whose message tells of `anomaly` and which counts `least`
+    violations; and numbers within bounds.
+
+    Where checks are listed in `also`, these may accuse beside it, as they see the same from another
+    side, and no others: another accusation is news. None: whatever else is wrong.
+    """
+
+    verdict: Verdict
+    check: str = ""  # ""; whichever
+    anomaly: str = ""
+    least: int = 1
+    also: tuple[str, ...] | None = None
+    numbers: tuple[Bound, ...] = ()
+
+    def __str__(self) -> str:
+        by = f" by {self.check}" if self.check else ""
+        anomaly = f", {self.anomaly}" if self.anomaly else ""
+        times = f", {self.least:,} at least" if self.least > 1 else ""
+        numbers = "".join(f"; {bound}" for bound in self.numbers)
+        return f"{self.verdict.word}{by}{anomaly}{times}{numbers}"
+
+    def holds(self, judgement: Judgement) -> bool:
+        return not self.unlike(judgement)
+
+    def unlike(self, judgement: Judgement) -> str:
+        """What of a run is not as expected, in words; "" where all is."""
+        return "; ".join(self._differences(judgement))
+
+    def _differences(self, judgement: Judgement) -> Iterator[str]:
+        if judgement.verdict is not self.verdict:
+            yield f"{judgement.verdict.word}, expected {self}"
+            return
+        if self.check:
+            yield from self._not_by_it(judgement)
+        if self.also is not None:
+            known = {self.check, *self.also}
+            others = [row.check for row in _accusers(judgement) if row.check not in known]
+            if others:
+                yield f"{', '.join(dict.fromkeys(others))} accused as well, which nobody expected"
+        yield from filter(None, (bound.unlike(judgement) for bound in self.numbers))
+
+    def _not_by_it(self, judgement: Judgement) -> Iterator[str]:
+        of_it = [row for row in judgement.results if row.check == self.check]
+        rows = [row for row in of_it if row.verdict is self.verdict]
+        if not rows:
+            yield f"not by {self.check}, which is {_words(of_it)}"
+        elif self.anomaly not in rows[0].message:
+            yield f"{self.check} says no {self.anomaly}: {rows[0].message}"
+        elif self.verdict is Verdict.INVALID and rows[0].count < self.least:
+            yield f"{self.check} counts {rows[0].count:,}, expected {self.least:,} at least"
+
+
+def _accusers(judgement: Judgement) -> list[CheckResult]:
+    return [row for row in judgement.results if row.verdict is Verdict.INVALID]
+
+
+def _words(rows: list[CheckResult]) -> str:
+    return rows[0].verdict.word if rows else "not among the checks of this run"

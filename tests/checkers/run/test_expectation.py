@@ -1,0 +1,102 @@
+"""A run is as expected where the check that was named saw what was named, as often as was said."""
+
+import pytest
+
+from checkers.run.expectation import Bound, Expectation
+from checkers.verdict import CheckResult, EventValue, Judgement, Verdict, worst
+
+LOST = Expectation(
+    verdict=Verdict.INVALID, check="log-durability", anomaly="lost-write", also=("P10",)
+)
+
+
+def row(check: str, verdict: Verdict, message: str = "", count: int = 0) -> CheckResult:
+    counted = count or int(verdict is Verdict.INVALID)
+    return CheckResult(check=check, verdict=verdict, message=message, count=counted)
+
+
+def judged(*rows: CheckResult, **statistics: EventValue | float) -> Judgement:
+    verdict = worst(each.verdict for each in rows)
+    return Judgement(
+        run_id="run", verdict=verdict, sentence="", results=rows, statistics=statistics
+    )
+
+
+def valid(**facts: EventValue) -> Judgement:
+    kept = CheckResult(check="log-durability", verdict=Verdict.VALID, message="", facts=facts)
+    return judged(kept)
+
+
+@pytest.mark.parametrize(
+    ("rows", "unlike"),
+    [
+        ([row("log-durability", Verdict.INVALID, "lost-write: 1, is gone")], ""),
+        (
+            [
+                row("log-durability", Verdict.INVALID, "lost-write: 1, is gone", 300),
+                row("P10", Verdict.INVALID),
+            ],
+            "",
+        ),
+        (
+            [row("M5", Verdict.INVALID), row("log-durability", Verdict.VALID)],
+            "not by log-durability, which is valid; M5 accused as well, which nobody expected",
+        ),
+        (
+            [row("M5", Verdict.INVALID)],
+            "not by log-durability, which is not among the checks of this run; M5 accused as well, "
+            "which nobody expected",
+        ),
+        (
+            [row("log-durability", Verdict.INVALID, "vanished: 1, is gone")],
+            "log-durability says no lost-write: vanished: 1, is gone",
+        ),
+        ([row("log-durability", Verdict.VALID)], f"valid, expected {LOST}"),
+        ([row("run", Verdict.ERROR)], f"error, expected {LOST}"),
+    ],
+)
+def test_loss_is_expected_of_the_check_that_counts_it(rows: list[CheckResult], unlike: str) -> None:
+    assert LOST.unlike(judged(*rows)) == unlike
+    assert LOST.holds(judged(*rows)) == (not unlike)
+
+
+def test_so_many_are_expected() -> None:
+    many = Expectation(verdict=Verdict.INVALID, check="log-durability", least=10)
+    nine = judged(row("log-durability", Verdict.INVALID, count=9))
+    assert many.unlike(nine) == "log-durability counts 9, expected 10 at least"
+    assert many.holds(judged(row("log-durability", Verdict.INVALID, count=10)))
+
+
+def test_an_allowed_loss_is_a_loss() -> None:
+    """Not a run in which nothing was lost."""
+    lossy = Expectation(
+        verdict=Verdict.VALID,
+        numbers=(Bound(check="log-durability", name="allowed_loss", least=1),),
+    )
+    assert lossy.unlike(valid(allowed_loss=0, acknowledged=413)) == (
+        "allowed loss is 0, expected allowed loss 1 at least"
+    )
+    assert lossy.unlike(valid()) == "allowed loss is unknown, expected allowed loss 1 at least"
+    assert lossy.holds(valid(allowed_loss=1))
+
+
+def test_a_statistic_is_within_its_bounds() -> None:
+    quick = Expectation(
+        verdict=Verdict.VALID, numbers=(Bound(name="longest_without_topic_s", most=10.0),)
+    )
+    fine = row("log-durability", Verdict.VALID)
+    assert quick.holds(judged(fine, longest_without_topic_s=3.5))
+    assert not quick.holds(judged(fine, longest_without_topic_s=30.2))
+    assert not quick.holds(judged(fine))
+
+
+def test_it_is_told_in_words() -> None:
+    assert str(LOST) == "invalid by log-durability, lost-write"
+    assert str(Expectation(verdict=Verdict.VOID)) == "void"
+    whole = Expectation(
+        verdict=Verdict.INVALID,
+        check="Q1",
+        least=3,
+        numbers=(Bound(name="allowed_loss", least=1, most=4),),
+    )
+    assert str(whole) == "invalid by Q1, 3 at least; allowed loss 1 at least and 4 at most"
