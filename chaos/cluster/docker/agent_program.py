@@ -121,11 +121,13 @@ def wait_gone(device: str) -> None:
 
 
 def canary_overwrite(pid: int, path: str, token: str) -> bool:
-    """Overwrite the synced block in place, unsynced; True when the new bytes can be read."""
+    """Overwrite the synced block in place, unsynced; True when the new bytes can be read, and are
+    others than before: what is overwritten by itself cannot be seen to be forgotten."""
     new = token.encode().ljust(BLOCK, b"!")
     with _canary(pid, path).open("r+b", buffering=0) as file:
-        file.write(new)
-    return _canary(pid, path).read_bytes() == new
+        before = file.read()
+        os.pwrite(file.fileno(), new, 0)
+    return before != new and _canary(pid, path).read_bytes() == new
 
 
 def canary_read(pid: int, path: str) -> str:

@@ -155,10 +155,12 @@ class Power:
         return sum(state in ("R" if node in self._troubles else "RS") for state in states)
 
     def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
+        """Another text for every cut, as the agent demands."""
+        number = next(self._draws)
         seen = self._agent.each(
             "canary_overwrite",
             [
-                {"pid": pid, "path": DATA, "token": f"unsynced overwriting on node {node}"}
+                {"pid": pid, "path": DATA, "token": f"overwriting {number} on node {node}"}
                 for node, pid in pids.items()
             ],
         )
@@ -180,7 +182,8 @@ class Power:
     def _forget(self, pids: Mapping[NodeId, int], mode: PowerCutMode) -> None:
         if mode is PowerCutMode.TORN:
             # Another draw for every cut, and the same ones when a run is repeated by its name.
-            seeds = {n: f"{self._labels.run_id}:torn:{n}:{next(self._draws)}" for n in pids}
+            number = next(self._draws)
+            seeds = {node: f"{self._labels.run_id}:torn:{node}:{number}" for node in pids}
             self._agent.each(
                 "tear",
                 [{"pid": pid, "path": DATA, "seed": seeds[node]} for node, pid in pids.items()],

@@ -28,6 +28,7 @@ class Drive:
         self._rng = rng
         self._usual_ns = range(conditions.sync_least_us * 1000, conditions.sync_most_us * 1000)
         self._overwriting = b""
+        self._overwritings = 0
         self.trouble: DiskTrouble | None = None
         self.sickness: DiskSickness | None = None
         self.files = FileSystem(before=lambda _: before())
@@ -95,8 +96,13 @@ class Drive:
         )
 
     def overwrite_canary(self, token: str) -> bool:
-        """In place, without a sync; whether the new bytes can be read."""
-        self._overwriting = _filled(token.encode())
+        """In place, without a sync; whether the new bytes can be read.
+
+        Each time with another text: a torn cut leaves most pages of the last one, and what is
+        overwritten by itself cannot be seen to be forgotten.
+        """
+        self._overwritings += 1
+        self._overwriting = _filled(f"{token}, number {self._overwritings}".encode())
         descriptor = self.files.open(_CANARY)
         self.files.write(descriptor, 0, self._overwriting)
         self.files.close(descriptor)

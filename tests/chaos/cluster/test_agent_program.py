@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -29,6 +30,34 @@ def test_it_remembers_for_whoever_asks_later() -> None:
     assert ask("recall", prefix="cut ") == {"id": 3, "result": [{"cut 1->2": "x"}]}
     ask("remember", key="cut 1->2", value="")
     assert ask("recall", prefix="cut ") == {"id": 3, "result": [{}]}
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    """On a disk that syncs what it is told to."""
+    path = tmp_path / agent_program.CANARY
+    path.write_bytes(agent_program.SYNCED)
+    return path
+
+
+def test_each_of_many_power_cuts_proves_itself(canary: Path) -> None:
+    """Some cuts forget the block and some keep it; the next one is proved, whatever came before."""
+    rng = random.Random(1)
+    here = {"pid": os.getpid(), "path": str(canary.parent)}
+    for number in range(200):
+        synced, token = canary.read_bytes(), f"overwriting {number} on node 1"
+        assert ask("canary_overwrite", **here, token=token)["result"] == [True]
+        is_forgotten = rng.random() < 0.5
+        if is_forgotten:
+            canary.write_bytes(synced)
+        expected = "old" if is_forgotten else token
+        assert ask("canary_read", **here)["result"] == [expected]
+
+
+def test_a_block_that_is_overwritten_by_itself_proves_nothing(canary: Path) -> None:
+    here = {"pid": os.getpid(), "path": str(canary.parent), "token": "overwriting 0 on node 1"}
+    assert ask("canary_overwrite", **here)["result"] == [True]
+    assert ask("canary_overwrite", **here)["result"] == [False]
 
 
 def test_it_says_what_went_wrong() -> None:
