@@ -5,10 +5,11 @@ last, and an engine has given out what it held of their output. A cluster that i
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.cluster.interface import Cluster, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, NodeId, NodeStatus, UnaskedEnd
 from chaos.inventory import take, trace_lines
 
 STOPPED, KILLED, RUNS, OFF = "stopped", "killed", "runs", "off"
@@ -21,6 +22,7 @@ class Collected:
     endings: dict[str, str] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)
     trace_lines: dict[str, int] = field(default_factory=dict)
+    unasked_ends: Sequence[UnaskedEnd] = ()
     inventory_crc32c: int | None = None
 
 
@@ -30,6 +32,7 @@ async def collect(cluster: Cluster, directory: Path, *, keeps: bool) -> Collecte
     A node that cannot be stopped runs on, and its disk is copied all the same.
     """
     stops = cluster.traces and not keeps
+    unasked_ends = await cluster.unasked_ends()
     endings = await asyncio.gather(
         *(_end(cluster, node, stops=stops) for node in cluster.nodes), return_exceptions=True
     )
@@ -41,6 +44,7 @@ async def collect(cluster: Cluster, directory: Path, *, keeps: bool) -> Collecte
         },
         starts={str(node): count for node, count in cluster.starts.items()},
         trace_lines=trace_lines(directory) if cluster.traces else {},
+        unasked_ends=unasked_ends,
         inventory_crc32c=take(directory),
     )
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Described, Hosted, Watched
+from chaos.cluster.interface import Cluster, Described, Hosted, UnaskedEnd, Watched
 from chaos.collection import collect
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
@@ -211,8 +211,17 @@ class Runner:
             endings=collected.endings,
             starts=collected.starts,
             trace_lines=collected.trace_lines,
+            unasked_ends=[self._told(end) for end in collected.unasked_ends],
             inventory_crc32c=collected.inventory_crc32c,
         )
+
+    def _told(self, end: UnaskedEnd) -> dict[str, int | str]:
+        return {
+            "node": end.node,
+            "t_ns": end.mono_ns - self._info.started_mono_ns,
+            "exit_code": end.exit_code,
+            "words": end.words,
+        }
 
     def _begin_removal(self) -> "asyncio.Task[None]":
         """Once: who comes later waits for the same."""

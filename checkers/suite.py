@@ -71,6 +71,7 @@ from checkers.quorum.watermarks import (
 from checkers.registers.linearizable import linearizable
 from checkers.registers.provenance import records_were_asked_for
 from checkers.registers.survival import acknowledged_writes_survive
+from checkers.run.kept_running import nodes_kept_running
 from checkers.run.statistics import Number, statistics
 from checkers.run.sufficiency import (
     faults_bit,
@@ -112,6 +113,7 @@ CHECKS: tuple[Check, ...] = (
     a_majority_elects,
     cut_off_leader_resigns,
     returning_node_disturbs_nobody,
+    nodes_kept_running,
     recovers_when_healed,
     reads_are_committed,
     active_after_replay,

@@ -88,6 +88,16 @@ class NodeStatus(StrEnum):
     OFF = "off"  # killed, powered off or stopped
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnaskedEnd:
+    """A process ended, or could not start, and the harness had done nothing to end it."""
+
+    node: NodeId
+    mono_ns: int  # of the machine's monotonic clock
+    exit_code: int
+    words: str  # the end of its log
+
+
 class Cluster(Protocol):
     """Nodes that can be started, reached and looked at. Ids are 1..n."""
 
@@ -114,6 +124,10 @@ class Cluster(Protocol):
     @property
     def starts(self) -> Mapping[NodeId, int]:
         """How many processes of each node were started and answered, since `create`."""
+
+    async def unasked_ends(self) -> Sequence[UnaskedEnd]:
+        """Of all processes since `create`, in the order in which they ended; also of nodes that
+        were started again since."""
 
     async def create(self) -> None:
         """Bring everything up and format the disks; returns when every process answers."""

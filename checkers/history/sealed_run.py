@@ -68,6 +68,9 @@ class RunInfo:
     # By node, what its last process did before logs and disks were collected: "stopped" in good
     # order, "killed" because it did not stop, "runs" on, "off" long before.
     endings: Mapping[str, str] = field(default_factory=dict)
+    # Processes that ended, or could not start, although the harness did nothing to end them:
+    # `node`, `t_ns`, `exit_code` and `words`, the end of its log; in the order of time.
+    unasked_ends: Sequence[Mapping[str, int | str]] = ()
     trace_lines: Mapping[str, int] = field(default_factory=dict)  # by node, in its collected log
     inventory_crc32c: int | None = None  # of `inventory.json`; None: nothing was collected
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FaultFact
+from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.verdict import CheckResult
@@ -226,15 +226,32 @@ def _calms(evidence: Evidence) -> Iterator[Calm]:
     So are those in which a node or a link is worse than up or down, right or cut: nothing is
     promised then. The calm before the first fault is the harness's own (it waits for a write).
     """
-    faults = evidence.faults
-    marks = sorted({mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)})
-    for begin, end in pairwise([*marks, evidence.info.duration_ns]):
+    faults, dead = evidence.faults, _dead(evidence)
+    marks = {mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)}
+    marks |= {mark for _, ended, again in dead for mark in (ended, again)}
+    moments = [*sorted(marks - {FOREVER_NS}), evidence.info.duration_ns]
+    for begin, end in pairwise(moments):
         active = [fault for fault in faults if fault.t_start <= begin < fault.over_ns]
         if all(fault.begin_ns <= begin < fault.end_ns and _is_plain(fault) for fault in active):
             left = _connected(evidence, active)
+            left -= {node for node, ended, again in dead if ended <= begin < again}
             if len(left) > evidence.info.nodes // 2:
                 cause = active[-1] if active else None
                 yield Calm(begin=begin, end=end, nodes=left, fault=cause)
+
+
+def _dead(evidence: Evidence) -> list[tuple[int, int, int]]:
+    """Nodes that ended by themselves, from when to when: no majority is up with them, and what they
+    did is judged by `nodes-kept-running`."""
+    starts = sorted(
+        (process.events[0].t, process.events[0].node) for process in evidence.once(processes_of)
+    )
+    found = []
+    for end in evidence.info.unasked_ends:
+        node, at = int(end["node"]), int(end["t_ns"])
+        again = (t for t, started in starts if started == node and t > at)
+        found.append((node, at, next(again, FOREVER_NS)))
+    return found
 
 
 def _connected(evidence: Evidence, active: Sequence[FaultFact]) -> frozenset[int]:

@@ -36,6 +36,7 @@ from chaos.cluster.interface import (
     NodeStatus,
     PowerCutMode,
     Reaped,
+    UnaskedEnd,
 )
 
 
@@ -293,6 +294,9 @@ class FakeCluster:
     @property
     def starts(self) -> Mapping[NodeId, int]:
         return dict.fromkeys(self.nodes, 0)  # none of them traces anything
+
+    async def unasked_ends(self) -> Sequence[UnaskedEnd]:
+        return ()
 
     async def stop(self, node: NodeId) -> bool:
         self._called(f"stop {node}")

@@ -32,6 +32,7 @@ from chaos.cluster.interface import (
     PowerCutMode,
     Reaped,
     Roles,
+    UnaskedEnd,
 )
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Target
@@ -162,6 +163,9 @@ class DockerCluster:
     @property
     def starts(self) -> Mapping[NodeId, int]:
         return dict(self._starts)
+
+    async def unasked_ends(self) -> Sequence[UnaskedEnd]:
+        return await self._gate.run(self._life.unasked_ends)
 
     async def create(self) -> None:
         parts = await self._gate.run(self._create)
@@ -341,6 +345,7 @@ class PoweredDockerCluster(DockerCluster):
         off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
         if off:
             raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
+        self._life.is_off(nodes)
         cuts = self._power.off(victims, self._life.proxy_pid(), mode)
         return {node: evidence.of_power_cut(cut) for node, cut in cuts.items()}
 

@@ -1,25 +1,62 @@
 """The processes of a cluster's nodes: started, stopped, killed, paused and looked at."""
 
+import time
+from collections.abc import Sequence
+from datetime import datetime
+
 from docker.models.containers import Container
 
 from chaos.cluster import evidence
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.power import kill as kill_container
-from chaos.cluster.interface import Evidence, NodeId, NodeStatus
+from chaos.cluster.docker.readiness import last_words
+from chaos.cluster.interface import Evidence, NodeId, NodeStatus, UnaskedEnd
 
 
 class Life:
-    """Of all nodes of one cluster."""
+    """Of all nodes of one cluster.
+
+    What the engine says of a process is gone once another one is started in its container, so
+    before anything is done to a node it is asked whether its last process ended unasked.
+    """
 
     def __init__(self, parts: Parts, *, stops_within_s: int) -> None:
         self._parts = parts
         self._stops_within_s = stops_within_s
+        self._should_run = set(parts.containers)
+        self._unasked_ends: list[UnaskedEnd] = []
 
     def container(self, node: NodeId) -> Container:
         """With what the engine knows of it now."""
         container = self._parts.containers[node]
         container.reload()
         return container
+
+    def unasked_ends(self) -> Sequence[UnaskedEnd]:
+        """All of them, in the order in which they ended."""
+        for node in sorted(self._should_run):
+            self._note_unasked_end(self.container(node), node)
+        return sorted(self._unasked_ends, key=lambda end: end.mono_ns)
+
+    def is_off(self, nodes: Sequence[NodeId]) -> None:
+        """The harness ended these itself, or is about to."""
+        for node in nodes:
+            self._note_unasked_end(self.container(node), node)
+        self._should_run.difference_update(nodes)
+
+    def _note_unasked_end(self, container: Container, node: NodeId) -> None:
+        state = container.attrs["State"]
+        if node not in self._should_run or state["Running"]:
+            return
+        self._should_run.remove(node)
+        self._unasked_ends.append(
+            UnaskedEnd(
+                node=node,
+                mono_ns=_mono_ns(str(state["FinishedAt"])),
+                exit_code=int(state["ExitCode"]),
+                words=last_words(container),
+            )
+        )
 
     def status(self, node: NodeId) -> NodeStatus:
         state = self.container(node).attrs["State"]
@@ -35,13 +72,16 @@ class Life:
     def start(self, node: NodeId) -> bool:
         """Whether a process began: none does where one runs."""
         container = self.container(node)
+        self._note_unasked_end(container, node)
         ran = bool(container.attrs["State"]["Running"])
         self._reachable(node, on=True)
         container.start()
+        self._should_run.add(node)
         return not ran
 
     def stop(self, node: NodeId) -> bool:
         """Whether the process ended by itself: the engine kills what outlives its time."""
+        self.is_off([node])
         container = self.container(node)
         ran = bool(container.attrs["State"]["Running"])
         if ran:
@@ -52,6 +92,7 @@ class Life:
         return not ran or int(container.attrs["State"]["ExitCode"]) != evidence.SIGKILLED
 
     def kill(self, node: NodeId) -> Evidence:
+        self.is_off([node])
         container = self.container(node)
         ran = bool(container.attrs["State"]["Running"])
         if ran:
@@ -100,3 +141,9 @@ class Life:
         """Of every node's first process; 0 where a node is off."""
         containers = {node: self.container(node) for node in sorted(self._parts.containers)}
         return {node: int(each.attrs["State"]["Pid"]) for node, each in containers.items()}
+
+
+def _mono_ns(finished_at: str) -> int:
+    """The monotonic time of a moment that the engine tells by the wall clock, in RFC 3339."""
+    ago_s = time.time() - datetime.fromisoformat(finished_at).timestamp()
+    return time.monotonic_ns() - int(ago_s * 1e9)

@@ -5,6 +5,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from docker.errors import APIError
+from docker.models.containers import Container
 
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.gate import Gate
@@ -59,14 +60,15 @@ class Readiness:
             raise DiedAtStartError(self._words(node, f"exited during startup (code {code})"))
 
     def _words(self, node: NodeId, what: str) -> str:
-        try:
-            said = _last_words(self._parts.containers[node].logs(tail=100).decode(errors="replace"))
-        except APIError as error:
-            said = str(error)
+        said = last_words(self._parts.containers[node])
         return f"node {node} {what}\n  run {self._run_id}; the end of its log:\n{said}"
 
 
-def _last_words(log: str) -> str:
+def last_words(container: Container) -> str:
     """The end of a log, without the frames of a JVM's stack: what went wrong stands above them."""
+    try:
+        log = container.logs(tail=100).decode(errors="replace")
+    except APIError as error:
+        return str(error)
     lines = [line for line in log.strip().splitlines() if not line.startswith("\tat ")]
     return "\n".join(lines[-LAST_LINES:])

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 from chaos.cluster import evidence
-from chaos.cluster.errors import ClusterError
+from chaos.cluster.errors import ClusterError, DiedAtStartError
 from chaos.cluster.evidence import PowerCutMeasured
 from chaos.cluster.interface import (
     Address,
@@ -21,6 +21,7 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     PowerCutMode,
+    UnaskedEnd,
 )
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.clock import NodeClock, VirtualClock
@@ -111,6 +112,10 @@ class SimCluster:
     @property
     def starts(self) -> Mapping[NodeId, int]:
         return dict(self._starts)
+
+    async def unasked_ends(self) -> Sequence[UnaskedEnd]:
+        ends = [end for machine in self.machines.values() for end in machine.unasked_ends]
+        return sorted(ends, key=lambda end: end.mono_ns)
 
     async def create(self) -> None:
         voters = self._voters()
@@ -289,7 +294,7 @@ class SimCluster:
         while not await answers(client_address(machine.node), 1.0):
             if machine.status is NodeStatus.OFF:
                 code = machine.exit_code
-                raise ClusterError(_words_of(machine, f"exited during startup (code {code})"))
+                raise DiedAtStartError(_words_of(machine, f"exited during startup (code {code})"))
             if self._loop.time() > deadline:
                 raise ClusterError(
                     _words_of(machine, f"does not answer within {ANSWERS_WITHIN_S:g} s")
@@ -317,8 +322,7 @@ def save_machine(machine: Machine, name: str, into: Path) -> None:
 
 
 def _words_of(machine: Machine, what: str) -> str:
-    said = "\n".join(machine.stderr.decode().splitlines()[-8:])
-    return f"node {machine.node} {what}\n  the end of its log:\n{said}"
+    return f"node {machine.node} {what}\n  the end of its log:\n{machine.last_words()}"
 
 
 def _seat(node: NodeId, directory_id: str) -> Seat:

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 from uuid import UUID
 
-from chaos.cluster.interface import NodeId, NodeStatus
+from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
 from chaos.cluster.sim.clock import NodeClock
 from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.lookout import Lookout
@@ -20,6 +20,8 @@ from node.storage.bootstrap import VoterSet
 from node.storage.errors import StorageError
 from node.storage.format import format_log_directory
 from node.storage.meta import load_meta
+
+_LAST_LINES = 8  # of a log, that tell why a process ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +44,12 @@ class Machine:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.process: Process | None = None
+        self.unasked_ends: list[UnaskedEnd] = []
         self.between: Between | None = None  # see `chaos.cluster.sim.strike`
         self._site = site
         self._config = config
         self._lives = 0
+        self._said_before = 0  # bytes of stderr of earlier processes
         self._failed = FAILED
         self._disks = 0
         self.drive = self._new_drive()
@@ -94,6 +98,7 @@ class Machine:
         """Start a process on what the disk holds; one that cannot start says why and is OFF."""
         assert self.status is NodeStatus.OFF
         self._lives += 1
+        self._said_before = len(self.stderr)
         self.process = None
         try:
             self.process = self._process()
@@ -105,6 +110,12 @@ class Machine:
             self.process.start()
         else:
             self.drive.files.close_all()
+            self._end_unasked(self._failed)
+
+    def last_words(self) -> str:
+        """The last lines of stderr of the newest process, also of one that could not begin."""
+        said = self.stderr[self._said_before :].decode(errors="replace")
+        return "\n".join(said.splitlines()[-_LAST_LINES:])
 
     def kill(self) -> None:
         """SIGKILL, or the end of the power."""
@@ -139,7 +150,18 @@ class Machine:
                 post=self._site.lookout.begin(found, node, self.drive),
                 err=self._say,
                 close_files=self.drive.files.close_all,
+                end_unasked=self._end_unasked,
             ),
+        )
+
+    def _end_unasked(self, exit_code: int) -> None:
+        self.unasked_ends.append(
+            UnaskedEnd(
+                node=self.node,
+                mono_ns=self.clock.true().mono_ns,
+                exit_code=exit_code,
+                words=self.last_words(),
+            )
         )
 
     def _between(self) -> None:

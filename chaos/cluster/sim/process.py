@@ -70,6 +70,7 @@ class Surroundings:
     post: Post
     err: Callable[[str], None]  # stderr
     close_files: Callable[[], None]  # as the kernel does when a process ends
+    end_unasked: Callable[[int], None]  # it ended by itself, with this exit code
 
 
 class Process:
@@ -101,6 +102,7 @@ class Process:
         self._peers = Peers(self._addresses(), self._ready_append, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
+        self._is_told_to_stop = False
         self._deadline_ns = 0  # when the node has something to do, as of the last look
         self._timer_at = 0.0
         self._timer_number = 0
@@ -139,6 +141,7 @@ class Process:
 
     def terminate(self) -> None:
         """SIGTERM: shut down in good order, within a bounded time."""
+        self._is_told_to_stop = True
 
         def request() -> None:
             self._around.err("kraft-node: SIGTERM, shutting down\n")
@@ -330,11 +333,14 @@ class Process:
         self._traces.flush()
         self._around.err(f"{self.name}: stopped, {stop.reason}\n")
         self._end(stop.code)
+        if not self._is_told_to_stop:
+            self._around.end_unasked(stop.code)
 
     def _die(self, error: Exception) -> None:
         """Of its disk, or of a broken invariant: at once, without a farewell."""
         self._around.err(f"{self.name}: {describe_failure(error)}\n")
         self._end(FAILED)
+        self._around.end_unasked(FAILED)
 
     def _end(self, exit_code: int) -> None:
         if self.exit_code is not None:

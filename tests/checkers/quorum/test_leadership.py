@@ -1,5 +1,7 @@
 """Q21, Q22, Q23: leadership under faults; each check accepts, rejects and stands aside by hand."""
 
+from dataclasses import replace
+
 from checkers.quorum.disturbance import returning_node_disturbs_nobody
 from checkers.quorum.leadership import (
     SECOND,
@@ -229,6 +231,24 @@ def test_a_commit_that_comes_too_late_or_from_the_dead_does_not_count() -> None:
 
 def test_a_short_time_is_not_judged() -> None:
     assert saw_nothing(q21(follower(2), held_s=8))
+
+
+def ended_unasked(node: int, seconds: float, *traces: NodeTrace) -> CheckResult:
+    """Node 1 was killed for 16 s, and meanwhile another one ended by itself."""
+    row = {**cut(links=[], kind="kill"), "t_heal": at(CUT_S + 16), "t_healed": at(CUT_S + 16.5)}
+    run = make_run(traces=traces, faults=[row], duration_ns=at(CUT_S + 18))
+    end: dict[str, int | str] = {"node": node, "t_ns": at(seconds), "exit_code": 1, "words": ""}
+    return a_majority_elects(replace(run, info=replace(run.info, unasked_ends=[end])))
+
+
+def test_who_ended_by_itself_is_not_up() -> None:
+    """That it is not is judged by another check; from its next start on it counts."""
+    assert saw_nothing(ended_unasked(2, 11, follower(2), follower(3)))
+    again = follower(2)
+    again.incarnation += 1
+    again.start(at=at(12)).state("follower", 1, leader=1)
+    result = ended_unasked(2, 11, again, follower(3))
+    assert result.verdict is Verdict.INVALID
 
 
 def overlapping(*more: Row) -> CheckResult | None:

@@ -1,0 +1,78 @@
+"""Nodes run until they are ended: a process that ends by itself is accused, whatever came later.
+
+Another one may have been started in its place by a later fault's cure, and the quorum may have done
+without it: neither excuses it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from checkers.check import check, everywhere
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.evidence.kinds import Kind
+from checkers.verdict import CheckResult, EventValue
+
+SECOND = 1_000_000_000
+_WORDS = 8  # lines of a log, in a witness
+
+
+@check(
+    "nodes-kept-running",
+    applies=everywhere,
+    source="Raft thesis 3.2: a server that stops comes back from what its disk holds",
+    rests_on=(Kind.FAULTS,),
+)
+def nodes_kept_running(evidence: Evidence) -> CheckResult:
+    """No process of a node ends by itself, or refuses to start, unless a fault may do that to it.
+
+    A disk that fails or is full may, while it is so; and from then on one that has lost what it
+    said it had synced. Nothing else may: after a kill, a power cut or a pause, a node goes on from
+    what is on its disk.
+    """
+    excused: list[Violation] = []
+    unexcused: list[Violation] = []
+    for end in evidence.info.unasked_ends:
+        node, at = int(end["node"]), int(end["t_ns"])
+        before = [f for f in evidence.faults if node in f.targets and f.t_start <= at]
+        found = excused if any(may_end(fault, at) for fault in before) else unexcused
+        found.append(_ended(end, before))
+    return conclude(
+        looked_at=sum(evidence.info.starts.values()) or evidence.info.nodes,
+        unit="processes",
+        violations=unexcused,
+        allowed=excused,
+        needs="run.json",
+        holds="none ended by itself" if not excused else "none ended by itself for no reason",
+        algorithm="processes that ended unasked, against the faults that may end one",
+    )
+
+
+def _ended(end: Mapping[str, int | str], before: Sequence[FaultFact]) -> Violation:
+    node, at = int(end["node"]), int(end["t_ns"])
+    words = [line for line in str(end["words"]).splitlines() if line.strip()]
+    # What follows an error, indented, is where it was and what to do.
+    told = [line for line in words if not line[0].isspace()]
+    text = f"node {node} ended by itself after {at / SECOND:.1f} s, with exit code "
+    text += f"{end['exit_code']}; the last that it said: {told[-1] if told else 'nothing'}"
+    said: list[dict[str, EventValue]] = [
+        {"what": f"it said: {line.strip()}", "node": node} for line in words[-_WORDS:]
+    ]
+    return Violation(
+        text,
+        [
+            *(fault.shown("the last fault before", fault.t_start) for fault in before[-1:]),
+            *said,
+            {"what": "its process ended", "t_ns": at, "node": node},
+        ],
+    )
+
+
+def may_end(fault: FaultFact, at: int) -> bool:
+    """Whether a fault may make a process of its victims end by itself at this moment.
+
+    One that ends processes, and not by halting them, lets them end by themselves while it lasts.
+    What damaged bytes may keep a process from starting for ever after.
+    """
+    ends_by_itself = fault.ends_process and not fault.halts and at <= fault.end_ns
+    return fault.t_start <= at and (ends_by_itself or fault.damages_bytes)
