@@ -9,7 +9,7 @@ evidence, never passed over; a window that found nobody to hit was no fault, and
 
 import asyncio
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.book import FaultBook, Plan
 from chaos.nemesis.conditions import Lookout
-from chaos.nemesis.fault import Fault, Hit, cure, inject, links_of
+from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
 from chaos.nemesis.held import Held
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.proof import of_failure
@@ -112,7 +112,7 @@ class Nemesis:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)
-                hurt = [node for other in opened.values() for node in other.hit.nodes]
+                hurt = _hurt(other.hit for other in opened.values())
                 nodes, links = await self._aim(fault, alone=True, hurt=hurt)
                 free = self._held.free(fault, links)
                 hit = await self._begin(number, fault, nodes, free)
@@ -141,8 +141,7 @@ class Nemesis:
         loop = asyncio.get_running_loop()
         began = loop.time()
         if not await self._lookout.wait_for(step.condition, step.within_s):
-            hurt = [node for hit in self._held.hits for node in hit.nodes]
-            await refuse_dead(self._cluster, hurt)
+            await refuse_dead(self._cluster, _hurt(self._held.hits))
             raise NeverSoError(
                 f"within {step.within_s:g} s it did not come true that {step.condition}; "
                 f"the last look: {await self._lookout.look()}"
@@ -246,6 +245,12 @@ async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
     for node in cluster.nodes:
         if node not in hurt and await cluster.status(node) is NodeStatus.OFF:
             raise NeverBackError(f"node {node} ended by itself; its log says why")
+
+
+def _hurt(hits: Iterable[Hit]) -> list[NodeId]:
+    """Nodes that a fault has in its hands; one that slows all links has none of them."""
+    machines = [hit for hit in hits if hit.fault.aspect is not Aspect.LATENCY]
+    return [node for hit in machines for node in hit.nodes]
 
 
 def _what(hit: Hit) -> str:

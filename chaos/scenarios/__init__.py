@@ -13,10 +13,13 @@ from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
+from chaos.scenarios.fresh_leader import FRESH_LEADER
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
+from chaos.scenarios.laggard import LAGGARD
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.scenarios.leader_relay import LEADER_RELAY
+from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
 from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
 from chaos.scenarios.partition_brokers import PARTITION_BROKERS
 from chaos.scenarios.partition_leader import PARTITION_LEADER
@@ -41,8 +44,11 @@ CATALOGUE: dict[str, Scenario] = {
         ESTRANGED_FOLLOWER,
         LEADER_RELAY,
         RETURNING_MINORITY,
+        MINORITY_OF_TWO,
         SLOW_ELECTION,
+        FRESH_LEADER,
         BLACKOUT,
+        LAGGARD,
         SWARM,
     )
 }

@@ -1,0 +1,40 @@
+"""A leader is cut off before anything of its epoch is committed: the whole epoch is truncated."""
+
+from chaos.nemesis.faults import Kill, Partition, SlowLinks
+from chaos.nemesis.script import Begin, End, Rest, Script, Step
+from chaos.nemesis.targets import ControllerLeader
+from chaos.scenario import Scenario
+
+_ROUNDS = 3
+# Four trips lie between an election and the commit of its LeaderChange: time enough to find the new
+# leader and to cut it off.
+_SLOW = SlowLinks(latency_ms=250)
+_KILL = Kill(target=ControllerLeader())
+_CUT = Partition(target=ControllerLeader())  # whoever leads next
+_STEPS: tuple[Step, ...] = (
+    Rest(seconds=1.5),
+    Begin(name="slow", fault=_SLOW),
+    Rest(seconds=1.0),
+    Begin(name="kill", fault=_KILL),
+    Begin(name="cut", fault=_CUT),
+    Rest(seconds=1.0),  # clients send to it what it cannot commit
+    End(name="kill"),  # of three nodes, two can elect again
+    Rest(seconds=3.5),
+    End(name="cut"),
+    Rest(seconds=1.0),
+    End(name="slow"),
+)
+
+FRESH_LEADER = Scenario(
+    name="fresh-leader",
+    story="over slow links, the leader is killed and its successor cut off as soon as it leads",
+    description=(
+        "The successor has appended the LeaderChange of its epoch, and what clients sent to it, "
+        "before anybody could fetch it. The others elect a third leader. When the successor is "
+        "back it must truncate its whole epoch, not only a tail of it: its log ends in an epoch "
+        "that nobody else has (KIP-595, truncation by epoch and offset)."
+    ),
+    faults=(_SLOW, _KILL, _CUT),
+    script=Script(steps=_STEPS * _ROUNDS),
+    default_duration_s=45.0,
+)

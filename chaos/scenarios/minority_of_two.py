@@ -1,0 +1,37 @@
+"""The leader is cut off with one of its four followers, for longer than it may lead so."""
+
+import random
+
+from chaos.nemesis.faults import Fault, Partition
+from chaos.nemesis.schedule import Schedule, spread
+from chaos.nemesis.targets import LeaderAnd
+from chaos.scenario import Scenario
+
+_SLOT_S = 10.0
+# Check-quorum takes 1.5 fetch time-outs of 2 s: the leader is cut off for twice as long, and some.
+_HELD_S = 6.5
+
+
+def _cut(others: int) -> Fault:
+    return Partition(target=LeaderAnd(others))
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    """With fewer than five nodes, the leader has to be cut off alone: two would be a majority."""
+    rounds = max(1, round(duration_s / _SLOT_S))
+    cuts = [_cut(1 if nodes >= 5 else 0)] * rounds
+    return spread(cuts, duration_s=duration_s, rng=rng, held_share=_HELD_S * rounds / duration_s)
+
+
+MINORITY_OF_TWO = Scenario(
+    name="minority-of-two",
+    story="the leader is cut off with one follower, for more than 1.5 fetch time-outs",
+    description=(
+        "One follower goes on fetching from the leader, which is no majority of five: the leader "
+        "must resign (KIP-595, check-quorum), and must not take the one that it hears for all of "
+        "them. The other three elect a leader meanwhile. Takes 5 nodes; of fewer, the leader is "
+        "cut off alone."
+    ),
+    faults=(_cut(0), _cut(1)),
+    draw=_draw,
+)
