@@ -1,7 +1,7 @@
 """What nodes are told to wait for, and what they live in, as a value.
 
-The time-outs hold in every runtime. The network and the disk are as drawn in a simulated cluster
-only: containers have the machine's own.
+Time-outs and the size of segments hold in every runtime. The network and the disk are as drawn in a
+simulated cluster only: containers have the machine's own.
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,20 @@ _KAFKAS = (
     ("election_backoff_max_ms", "controller.quorum.election.backoff.max.ms", 1000),
     ("append_linger_ms", "controller.quorum.append.linger.ms", 25),
     ("request_timeout_ms", "controller.quorum.request.timeout.ms", 2000),
+    ("segment_bytes", "metadata.log.segment.bytes", 1 << 30),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Kafka's time-outs on a quick network and a good disk, if nothing else is said."""
+    """Kafka's defaults on a quick network and a good disk, if nothing else is said."""
 
     election_timeout_ms: int = 1000
     fetch_timeout_ms: int = 2000
     election_backoff_max_ms: int = 1000
     append_linger_ms: int = 0  # our node already shares one flush among all that is ready
     request_timeout_ms: int = 2000
+    segment_bytes: int = 1 << 30  # of the metadata log: small ones roll within a run
     # A write to a stream arrives after least..most; one in `spikes` after so many times as long.
     latency_least_us: int = 100
     latency_most_us: int = 2_000
@@ -38,7 +40,7 @@ class Conditions:
     sync_most_us: int = 4_000
 
     def properties(self) -> dict[str, int]:
-        """The time-outs that are not Kafka's own, under Kafka's names."""
+        """What is not Kafka's own default, under Kafka's names."""
         values = [(kafkas, getattr(self, ours), usual) for ours, kafkas, usual in _KAFKAS]
         return {name: value for name, value, usual in values if value != usual}
 

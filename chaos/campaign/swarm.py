@@ -21,7 +21,10 @@ from chaos.nemesis.targets import ControllerLeader, Follower, RandomNode
 from chaos.trial import Trial
 from workloads.register import RegisterOptions
 
-_SIZES = (1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7)  # most clusters have three nodes or five
+# Of even sizes half is no majority; with five and more, two elections can go on side by side.
+_SIZES = (1, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7)
+_USUAL_SEGMENT = Conditions().segment_bytes
+_SEGMENTS = (_USUAL_SEGMENT, _USUAL_SEGMENT, 2_048, 16_384)  # of the small ones a run fills many
 _SHORTEST_S, _LONGEST_S = 40, 90
 _MOST_WINDOWS = 40
 _TAIL_S = 1.0  # of quiet, before all is healed
@@ -38,7 +41,10 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
         nodes=nodes,
         schedule=_schedule(seed, nodes, duration_s),
         load=_load(_stream(seed, "load")),
-        conditions=_conditions(_stream(seed, "conditions")),
+        conditions=replace(
+            _conditions(_stream(seed, "conditions")),
+            segment_bytes=_stream(seed, "segments").choice(_SEGMENTS),
+        ),
     )
 
 

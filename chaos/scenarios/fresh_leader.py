@@ -8,7 +8,7 @@ from chaos.scenario import Scenario
 _ROUNDS = 3
 # Four trips lie between an election and the commit of its LeaderChange: time enough to find the new
 # leader and to cut it off.
-_SLOW = SlowLinks(latency_ms=250)
+_SLOW = SlowLinks(latency_ms=150)
 _KILL = Kill(target=ControllerLeader())
 _CUT = Partition(target=ControllerLeader())  # whoever leads next
 _STEPS: tuple[Step, ...] = (

@@ -12,7 +12,7 @@ _LAGS_S = (0.8, 1.5)  # less than a fetch time-out: the follower does not ask fo
 _DEAD_S = 0.5
 # The cut outlasts the death, so that the follower cannot catch up before it, and so that there are
 # nodes that send what is not to arrive; it ends before anybody stands for election.
-_AFTERWARDS_S = 0.4
+_AFTERWARDS_S = 0.5
 _CUT = Partition(target=Follower())
 _DEATHS: tuple[Fault, ...] = (PowerOff(target=AllVoters()), Kill(target=AllVoters()))
 

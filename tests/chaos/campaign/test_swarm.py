@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 from chaos.campaign.coverage import label
@@ -79,9 +80,22 @@ def test_a_cluster_of_one_is_not_divided() -> None:
 
 
 def test_half_of_all_trials_are_as_kafka_is() -> None:
-    usual = sum(each.conditions == Conditions() for each in TRIALS)
+    segment_bytes = Conditions().segment_bytes
+    usual = sum(
+        replace(each.conditions, segment_bytes=segment_bytes) == Conditions() for each in TRIALS
+    )
     assert 0.4 < usual / len(TRIALS) < 0.6
     assert all(each.conditions.election_timeout_ms >= 500 for each in TRIALS)
+
+
+def test_the_metadata_log_rolls_in_half_of_all_trials() -> None:
+    small = sum(each.conditions.segment_bytes <= 16_384 for each in TRIALS)
+    assert 0.4 < small / len(TRIALS) < 0.6
+
+
+def test_even_and_large_clusters_are_as_common_as_others() -> None:
+    assert sum(each.nodes % 2 == 0 for each in TRIALS) > len(TRIALS) / 4
+    assert sum(each.nodes >= 5 for each in TRIALS) > len(TRIALS) / 3
 
 
 def test_no_power_is_needed_that_no_cluster_has() -> None:
