@@ -8,6 +8,8 @@ from chaos.nemesis.targets import AllVoters, Follower
 from chaos.scenario import Scenario
 
 _SLOT_S = 10.0  # everybody is up again and follows a leader before the next follower is cut off
+_LEAST_SLOT_S = 7.0
+_BEFORE_S = (2.0, 4.0)
 _LAGS_S = (0.8, 1.5)  # less than a fetch time-out: the follower does not ask for votes meanwhile
 _DEAD_S = 0.5
 # The cut outlasts the death, so that the follower cannot catch up before it, and so that there are
@@ -20,21 +22,31 @@ _DEATHS: tuple[Fault, ...] = (PowerOff(target=AllVoters()), Kill(target=AllVoter
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
     del nodes
     rounds = max(1, round(duration_s / _SLOT_S))
+    slot_s = duration_s / rounds
     windows = [
         window
         for number in range(rounds)
-        for window in _round(rng, number * duration_s / rounds, _DEATHS[number % len(_DEATHS)])
+        for window in _round(rng, number * slot_s, slot_s, _DEATHS[number % len(_DEATHS)])
     ]
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
 
 
-def _round(rng: random.Random, began_s: float, death: Fault) -> tuple[Window, Window]:
-    at_s = round(began_s + rng.uniform(2.0, 4.0), 3)
-    lags_s = round(rng.uniform(*_LAGS_S), 3)
+def _round(
+    rng: random.Random, began_s: float, slot_s: float, death: Fault
+) -> tuple[Window, Window]:
+    """Shorter, all of it, where there is less time than it takes."""
+    scale = min(1.0, slot_s / _LEAST_SLOT_S)
+    cut_s = began_s + scale * rng.uniform(*_BEFORE_S)
+    death_s = cut_s + scale * rng.uniform(*_LAGS_S)
+    back_s = death_s + scale * _DEAD_S
     return (
-        Window(at_s=at_s, hold_s=round(lags_s + _DEAD_S + _AFTERWARDS_S, 3), fault=_CUT),
-        Window(at_s=round(at_s + lags_s, 3), hold_s=_DEAD_S, fault=death),
+        _window(cut_s, back_s + scale * _AFTERWARDS_S, _CUT),
+        _window(death_s, back_s, death),
     )
+
+
+def _window(from_s: float, to_s: float, fault: Fault) -> Window:
+    return Window(at_s=round(from_s, 3), hold_s=round(to_s - from_s, 3), fault=fault)
 
 
 LAGGARD = Scenario(
