@@ -8,7 +8,7 @@ from chaos.conditions import Conditions
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
 from workloads.kinds import kind_of
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 from workloads.workload import Load, WorkloadKind
 
 

@@ -1,17 +1,17 @@
 """What the harness asks nodes itself: who leads, and is everybody well."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Address, Cluster, NodeId
 from chaos.nemesis.conditions import Condition, Sight, Whole
 from chaos.recorder import Event, Recorder
-from workloads.connection import Driver, Entry, TcpDriver
-from workloads.frames import LeaderClaim
+from workloads.connection import Driver, Entry, MalformedAnswer, TcpDriver, ignore
 from workloads.leader import Leader, LeaderFinder, newest_leader
 from workloads.survey import Survey
+from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.header import Api
 from workloads.wire.partitions import PartitionClaim, describe_topic_partitions, read_partitions
 from workloads.workload import Workload
@@ -24,9 +24,13 @@ class NoLeaderError(Exception):
     """Nobody led within the time."""
 
 
-def driver_for(cluster: Cluster, nodes: Sequence[NodeId] = ()) -> TcpDriver:
+def driver_for(
+    cluster: Cluster,
+    nodes: Sequence[NodeId] = (),
+    malformed: Callable[[MalformedAnswer], None] = ignore,
+) -> TcpDriver:
     """The raw driver's way into a cluster, or to some of its nodes."""
-    return TcpDriver(_entries(cluster.entries, nodes or cluster.nodes))
+    return TcpDriver(_entries(cluster.entries, nodes or cluster.nodes), malformed)
 
 
 def advertised(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, Entry]:
@@ -129,7 +133,7 @@ class PartitionWatch:
         clock: Clock,
     ) -> None:
         self._survey = Survey(
-            driver_for(cluster, brokers),
+            driver_for(cluster, brokers, recorder.malformed),
             Api.DESCRIBE_TOPIC_PARTITIONS,
             describe_topic_partitions(),
             read_partitions,

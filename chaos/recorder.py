@@ -18,6 +18,7 @@ import zstandard
 
 from chaos.clock import Clock
 from checkers.history.events import EventType, FaultStage
+from workloads.connection import MalformedAnswer
 from workloads.history import SEND, Span
 
 EVENTS_A_FRAME = 5_000
@@ -100,6 +101,7 @@ class Recorder:
         self._faults = EventWriter(directory, "nemesis", syncs=syncs)
         self._index = 0
         self._processes = 0
+        self._requests = 0
         self._sending: set[int] = set()  # processes whose open operation is a send
         self.counts: Counter[str] = Counter()
 
@@ -122,10 +124,23 @@ class Recorder:
         self._processes += 1
         return process
 
+    def new_request(self) -> int:
+        request = self._requests
+        self._requests += 1
+        return request
+
     def invoke(
-        self, process: int, f: str, key: str, value: int | None, node: int, phase: str
+        self,
+        process: int,
+        f: str,
+        key: str,
+        value: int | None,
+        node: int,
+        phase: str,
+        request: int | None = None,
     ) -> None:
-        self._invoke(process, f, key, value, node, phase, {})
+        together: Event = {"r": request} if request is not None else {}
+        self._invoke(process, f, key, value, node, phase, together)
 
     def invoke_send(
         self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
@@ -196,6 +211,13 @@ class Recorder:
         )
         self._index += 1
         self.counts[outcome] += 1
+
+    def malformed(self, answer: MalformedAnswer) -> None:
+        """An answer that cannot be read, whoever had asked: a row of `tables.MALFORMED`."""
+        now = self._clock.now_ns()
+        told: Event = {"node": answer.node, "api": answer.api, "problem": answer.problem}
+        head: Event = {"type": "malformed", "t": now, "head": answer.head.hex()}
+        self._faults.write(head | told, now)
 
     def probe(self, row: Event) -> None:
         """What a node said when the harness asked: a row of `tables.PROBES`."""

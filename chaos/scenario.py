@@ -14,7 +14,7 @@ from workloads.append import AppendOptions
 from workloads.connection import Driver
 from workloads.kinds import kind_of
 from workloads.log_driver import LogClients
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 from workloads.workload import Load, Servers
 
 SIM = "sim"  # the runtime of virtual time

@@ -19,7 +19,16 @@ from checkers.disk import read_disks
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import read_run_info
 from checkers.history.store import write_tables
-from checkers.history.tables import FAULTS, HARM, NODE_EVENTS, OPS, PROBES, SPANS, TABLES
+from checkers.history.tables import (
+    FAULTS,
+    HARM,
+    MALFORMED,
+    NODE_EVENTS,
+    OPS,
+    PROBES,
+    SPANS,
+    TABLES,
+)
 from checkers.history.traces import parse_trace_lines
 
 
@@ -34,6 +43,7 @@ class _Recorded:
     operations: list[dict[str, Any]] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
+    malformed: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
 
@@ -53,6 +63,7 @@ def seal(directory: Path) -> tuple[str, ...]:
         "faults": faults_table(recorded.faults),
         "node_events": _node_events(directory, info.started_mono_ns),
         "probes": pa.Table.from_pylist(recorded.probes, schema=PROBES),
+        "malformed": pa.Table.from_pylist(recorded.malformed, schema=MALFORMED),
         **read_disks(directory / "disks"),
     }
     assert tables.keys() == TABLES.keys()
@@ -83,6 +94,8 @@ def _sort_in(event: dict[str, Any], recorded: _Recorded) -> None:
             recorded.faults.append(event)
         case EventType.PROBE:
             recorded.probes.append(event)
+        case EventType.MALFORMED:
+            recorded.malformed.append(event)
         case EventType.NOTE:
             pass  # for people; nothing judges it
         case _:

@@ -48,7 +48,7 @@ class Story:
         self._schedule = plan.drawn()
         self._recorder = recorder
         self._phases = phases
-        self._probe = QuorumProbe(driver_for(cluster))
+        self._probe = QuorumProbe(driver_for(cluster, malformed=recorder.malformed))
         self._workload = _workload(plan, cluster, recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._quorum_watch = _quorum_watch(cluster, recorder, phases)
@@ -163,7 +163,7 @@ def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
     kind = plan.workload
     servers = _SERVERS[kind.servers](cluster)
     access = Access(
-        driver=driver_for(cluster, servers),
+        driver=driver_for(cluster, servers, recorder.malformed),
         entries=advertised(cluster, servers),
         client=plan.client,
         topic_client=plan.topic_client,
@@ -176,7 +176,8 @@ def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> Quoru
     """None where nodes tell in their traces what they do."""
     if cluster.traces:
         return None
-    return QuorumWatch(driver_for(cluster, controllers_of(cluster)), recorder, phases.clock)
+    driver = driver_for(cluster, controllers_of(cluster), recorder.malformed)
+    return QuorumWatch(driver, recorder, phases.clock)
 
 
 def _watch(

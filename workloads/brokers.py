@@ -1,6 +1,8 @@
 """One client's connections: one to a broker, opened when needed, opened anew when lost."""
 
-from workloads.connection import Connection, Driver, NotSentError
+from collections.abc import Callable
+
+from workloads.connection import Answer, Connection, Driver, NotSentError
 from workloads.wire.header import Api
 
 _CONNECT_TIMEOUT_S = 1.0
@@ -12,10 +14,12 @@ class Brokers:
         self._timeout_s = timeout_s
         self._connections: dict[int, Connection] = {}
 
-    async def ask(self, node: int | None, api: Api, body: bytes) -> bytes:
-        """Body of the answer. Raises NotSentError or LostError; no `node` is never sent."""
+    async def ask(
+        self, node: int | None, api: Api, body: bytes, read: Callable[[bytes], Answer]
+    ) -> Answer:
+        """As `Connection.ask`; no `node` is never sent."""
         connection = await self._connection(node)
-        return await connection.ask(api, body, self._timeout_s)
+        return await connection.ask(api, body, self._timeout_s, read)
 
     async def tell(self, node: int | None, api: Api, body: bytes) -> None:
         """Send what nobody answers. Raises NotSentError or LostError."""

@@ -1,18 +1,24 @@
 """The raw driver: a connection carries one request at a time and is closed at the first doubt.
 
 What matters to a history is whether a request may have been executed. `NotSentError`: surely not,
-no byte left. `LostError`: perhaps; it was sent, and no answer came. There is no third way to fail.
+no byte left. `LostError`: perhaps; it was sent, and no proper answer came. There is no third way to
+fail. An answer that cannot be read is lost too, and told to whoever counts them, for no node may
+send one.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from checkers.history.error_words import MALFORMED
 from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api, read_header, request_frame
 
+Answer = TypeVar("Answer")
+
 _LARGEST_ANSWER = 1 << 24
+_HEAD_BYTES = 32
 
 
 class NotSentError(Exception):
@@ -23,14 +29,34 @@ class LostError(Exception):
     """The request was sent and no proper answer came: closed, timed-out or malformed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MalformedAnswer:
+    """What a node sent in place of an answer; `head` are its first bytes, without its size."""
+
+    node: int
+    api: str  # of the last request on the connection
+    problem: str
+    head: bytes
+
+
+def ignore(answer: MalformedAnswer) -> None:
+    """For those who judge nothing."""
+    del answer
+
+
 class Connection(Protocol):
     """A way to one node; closed for good after any error."""
 
     @property
     def closed(self) -> bool: ...
 
-    async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
-        """Body of the answer. Raises NotSentError or LostError, and is closed then."""
+    async def ask(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
+    ) -> Answer:
+        """What `read` makes of the answer's body; it may raise MalformedAnswerError.
+
+        Raises NotSentError or LostError, and is closed then.
+        """
 
     async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
         """Send what nobody answers. Raises NotSentError, or LostError if it would not leave."""
@@ -59,8 +85,12 @@ class Entry:
 class TcpDriver:
     """Connections over TCP, to the published entries of a cluster."""
 
-    def __init__(self, entries: Mapping[int, Entry]) -> None:
+    def __init__(
+        self, entries: Mapping[int, Entry], malformed: Callable[[MalformedAnswer], None] = ignore
+    ) -> None:
+        """`malformed` is told of each answer that cannot be read."""
         self._entries = dict(sorted(entries.items()))
+        self._malformed = malformed
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -76,41 +106,53 @@ class TcpDriver:
             raise NotSentError(f"no connection to node {node} within {timeout_s} s") from None
         except OSError as error:
             raise NotSentError(f"no connection to node {node}: {error.strerror or error}") from None
-        return TcpConnection(protocol)
+        return TcpConnection(protocol, node, self._malformed)
 
 
 class TcpConnection:
     """One request in flight, told apart by its correlation id."""
 
-    def __init__(self, exchange: "_Exchange") -> None:
+    def __init__(
+        self, exchange: "_Exchange", node: int, malformed: Callable[[MalformedAnswer], None]
+    ) -> None:
         self._exchange = exchange
+        self._node = node
+        self._malformed = malformed
         self._correlation_id = 0
+        self._last: Api | None = None
+        exchange.malformed = self._tell
 
     @property
     def closed(self) -> bool:
         return self._exchange.lost is not None
 
-    async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
-        if self._exchange.lost is not None:
-            raise NotSentError(self._exchange.lost)
-        self._correlation_id += 1
-        frame = request_frame(api, self._correlation_id, body)
-        answer = await self._exchange.ask(frame, timeout_s)
+    async def ask(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
+    ) -> Answer:
+        answer = await self._exchange.ask(self._frame(api, body), timeout_s)
         try:
             correlation_id, start = read_header(answer)
+            if correlation_id != self._correlation_id:
+                raise MalformedAnswerError("answers another request")
+            return read(answer[start:])
         except MalformedAnswerError as error:
-            self._exchange.lose(f"malformed: {error}")
-            raise LostError(f"malformed: {error}") from None
-        if correlation_id != self._correlation_id:
-            self._exchange.lose("malformed: answers another request")
-            raise LostError("malformed: answers another request")
-        return answer[start:]
+            self._tell(str(error), answer[:_HEAD_BYTES])
+            self._exchange.lose(f"{MALFORMED}{error}")
+            raise LostError(f"{MALFORMED}{error}") from None
 
     async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
+        await self._exchange.tell(self._frame(api, body), timeout_s)
+
+    def _frame(self, api: Api, body: bytes) -> bytes:
         if self._exchange.lost is not None:
             raise NotSentError(self._exchange.lost)
+        self._last = api
         self._correlation_id += 1
-        await self._exchange.tell(request_frame(api, self._correlation_id, body), timeout_s)
+        return request_frame(api, self._correlation_id, body)
+
+    def _tell(self, problem: str, head: bytes) -> None:
+        api = self._last.name if self._last is not None else ""
+        self._malformed(MalformedAnswer(node=self._node, api=api, problem=problem, head=head))
 
     def close(self) -> None:
         self._exchange.lose("closed by the client")
@@ -121,6 +163,7 @@ class _Exchange(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.lost: str | None = None
+        self.malformed: Callable[[str, bytes], None] | None = None
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[bytes] | None = None
         self._room: asyncio.Future[None] | None = None  # while the transport holds too much
@@ -189,12 +232,17 @@ class _Exchange(asyncio.Protocol):
             return
         size = int.from_bytes(buffer[:4], "big", signed=True)
         if not 4 <= size <= _LARGEST_ANSWER:
-            self.lose(f"malformed: an answer of {size} bytes")
+            self._lose_malformed(f"an answer of {size} bytes")
             return
         if len(buffer) < 4 + size:
             return
         if self._answer is None or self._answer.done() or len(buffer) > 4 + size:
-            self.lose("malformed: an answer nobody asked for")
+            self._lose_malformed("an answer nobody asked for")
         else:
             self._buffer = bytearray()
             self._answer.set_result(bytes(memoryview(buffer)[4:]))
+
+    def _lose_malformed(self, problem: str) -> None:
+        if self.malformed is not None:
+            self.malformed(problem, bytes(self._buffer[4 : 4 + _HEAD_BYTES]))
+        self.lose(f"{MALFORMED}{problem}")

@@ -8,6 +8,7 @@ from checkers.history.events import EventType
 
 READ = "read"
 WRITE = "write"
+DELETE = "delete"
 SEND = "send"
 POLL = "poll"
 ASSIGN = "assign"  # the consumer takes up these partitions anew: what it polls next need not go on
@@ -23,10 +24,23 @@ class History(Protocol):
     def new_process(self) -> int:
         """An id that no process of this run has had."""
 
+    def new_request(self) -> int:
+        """A number that no request of this run has had, for one that is several operations."""
+
     def invoke(
-        self, process: int, f: str, key: str, value: int | None, node: int, phase: str
+        self,
+        process: int,
+        f: str,
+        key: str,
+        value: int | None,
+        node: int,
+        phase: str,
+        request: int | None = None,
     ) -> None:
-        """Before the first byte is sent. `node` is -1 where none could be found to send it to."""
+        """Before the first byte is sent. `node` is -1 where none could be found to send it to.
+
+        `request` is that of several operations that are sent together.
+        """
 
     def complete(
         self, process: int, outcome: EventType, value: int | None, error: str | None

@@ -9,12 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workloads.connection import Driver
-from workloads.frames import (
-    LeaderClaim,
-    describe_quorum,
-    read_quorum_answer,
-)
 from workloads.survey import Survey
+from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_answer
 from workloads.wire.header import Api
 
 _FIRST_PAUSE_S = 0.02

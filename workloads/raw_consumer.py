@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from workloads.brokers import Brokers
 from workloads.connection import Driver, LostError, NotSentError
@@ -20,7 +20,6 @@ from workloads.wire.fetch import (
     read_fetch,
     read_listed,
 )
-from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api
 
 _SEARCH_S = 1.0
@@ -80,32 +79,37 @@ class RawConsumer:
     async def _poll(self, partition: TopicPartition) -> Polled:
         position = self._positions[partition]
         try:
-            fetched = await self._fetch(partition, position)
-            if fetched.error:
-                gone = fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE
-                return Polled(error=error_name(fetched.error), lost=(partition,) * gone)
-            spans = _spans(partition.key, fetched, position)
+            fetched, spans = await self._fetch(partition, position)
         except (NotSentError, LostError) as trouble:
             return Polled(error=str(trouble))
-        except MalformedAnswerError as trouble:
-            return Polled(error=f"malformed: {trouble}")
+        if fetched.error:
+            gone = fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE
+            return Polled(error=error_name(fetched.error), lost=(partition,) * gone)
         self._positions[partition] = end = next_offset(fetched.data, position)
         return Polled(spans=spans, ends={partition: end}, high_watermark=fetched.high_watermark)
 
-    async def _fetch(self, partition: TopicPartition, position: int) -> Fetched:
+    async def _fetch(
+        self, partition: TopicPartition, position: int
+    ) -> tuple[Fetched, Sequence[Span]]:
         topic, index = partition.topic, partition.partition
+
+        def read(body: bytes) -> tuple[Fetched, Sequence[Span]]:
+            fetched = read_fetch(body, topic, index)
+            return fetched, () if fetched.error else _spans(partition.key, fetched, position)
+
         question = fetch(topic, index, position, most_bytes=self._most_bytes, wait_ms=_WAIT_MS)
-        body = await self._brokers.ask(self._leaders.known(partition), Api.FETCH, question)
-        return read_fetch(body, topic, index)
+        return await self._brokers.ask(self._leaders.known(partition), Api.FETCH, question, read)
 
     async def _list(self, partition: TopicPartition, which: int) -> int | None:
         topic, index = partition.topic, partition.partition
-        question = list_offset(topic, index, which)
         try:
-            node = self._leaders.known(partition)
-            body = await self._brokers.ask(node, Api.LIST_OFFSETS, question)
-            listed = read_listed(body, topic, index)
-        except (NotSentError, LostError, MalformedAnswerError):
+            listed = await self._brokers.ask(
+                self._leaders.known(partition),
+                Api.LIST_OFFSETS,
+                list_offset(topic, index, which),
+                lambda body: read_listed(body, topic, index),
+            )
+        except (NotSentError, LostError):
             return None
         return listed.offset if listed.error == 0 else None
 

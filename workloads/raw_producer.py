@@ -16,7 +16,6 @@ from workloads.log_driver import NOBODY, Sending, Sent
 from workloads.partitions import PartitionLeaders, TopicPartition
 from workloads.wire.batch import ANONYMOUS, Identity, encode_batch
 from workloads.wire.errors import error_name, is_retriable_send, send_outcome
-from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api
 from workloads.wire.produce import init_producer_id, produce, read_produce, read_producer_id
 
@@ -116,9 +115,10 @@ class RawProducer:
     async def _fresh_sequences(self, node: int) -> _Sequences | None:
         """None if no producer id can be had: then the send that follows fails."""
         try:
-            body = await self._brokers.ask(node, Api.INIT_PRODUCER_ID, init_producer_id())
-            answer = read_producer_id(body)
-        except (NotSentError, LostError, MalformedAnswerError):
+            answer = await self._brokers.ask(
+                node, Api.INIT_PRODUCER_ID, init_producer_id(), read_producer_id
+            )
+        except (NotSentError, LostError):
             return None
         if answer.error:
             return None
@@ -147,14 +147,16 @@ class RawProducer:
 
     async def _attempt(self, partition: TopicPartition, body: bytes) -> _Attempt:
         try:
-            answer = await self._brokers.ask(self._leaders.known(partition), Api.PRODUCE, body)
-            produced = read_produce(answer, partition.topic, partition.partition)
+            produced = await self._brokers.ask(
+                self._leaders.known(partition),
+                Api.PRODUCE,
+                body,
+                lambda answer: read_produce(answer, partition.topic, partition.partition),
+            )
         except NotSentError as trouble:
             return _Attempt(sent=Sent(outcome=EventType.FAIL, error=str(trouble)), retriable=True)
         except LostError as trouble:
             return _Attempt(sent=Sent(outcome=EventType.INFO, error=str(trouble)), retriable=True)
-        except MalformedAnswerError as trouble:
-            return _Attempt(sent=Sent(outcome=EventType.INFO, error=f"malformed: {trouble}"))
         outcome = send_outcome(produced)
         if outcome is EventType.OK:
             return _Attempt(sent=Sent(outcome=outcome, offset=produced.base_offset))

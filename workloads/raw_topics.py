@@ -8,7 +8,6 @@ from workloads.brokers import Brokers
 from workloads.connection import Driver, LostError, NotSentError
 from workloads.topic_driver import Told, TopicShape
 from workloads.wire.errors import admin_outcome, error_name
-from workloads.wire.fields import MalformedAnswerError
 from workloads.wire.header import Api
 from workloads.wire.topics import create_topic, delete_topic, read_created, read_deleted
 
@@ -46,13 +45,11 @@ class RawTopicClient:
         self, name: str, api: Api, body: bytes, read: Callable[[bytes, str], int]
     ) -> Told:
         try:
-            code = read(await self._brokers.ask(self.aim(), api, body), name)
+            code = await self._brokers.ask(self.aim(), api, body, lambda answer: read(answer, name))
         except NotSentError as trouble:
             return Told(outcome=EventType.FAIL, error=str(trouble))
         except LostError as trouble:
             return Told(outcome=EventType.INFO, error=str(trouble))
-        except MalformedAnswerError as trouble:
-            return Told(outcome=EventType.INFO, error=f"malformed: {trouble}")
         error = error_name(code) if code else None
         return Told(outcome=admin_outcome(code), code=code, error=error)
 

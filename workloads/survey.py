@@ -2,13 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic
 
-from workloads.connection import Connection, Driver, LostError, NotSentError
-from workloads.wire.fields import MalformedAnswerError
+from workloads.connection import Answer, Connection, Driver, LostError, NotSentError
 from workloads.wire.header import Api
-
-Answer = TypeVar("Answer")
 
 _ASK_TIMEOUT_S = 0.5
 _RIVALS_S = 0.1  # how long others may still contradict an answer that says enough
@@ -60,11 +57,8 @@ class Survey(Generic[Answer]):
             if connection is None or connection.closed:
                 connection = await self._driver.connect(node, _ASK_TIMEOUT_S)
                 self._connections[node] = connection
-            return self._read(await connection.ask(self._api, self._question, _ASK_TIMEOUT_S))
+            return await connection.ask(self._api, self._question, _ASK_TIMEOUT_S, self._read)
         except (NotSentError, LostError):
-            return None
-        except MalformedAnswerError:
-            self._connections.pop(node).close()
             return None
 
 

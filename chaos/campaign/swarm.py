@@ -19,7 +19,7 @@ from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import ControllerLeader, Follower, RandomNode
 from chaos.trial import Trial
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 # Of even sizes half is no majority; with five and more, two elections can go on side by side.
 _SIZES = (1, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType
 from workloads.append import AppendOptions
-from workloads.connection import Connection, Driver, LostError
+from workloads.connection import Answer, Connection, Driver, LostError
 from workloads.log_driver import LogConsumer, LogProducer, Sending, Sent
 from workloads.partitions import PartitionLeaders, TopicPartition
 from workloads.raw_clients import RawClients
@@ -152,8 +152,10 @@ class _LossyConnection:
     def closed(self) -> bool:
         return self.connection.closed
 
-    async def ask(self, api: Api, body: bytes, timeout_s: float) -> bytes:
-        answer = await self.connection.ask(api, body, timeout_s)
+    async def ask(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
+    ) -> Answer:
+        answer = await self.connection.ask(api, body, timeout_s, read)
         if api is Api.PRODUCE and self.is_lost():
             self.connection.close()
             raise LostError("its answer was dropped on the way")

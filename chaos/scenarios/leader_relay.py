@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 _SLOT_S = 5.0
 _CUT = Partition(target=ControllerLeader())

@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 _SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends
 _KILL = Kill(target=ControllerLeader(), latency_ms=200)

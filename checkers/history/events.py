@@ -7,6 +7,7 @@ last frame only. `type` says what a line is:
     {"type":"ok"|"fail"|"info","i":9,"p":3,"v":42,"t":456,"e":null}      completes p's open invoke
     {"type":"ok","i":11,"p":4,"v":8589934592,"t":456,"e":null,"s":[["t-0",17,8589934592,1,0,null]]}
     {"type":"probe","t0":1,"t1":2,"n":1,"kind":"partition",...}    a row of `PROBES`
+    {"type":"malformed","t":1,"node":1,...}    an answer that cannot be read, a row of `MALFORMED`
     {"type":"fault","id":1,"stage":"start|bit|heal|healed|evidence", ...}    fields of `FAULTS`
     {"type":"note","t":1,"text":"..."}                                    progress, for the reader
 
@@ -35,6 +36,7 @@ class EventType(StrEnum):
     INFO = "info"
     FAULT = "fault"
     PROBE = "probe"
+    MALFORMED = "malformed"
     NOTE = "note"
 
 

@@ -223,6 +223,20 @@ PROBES = pa.schema(
     ]
 )
 
+# One row an answer that cannot be read, or that nobody asked for, whoever had asked: a client, one
+# that looks for a leader, or the harness itself. An operation that it was to answer has an error
+# that begins with `error_words.MALFORMED`: of a read the outcome is `fail`, of what may have
+# happened `info`, unless it was sent again and answered.
+MALFORMED = pa.schema(
+    [
+        ("t", pa.int64()),
+        ("node", pa.int16()),  # who sent it
+        ("api", pa.string()),  # of the last request on the connection, as in `workloads.wire`
+        ("problem", pa.string()),
+        ("head", pa.string()),  # hexadecimal: its first bytes
+    ]
+)
+
 # One row a node: its election state and identity as read off the disk.
 DISKS = pa.schema(
     [
@@ -254,4 +268,5 @@ TABLES: dict[str, pa.Schema] = {
     "replica_spans": REPLICA_SPANS,
     "replicas": REPLICAS,
     "probes": PROBES,
+    "malformed": MALFORMED,
 }

@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Mapping
+from functools import partial
 
 from workloads.append import AppendOptions
 from workloads.brokers import Brokers
@@ -56,8 +57,12 @@ async def _send(
     try:
         while time.monotonic() < until:
             to = rng.choice(partitions)
-            answer = await brokers.ask(leaders.known(to), Api.PRODUCE, frames[to])
-            produced = read_produce(answer, to.topic, to.partition)
+            produced = await brokers.ask(
+                leaders.known(to),
+                Api.PRODUCE,
+                frames[to],
+                partial(read_produce, topic=to.topic, partition=to.partition),
+            )
             assert not produced.error, f"error {produced.error} of {to.key}"
             sent += 1
     finally:

@@ -15,7 +15,8 @@ from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from tests.bench.row import Row
 from workloads.connection import Entry, TcpDriver
-from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.register import RegisterWorkload
+from workloads.register_options import RegisterOptions
 
 POWER_CYCLES = 5
 LOAD_S = 8.0

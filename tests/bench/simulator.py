@@ -27,7 +27,7 @@ from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict
 from tests.bench.row import Row
 from tests.bench.shares import shares
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=50.0)
 DURATION_S = 60.0

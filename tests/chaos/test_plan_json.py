@@ -22,7 +22,7 @@ from checkers.history.sealed_run import RunInfo
 from workloads.append import AppendOptions
 from workloads.kinds import KINDS, kind_of
 from workloads.library_clients import LIBRARIES, TOPIC_CLIENTS
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 
 def written_and_read(plan: RunPlan) -> RunPlan:

@@ -13,7 +13,7 @@ from chaos.plan import RunPlan
 from chaos.plan_line import command_of
 from chaos.planning import Choices, plan_of
 from chaos.scenarios import STORIES
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 EVERYTHING = (
     "run power-off-brokers --seed 3 --nodes 4 --duration 7 --concurrency 6 --rate 90 --keep --json"

@@ -21,7 +21,7 @@ from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster, Misbehaviour
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=400, timeout_s=0.5)
 

@@ -25,7 +25,8 @@ from node.effects import Effect, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
 from node.raft.outbox import Output
-from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.register import RegisterWorkload
+from workloads.register_options import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=4, rate=40.0)
 
@@ -39,6 +40,9 @@ class NoHistory:
     def new_process(self) -> int:
         self.processes += 1
         return self.processes
+
+    def new_request(self) -> int:
+        return 0
 
     def invoke(self, *_: object) -> None:
         pass

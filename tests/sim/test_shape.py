@@ -14,7 +14,7 @@ from chaos.scenario import SIM
 from chaos.scenarios import CATALOGUE
 from checkers.history.store import read_run
 from tests.support.shape import AfterFault, Bounds, Shape, shape_of, unlike
-from workloads.register import RegisterOptions
+from workloads.register_options import RegisterOptions
 
 CUT = AfterFault(kind="partition", elections=1, unavailable_s=2.1)
 KILL = AfterFault(kind="kill", elections=1, unavailable_s=2.6)

@@ -27,7 +27,8 @@ from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
 from chaos.probes import QuorumProbe, driver_for
 from chaos.setup.install import prepare
 from tests.support.recorded import ListedHistory
-from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.register import RegisterWorkload
+from workloads.register_options import RegisterOptions
 
 WHOLE_WITHIN_S = 60.0
 HOLD_S = (0.1, 1.5)

@@ -18,6 +18,7 @@ class Operation:
     outcome: EventType | None = None
     result: int | None = None
     error: str | None = None
+    request: int | None = None
 
 
 @dataclass(slots=True)
@@ -28,15 +29,27 @@ class ListedHistory:
     retired: set[int] = field(default_factory=set)
     _open: dict[int, Operation] = field(default_factory=dict)
     _processes: int = 0
+    _requests: int = 0
 
     def new_process(self) -> int:
         self._processes += 1
         return self._processes - 1
 
+    def new_request(self) -> int:
+        self._requests += 1
+        return self._requests - 1
+
     def invoke(
-        self, process: int, f: str, key: str, value: int | None, node: int, phase: str
+        self,
+        process: int,
+        f: str,
+        key: str,
+        value: int | None,
+        node: int,
+        phase: str,
+        request: int | None = None,
     ) -> None:
-        self._begin(Operation(process, f, key, value, node, phase))
+        self._begin(Operation(process, f, key, value, node, phase, request=request))
 
     def _begin(self, operation: Operation) -> None:
         assert operation.process not in self._open, "one operation at a time"
@@ -77,9 +90,16 @@ class ListedLogHistory(ListedHistory):
     """Implements `workloads.history.LogHistory`."""
 
     def invoke(
-        self, process: int, f: str, key: str, value: int | None, node: int, phase: str
+        self,
+        process: int,
+        f: str,
+        key: str,
+        value: int | None,
+        node: int,
+        phase: str,
+        request: int | None = None,
     ) -> None:
-        self._begin(LogOperation(process, f, key, value, node, phase))
+        self._begin(LogOperation(process, f, key, value, node, phase, request=request))
 
     def invoke_send(
         self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str

@@ -14,7 +14,8 @@ from checkers.registers.linearizable import linearizable
 from checkers.verdict import Verdict
 from tests.support.quorum_processes import QuorumProcesses, quorum_processes
 from workloads.connection import Entry, TcpDriver
-from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.register import RegisterWorkload
+from workloads.register_options import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=6, rate=300, live_keys=2, operations_per_key=100)
 

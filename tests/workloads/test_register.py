@@ -9,7 +9,8 @@ from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster, Misbehaviour
 from tests.support.recorded import ListedHistory
 from workloads.connection import Entry, TcpDriver
-from workloads.register import RegisterOptions, RegisterWorkload
+from workloads.register import RegisterWorkload
+from workloads.register_options import RegisterOptions
 
 FAST = RegisterOptions(concurrency=4, live_keys=2, operations_per_key=50, timeout_s=0.2)
 

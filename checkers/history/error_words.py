@@ -1,0 +1,5 @@
+"""How the `error` of an operation begins, where a check goes by it."""
+
+MALFORMED = "malformed: "  # what answered it is no answer of Kafka's protocol
+REFUSED = "refused: "  # it asked for what must be refused, or only validated, and was
+ACCEPTED = "accepted: "  # it asked for what must be refused, and was told that it happened

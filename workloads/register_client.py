@@ -1,0 +1,171 @@
+"""A client of registers: one request in flight, which is one operation a register that it names."""
+
+import asyncio
+from collections.abc import Sequence
+
+from checkers.history.error_words import ACCEPTED, REFUSED
+from checkers.history.events import EventType
+from workloads.connection import Connection, Driver, LostError, NotSentError
+from workloads.history import READ, History
+from workloads.leader import LeaderFinder
+from workloads.register_requests import Operation, Wrong, body_of
+from workloads.tally import Tally
+from workloads.wire.client_metrics import Described, read_altered, read_described
+from workloads.wire.header import Api
+
+# Errors of an alteration that prove that it was refused before anything was appended: the request
+# itself was found wanting. All others, NOT_CONTROLLER (41) among them, may come after an append:
+# a leader that loses its office answers so to what it had already appended.
+REFUSALS = frozenset({17, 29, 31, 35, 40, 42, 44})
+
+_End = tuple[EventType, int | None, str | None]  # outcome, value, error
+
+_NOBODY = -1
+_CONNECT_TIMEOUT_S = 1.0
+_SEARCH_S = 1.0
+_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.2
+
+
+class RegisterClient:
+    """As many processes as its requests name registers. After an `info` a process id is not used
+    again."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        history: History,
+        tally: Tally,
+        finder: LeaderFinder,
+        timeout_s: float,
+    ) -> None:
+        self._driver = driver
+        self._history = history
+        self._tally = tally
+        self._finder = finder
+        self._timeout_s = timeout_s
+        self._processes = [history.new_process()]
+        self._connection: Connection | None = None
+        self._node = _NOBODY
+        self._troubled = False
+        self._pause_s = _PAUSE_S
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def leader(self) -> int:
+        """The node to send to; looked for anew, after a growing pause, if the last one erred."""
+        if self._troubled:
+            await asyncio.sleep(self._pause_s)
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        found = self._finder.current
+        if self._troubled or found is None:
+            found = await self._finder.find(_SEARCH_S)
+        return found.node if found is not None else _NOBODY
+
+    async def ask(
+        self, operations: Sequence[Operation], node: int, phase: str
+    ) -> tuple[EventType, ...]:
+        """How each of them ended. All read, or none; no register is named twice."""
+        self._begin(operations, node, phase)
+        ends: list[_End]
+        try:
+            told = await self._told(operations, node)
+        except NotSentError as trouble:
+            ends = [(EventType.FAIL, None, str(trouble))] * len(operations)
+        except LostError as trouble:
+            lost = str(trouble)
+            ends = [(_in_doubt(each), None, lost) for each in operations]
+        else:
+            ends = [_end(each, answer) for each, answer in zip(operations, told, strict=True)]
+        self._complete(operations, ends)
+        return tuple(outcome for outcome, _, _ in ends)
+
+    def _begin(self, operations: Sequence[Operation], node: int, phase: str) -> None:
+        while len(self._processes) < len(operations):
+            self._processes.append(self._history.new_process())
+        request = self._history.new_request() if len(operations) > 1 else None
+        for process, each in zip(self._processes, operations, strict=False):
+            self._tally.invoke()
+            self._history.invoke(process, each.f, each.key, each.value, node, phase, request)
+
+    def _complete(
+        self,
+        operations: Sequence[Operation],
+        ends: Sequence[_End],
+    ) -> None:
+        used, unused = self._processes[: len(operations)], self._processes[len(operations) :]
+        fresh: list[int] = []
+        for process, (outcome, value, error) in zip(used, ends, strict=True):
+            self._tally.complete(outcome)
+            self._history.complete(process, outcome, value, error)
+            fresh += [process] if outcome is not EventType.INFO else []
+        self._processes = fresh + unused or [self._history.new_process()]
+        self._troubled = any(_is_trouble(outcome, error) for outcome, _, error in ends)
+        if not self._troubled:
+            self._pause_s = _PAUSE_S
+
+    async def _told(self, operations: Sequence[Operation], node: int) -> Sequence[Described]:
+        """Raises NotSentError or LostError."""
+        keys = [operation.key for operation in operations]
+        connection = await self._connected(node)
+        body = body_of(operations)
+        if operations[0].f == READ:
+            return await connection.ask(
+                Api.DESCRIBE_CONFIGS,
+                body,
+                self._timeout_s,
+                lambda answer: read_described(answer, keys),
+            )
+        errors = await connection.ask(
+            Api.INCREMENTAL_ALTER_CONFIGS,
+            body,
+            self._timeout_s,
+            lambda answer: read_altered(answer, keys),
+        )
+        told = zip(errors, operations, strict=True)
+        return [Described(error, operation.value) for error, operation in told]
+
+    async def _connected(self, node: int) -> Connection:
+        if node == _NOBODY:
+            raise NotSentError("no leader found")
+        connection = self._connection
+        if connection is None or connection.closed or node != self._node:
+            self.close()
+            connection = await self._driver.connect(node, _CONNECT_TIMEOUT_S)
+            self._connection, self._node = connection, node
+        return connection
+
+
+def _in_doubt(operation: Operation) -> EventType:
+    """A read changed nothing, whatever became of it."""
+    return EventType.FAIL if operation.f == READ else EventType.INFO
+
+
+def _end(operation: Operation, told: Described) -> _End:
+    """Of an operation whose answer gave it a result."""
+    if operation.f == READ:
+        failed = f"error-{told.error}" if told.error else None
+        return (EventType.FAIL, None, failed) if failed else (EventType.OK, told.value, None)
+    outcome, error = _altered(operation.wrong, told.error)
+    return outcome, operation.value, error
+
+
+def _altered(wrong: Wrong | None, error: int) -> tuple[EventType, str | None]:
+    if wrong is Wrong.VALIDATE_ONLY and not error:
+        return EventType.FAIL, f"{REFUSED}{wrong.value}"
+    if error in REFUSALS:
+        code = f"error-{error}"
+        return EventType.FAIL, f"{REFUSED}{wrong.value} ({code})" if wrong is not None else code
+    if error:
+        return EventType.INFO, f"error-{error}"
+    if wrong is not None:
+        return EventType.INFO, f"{ACCEPTED}{wrong.value}"
+    return EventType.OK, None
+
+
+def _is_trouble(outcome: EventType, error: str | None) -> bool:
+    """Whether another node should be asked next."""
+    return outcome is not EventType.OK and not (error or "").startswith(REFUSED)
