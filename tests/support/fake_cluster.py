@@ -41,7 +41,7 @@ from chaos.cluster.interface import (
 
 
 class Misbehaviour(Enum):
-    """How writes are answered. In all but REFUSE the write has happened."""
+    """How writes are answered. In all but REFUSE a legal write has happened."""
 
     NONE = auto()
     CLOSE = auto()
@@ -49,6 +49,7 @@ class Misbehaviour(Enum):
     NOT_CONTROLLER = auto()
     REFUSE = auto()
     GARBAGE = auto()
+    LENIENT = auto()  # what is refused is answered as if it had been done
 
 
 @dataclass(slots=True)
@@ -75,6 +76,10 @@ def _write(value: Any) -> bytes:
     buffer = io.BytesIO()
     entity_writer(type(value))(buffer, value)
     return buffer.getvalue()
+
+
+def _is_interval(value: str | None) -> bool:
+    return value is not None and value.isdigit() and 100 <= int(value) <= 3_600_000
 
 
 async def _turns_of_the_loop() -> None:
@@ -168,10 +173,7 @@ class FakeNode:
 
     def _alter(self, head: bytes, frame: bytes, start: int) -> bytes | None:
         request, _ = _read(alter_request.IncrementalAlterConfigsRequest, frame, start)
-        resource = request.resources[0]
-        error = ErrorCode.none if self.leads else ErrorCode.not_controller
-        if self.leads and self.misbehaviour is not Misbehaviour.REFUSE:
-            self.registers.values[resource.resource_name] = resource.configs[0].value
+        errors = [self._altered(each, request.validate_only) for each in request.resources]
         match self.misbehaviour:
             case Misbehaviour.CLOSE:
                 return None
@@ -180,24 +182,45 @@ class FakeNode:
             case Misbehaviour.GARBAGE:
                 return head + b"\xff\xff"
             case Misbehaviour.NOT_CONTROLLER:
-                error = ErrorCode.not_controller
-            case Misbehaviour.REFUSE:
-                error = ErrorCode.invalid_config
-        result = alter_response.AlterConfigsResourceResponse(
-            error_code=error,
-            error_message=None,
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
+                errors = [ErrorCode.not_controller] * len(errors)
+            case Misbehaviour.LENIENT:
+                errors = [ErrorCode.none] * len(errors)
+        results = tuple(
+            alter_response.AlterConfigsResourceResponse(
+                error_code=error,
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for error, resource in zip(errors, request.resources, strict=True)
         )
         return head + _write(
-            alter_response.IncrementalAlterConfigsResponse(
-                throttle_time=_zero(), responses=(result,)
-            )
+            alter_response.IncrementalAlterConfigsResponse(throttle_time=_zero(), responses=results)
         )
+
+    def _altered(self, resource: Any, validate_only: bool) -> ErrorCode:
+        """What becomes of one resource, altered whole or not at all."""
+        if not self.leads:
+            return ErrorCode.not_controller
+        legal = resource.resource_type == 16 and len(resource.configs) == 1
+        if not legal or self.misbehaviour is Misbehaviour.REFUSE:
+            return ErrorCode.invalid_config
+        (config,) = resource.configs
+        if config.config_operation == 1:
+            self.registers.values.pop(resource.resource_name, None)
+            return ErrorCode.none
+        if config.config_operation != 0 or not _is_interval(config.value):
+            return ErrorCode.invalid_config
+        if not validate_only:
+            self.registers.values[resource.resource_name] = config.value
+        return ErrorCode.none
 
     def _describe(self, frame: bytes, start: int) -> describe_response.DescribeConfigsResponse:
         request, _ = _read(describe_request.DescribeConfigsRequest, frame, start)
-        name = request.resources[0].resource_name
+        results = tuple(self._described(each.resource_name) for each in request.resources)
+        return describe_response.DescribeConfigsResponse(throttle_time=_zero(), results=results)
+
+    def _described(self, name: str) -> describe_response.DescribeConfigsResult:
         value = self.registers.values.get(name)
         entry = describe_response.DescribeConfigsResourceResult(
             name="interval.ms",
@@ -209,14 +232,13 @@ class FakeNode:
             config_type=i8(3),
             documentation=None,
         )
-        result = describe_response.DescribeConfigsResult(
+        return describe_response.DescribeConfigsResult(
             error_code=ErrorCode.none if self.leads else ErrorCode.not_controller,
             error_message=None,
             resource_type=i8(16),
             resource_name=name,
             configs=(entry,) if self.leads else (),
         )
-        return describe_response.DescribeConfigsResponse(throttle_time=_zero(), results=(result,))
 
     def _quorum(self) -> quorum_response.DescribeQuorumResponse:
         leads = self.leads

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from checkers.history.events import EventType
+from workloads.connection import MalformedAnswer
 from workloads.history import SEND, Span
 
 
@@ -27,6 +28,7 @@ class ListedHistory:
 
     operations: list[Operation] = field(default_factory=list)
     retired: set[int] = field(default_factory=set)
+    malformed: list[MalformedAnswer] = field(default_factory=list)
     _open: dict[int, Operation] = field(default_factory=dict)
     _processes: int = 0
     _requests: int = 0

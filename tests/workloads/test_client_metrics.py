@@ -17,8 +17,18 @@ from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
-from workloads import frames
 from workloads.wire import fields, header
+from workloads.wire.client_metrics import (
+    Action,
+    Alteration,
+    ConfigChange,
+    Described,
+    alter,
+    describe,
+    read_altered,
+    read_described,
+)
+from workloads.wire.describe_quorum import describe_quorum, read_quorum_answer
 
 NOW = i32Timedelta.parse(timedelta(milliseconds=7))
 
@@ -44,42 +54,89 @@ def test_a_frame_starts_with_its_size_and_a_version_2_header() -> None:
     assert frame[4 + size :] == b"body"
 
 
-def test_a_write_sets_interval_ms_of_a_client_metrics_resource() -> None:
-    request = read(alter_request.IncrementalAlterConfigsRequest, frames.set_interval("r-12", 345))
-    (resource,) = request.resources
-    assert (resource.resource_type, resource.resource_name) == (16, "r-12")
-    (config,) = resource.configs
-    assert (config.name, config.config_operation, config.value) == ("interval.ms", 0, "345")
+def set_interval(resource: str, value: str | None) -> Alteration:
+    return Alteration(resource=resource, changes=(ConfigChange(value=value),))
+
+
+def test_an_alteration_names_resources_and_what_becomes_of_their_configs() -> None:
+    deleted = Alteration(resource="r-13", changes=(ConfigChange(action=Action.DELETE),))
+    body = alter([set_interval("r-12", "345"), deleted])
+    request = read(alter_request.IncrementalAlterConfigsRequest, body)
+    assert [(each.resource_type, each.resource_name) for each in request.resources] == [
+        (16, "r-12"),
+        (16, "r-13"),
+    ]
+    told = [each.configs for each in request.resources]
+    assert [(each.name, each.config_operation, each.value) for (each,) in told] == [
+        ("interval.ms", 0, "345"),
+        ("interval.ms", 1, None),
+    ]
     assert request.validate_only is False
 
 
-def test_a_read_asks_for_one_entry_without_synonyms() -> None:
-    request = read(describe_request.DescribeConfigsRequest, frames.get_interval("r-12"))
+def test_what_must_be_refused_is_said_as_it_is() -> None:
+    changes = (ConfigChange(name="no.such", action=9, value="1"), ConfigChange(value=None))
+    body = alter([Alteration(resource="r-1", changes=changes, type=3)], validate_only=True)
+    request = read(alter_request.IncrementalAlterConfigsRequest, body)
     (resource,) = request.resources
-    assert (resource.resource_type, resource.resource_name) == (16, "r-12")
-    assert resource.configuration_keys == ("interval.ms",)
+    assert resource.resource_type == 3
+    assert [(each.name, each.config_operation, each.value) for each in resource.configs] == [
+        ("no.such", 9, "1"),
+        ("interval.ms", 0, None),
+    ]
+    assert request.validate_only is True
+
+
+def test_a_read_asks_for_one_entry_of_each_resource_without_synonyms() -> None:
+    request = read(describe_request.DescribeConfigsRequest, describe(["r-12", "r-13"]))
+    assert [(each.resource_type, each.resource_name) for each in request.resources] == [
+        (16, "r-12"),
+        (16, "r-13"),
+    ]
+    assert {each.configuration_keys for each in request.resources} == {("interval.ms",)}
     assert not request.include_synonyms
     assert not request.include_documentation
 
 
 def test_describe_quorum_names_the_metadata_partition() -> None:
-    request = read(quorum_request.DescribeQuorumRequest, frames.describe_quorum())
+    request = read(quorum_request.DescribeQuorumRequest, describe_quorum())
     (topic,) = request.topics
     assert topic.topic_name == "__cluster_metadata"
     assert [partition.partition_index for partition in topic.partitions] == [0]
 
 
-@pytest.mark.parametrize("error", [ErrorCode.none, ErrorCode.not_controller])
-def test_a_write_is_answered_by_an_error_code(error: ErrorCode) -> None:
-    answer = alter_response.IncrementalAlterConfigsResponse(
-        throttle_time=NOW,
-        responses=(
-            alter_response.AlterConfigsResourceResponse(
-                error_code=error, error_message="why", resource_type=i8(16), resource_name="r-1"
-            ),
-        ),
+def altered(*results: tuple[str, ErrorCode]) -> bytes:
+    responses = tuple(
+        alter_response.AlterConfigsResourceResponse(
+            error_code=error, error_message="why", resource_type=i8(16), resource_name=name
+        )
+        for name, error in results
     )
-    assert frames.read_alter_answer(write(answer)) == error.value
+    return write(
+        alter_response.IncrementalAlterConfigsResponse(throttle_time=NOW, responses=responses)
+    )
+
+
+def test_an_alteration_is_answered_by_an_error_code_a_resource_in_any_order() -> None:
+    answer = altered(("r-2", ErrorCode.invalid_config), ("r-1", ErrorCode.none))
+    assert read_altered(answer, ["r-1", "r-2"]) == [0, 40]
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        (),
+        (("r-1", ErrorCode.none),),
+        (("r-1", ErrorCode.none), ("r-3", ErrorCode.none)),
+        (("r-1", ErrorCode.none), ("r-1", ErrorCode.none), ("r-2", ErrorCode.none)),
+        (("r-1", ErrorCode.none), ("r-2", ErrorCode.none), ("r-3", ErrorCode.none)),
+    ],
+)
+def test_a_resource_without_its_one_result_is_malformed(
+    results: tuple[tuple[str, ErrorCode], ...],
+) -> None:
+    with pytest.raises(fields.MalformedAnswerError, match=r"result|asked"):
+        read_altered(altered(*results), ["r-1", "r-2"])
 
 
 def entry(
@@ -122,7 +179,7 @@ def test_a_read_finds_the_value_that_somebody_set(
             ),
         ),
     )
-    assert frames.read_describe_answer(write(answer)) == (0, value)
+    assert read_described(write(answer), ["r-1"]) == [Described(0, value)]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +211,7 @@ def test_only_the_leader_itself_says_who_leads(
             ),
         ),
     )
-    claim = frames.read_quorum_answer(write(answer))
+    claim = read_quorum_answer(write(answer))
     assert (claim.leader, claim.epoch, claim.high_watermark) == (claimed, 5, 8)
 
 
@@ -162,20 +219,21 @@ def test_unknown_tags_are_skipped() -> None:
     whole = (
         b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x01\x09\x02hi" + b"\x01\x05\x01x"
     )
-    assert frames.read_alter_answer(whole) == 0
+    assert read_altered(whole, ["r-1"]) == [0]
 
 
 @pytest.mark.parametrize("size", range(15))
 def test_an_answer_cut_anywhere_is_malformed(size: int) -> None:
     whole = b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x00\x00"
-    assert frames.read_alter_answer(whole) == 0
+    assert read_altered(whole, ["r-1"]) == [0]
     with pytest.raises(fields.MalformedAnswerError):
-        frames.read_alter_answer(whole[:size])
+        read_altered(whole[:size], ["r-1"])
     with pytest.raises(fields.MalformedAnswerError):
-        frames.read_alter_answer(whole + b"\x00")
+        read_altered(whole + b"\x00", ["r-1"])
 
 
-def test_a_value_that_is_no_number_is_malformed() -> None:
+@pytest.mark.parametrize("text", ["soon", "1_0", "٣", "", "99999999999999999999"])
+def test_a_value_that_is_no_number_is_malformed(text: str) -> None:
     answer = describe_response.DescribeConfigsResponse(
         throttle_time=NOW,
         results=(
@@ -184,9 +242,9 @@ def test_a_value_that_is_no_number_is_malformed() -> None:
                 error_message=None,
                 resource_type=i8(16),
                 resource_name="r-1",
-                configs=(entry("interval.ms", "soon", 7),),
+                configs=(entry("interval.ms", text, 7),),
             ),
         ),
     )
-    with pytest.raises(fields.MalformedAnswerError, match="soon"):
-        frames.read_describe_answer(write(answer))
+    with pytest.raises(fields.MalformedAnswerError, match="not a number"):
+        read_described(write(answer), ["r-1"])

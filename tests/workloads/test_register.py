@@ -1,18 +1,43 @@
 """What clients record when servers behave, and when they do not."""
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
+from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED
 from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster, Misbehaviour
 from tests.support.recorded import ListedHistory
 from workloads.connection import Entry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
+from workloads.register_requests import Wrong
 
-FAST = RegisterOptions(concurrency=4, live_keys=2, operations_per_key=50, timeout_s=0.2)
+FAST = RegisterOptions(
+    concurrency=4,
+    live_keys=2,
+    operations_per_key=50,
+    delete_share=0.0,
+    wrong_share=0.0,
+    several_share=0.0,
+    retry_share=0.0,
+    repeat_share=0.0,
+    timeout_s=0.2,
+)
+RICH = replace(
+    FAST,
+    live_keys=4,
+    operations_per_key=200,
+    delete_share=0.2,
+    wrong_share=0.3,
+    several_share=0.3,
+    repeat_share=0.1,
+)
+
+OK = EventType.OK
 
 Act = Callable[[FakeCluster, RegisterWorkload, ListedHistory], Awaitable[None]]
 
@@ -32,7 +57,8 @@ def load(act: Act, options: RegisterOptions = FAST) -> ListedHistory:
         cluster = FakeCluster()
         await cluster.create()
         driver = TcpDriver(
-            {n: Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
+            {n: Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()},
+            history.malformed.append,
         )
         workload = RegisterWorkload(driver, history, seed=1, options=options)
         running = asyncio.create_task(workload.run())
@@ -49,13 +75,15 @@ def load(act: Act, options: RegisterOptions = FAST) -> ListedHistory:
     return history
 
 
-def misbehaving(misbehaviour: Misbehaviour, outcome: EventType) -> ListedHistory:
+def misbehaving(
+    misbehaviour: Misbehaviour, outcome: EventType, options: RegisterOptions = FAST
+) -> ListedHistory:
     async def act(cluster: FakeCluster, _: RegisterWorkload, history: ListedHistory) -> None:
         for fake in cluster.fakes.values():
             fake.misbehaviour = misbehaviour
-        await enough(history, "write", outcome)
+        await enough(history, "write", outcome, 20 if options is RICH else 5)
 
-    return load(act)
+    return load(act, options)
 
 
 def test_every_write_has_a_value_of_its_own_and_reads_see_written_ones() -> None:
@@ -178,4 +206,78 @@ def test_a_rate_is_kept() -> None:
         await asyncio.sleep(1.0)
         assert 20 <= len(history.operations) - before <= 200
 
-    load(act, RegisterOptions(concurrency=4, rate=80, live_keys=2))
+    load(act, replace(FAST, rate=80, timeout_s=1.0))
+
+
+async def a_lot(_: FakeCluster, __: RegisterWorkload, history: ListedHistory) -> None:
+    async with asyncio.timeout(10):
+        while len(history.operations) < 1500:
+            await asyncio.sleep(0.01)
+
+
+def test_every_kind_of_operation_comes_and_a_read_finds_nothing_behind_a_delete() -> None:
+    history = load(a_lot, RICH)
+    assert not history.retired
+    assert len(history.of("delete", EventType.OK)) > 20
+    deleted = {each.key for each in history.of("delete", EventType.OK)}
+    assert any(each.result is None and each.key in deleted for each in history.of("read", OK))
+    assert {each.value for each in history.of("delete", EventType.OK)} == {None}
+
+
+def test_what_must_be_refused_is_told_with_its_reason_and_nobody_reads_its_value() -> None:
+    history = load(a_lot, RICH)
+    refused = history.of("write", EventType.FAIL)
+    assert all(str(each.error).startswith(REFUSED) for each in refused)
+    assert {str(each.error).removeprefix(REFUSED).split(" (")[0] for each in refused} == {
+        wrong.value for wrong in Wrong
+    }
+    never = {(each.key, each.value) for each in refused}
+    assert not never & {(each.key, each.result) for each in history.of("read", OK)}
+
+
+def test_a_request_names_each_register_once_and_each_is_an_operation_of_its_own_process() -> None:
+    history = load(a_lot, RICH)
+    requests = defaultdict(list)
+    for each in history.operations:
+        if each.request is not None:
+            requests[each.request].append(each)
+    whole = [each for each in requests.values() if all(one.outcome for one in each)]
+    assert len(whole) > 50
+    for operations in whole:
+        assert 2 <= len(operations) <= RICH.most_in_request
+        assert len({each.key for each in operations}) == len(operations)
+        assert len({each.process for each in operations}) == len(operations)
+        assert {each.f for each in operations} <= {"write", "delete"} or {
+            each.f for each in operations
+        } == {"read"}
+    mixed = [each for each in whole if len({one.outcome for one in each}) > 1]
+    assert mixed, "one that is refused keeps no other of its request from happening"
+
+
+def test_a_write_is_repeated_with_its_value() -> None:
+    history = load(a_lot, RICH)
+    written = Counter((each.key, each.value) for each in history.of("write", OK))
+    assert 5 < sum(times - 1 for times in written.values()) < len(written) / 2
+
+
+def test_a_write_in_doubt_is_sent_again_by_another_process() -> None:
+    history = misbehaving(Misbehaviour.CLOSE, EventType.INFO, replace(FAST, retry_share=0.9))
+    written = defaultdict(set)
+    for each in history.of("write", EventType.INFO):
+        written[each.key, each.value].add(each.process)
+    assert any(len(processes) > 1 for processes in written.values())
+
+
+def test_what_must_be_refused_and_is_not_is_in_doubt_and_told() -> None:
+    history = misbehaving(Misbehaviour.LENIENT, EventType.INFO, RICH)
+    assert all(str(each.error).startswith(ACCEPTED) for each in history.of("write", EventType.INFO))
+
+
+def test_whoever_gets_a_malformed_answer_says_so_and_it_is_counted() -> None:
+    history = misbehaving(Misbehaviour.GARBAGE, EventType.INFO)
+    assert all(
+        str(each.error).startswith(MALFORMED) for each in history.of("write", EventType.INFO)
+    )
+    assert len(history.malformed) >= len(history.of("write", EventType.INFO))
+    assert {each.api for each in history.malformed} == {"INCREMENTAL_ALTER_CONFIGS"}
+    assert {each.head for each in history.malformed}.pop().endswith(b"\xff\xff")
