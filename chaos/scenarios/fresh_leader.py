@@ -1,6 +1,8 @@
 """A leader is cut off before anything of its epoch is committed: the whole epoch is truncated."""
 
-from chaos.nemesis.faults import Kill, Partition, SlowLinks
+from chaos.nemesis.kinds.links import SlowLinks
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Step
 from chaos.nemesis.targets import ControllerLeader
 from chaos.scenario import Scenario

@@ -2,7 +2,10 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Kill, Partition, PowerOff
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.targets import AllVoters, Follower
 from chaos.scenario import Scenario

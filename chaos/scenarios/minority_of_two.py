@@ -2,7 +2,8 @@
 
 import random
 
-from chaos.nemesis.faults import Fault, Partition
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.targets import LeaderAnd
 from chaos.scenario import Scenario
