@@ -185,8 +185,8 @@ def _campaign(arguments: argparse.Namespace) -> int:
     if arguments.master is None:
         return campaign(asked)
     try:
-        from spark_reports.campaign import spread
         from spark_reports.java import JavaNotFoundError
+        from spark_reports.spread import spread
     except ImportError as error:
         raise OperatorError(
             f"campaigns on a cluster need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"

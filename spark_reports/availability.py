@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
+from spark_reports.fault_phases import with_phase
 from spark_reports.ingest import Tables
-from spark_reports.phases import with_phase
 
 # A wait shorter than this between two successes is latency, not unavailability.
 UNAVAILABLE_FROM_NS = 500_000_000
@@ -132,7 +132,8 @@ def latency_sketches(tables: Tables) -> DataFrame:
             F.max(took).alias("max_ns"),
         )
     )
-    return per_run.join(tables.runs, on="run_id", how="inner").drop("nodes")
+    runs = tables.runs.select("run_id", "scenario")
+    return per_run.join(runs, on="run_id", how="inner")
 
 
 def latency(sketches: DataFrame) -> DataFrame:

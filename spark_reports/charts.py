@@ -12,9 +12,14 @@ from typing import NewType
 import altair as alt
 
 from checkers.page.svg import round_step
-from spark_reports.durability import LOST, RECOVERED, SURVIVED, UNDECIDED, UNEXPECTED
-from spark_reports.phases import PHASES
-from spark_reports.summary import UNJUDGED, VERDICT_WORDS, Election, Summary, verdict_word
+from spark_reports.phase_words import PHASES
+from spark_reports.report_summary import (
+    UNJUDGED,
+    VERDICT_WORDS,
+    LeaderLoss,
+    ReportSummary,
+    verdict_word,
+)
 
 Spec = NewType("Spec", str)  # JSON
 
@@ -32,17 +37,20 @@ _VERDICT_COLOURS = {
     "unknown": "#7f7cc4",
     UNJUDGED: "#a5abb3",
 }
-_FATE_COLOURS = {
-    SURVIVED: "#4a7bb0",
-    RECOVERED: "#5aa9a0",
-    UNDECIDED: "#7f7cc4",
-    LOST: "#d0342c",
-    UNEXPECTED: "#9c2f6f",
+_COUNT_COLOURS = {
+    "acknowledged": "#4a7bb0",
+    "recovered": "#5aa9a0",
+    "allowed": "#d3a029",
+    "undecided": "#7f7cc4",
+    "lost": "#d0342c",
+    "polled_lost": "#e58a84",
+    "duplicated": "#9c5a1f",
+    "unexpected": "#9c2f6f",
 }
 _PHASE_COLOURS = dict(zip(PHASES, ("#a5abb3", "#7ea3cc", "#c98a1b", "#2f5d92"), strict=True))
 
 
-def charts_of(summary: Summary) -> dict[str, Spec]:
+def charts_of(summary: ReportSummary) -> dict[str, Spec]:
     """A specification for each chart that has something to show, by its name."""
     found = {
         "verdicts": verdicts(summary),
@@ -53,10 +61,10 @@ def charts_of(summary: Summary) -> dict[str, Spec]:
     return {name: spec for name, spec in found.items() if spec is not None}
 
 
-def verdicts(summary: Summary) -> Spec:
+def verdicts(summary: ReportSummary) -> Spec:
     """Runs by verdict, a bar a scenario."""
-    counted = Counter((run.info.scenario, verdict_word(run)) for run in summary.archive.runs)
-    per_scenario = Counter(run.info.scenario for run in summary.archive.runs)
+    counted = Counter((run.scenario, verdict_word(run)) for run in summary.archive.runs)
+    per_scenario = Counter(run.scenario for run in summary.archive.runs)
     values = [
         {"scenario": scenario, "verdict": word, "runs": runs, "order": VERDICT_WORDS.index(word)}
         for (scenario, word), runs in sorted(counted.items())
@@ -75,12 +83,17 @@ def verdicts(summary: Summary) -> Spec:
     return _spec(chart.properties(width=_WIDTH, height=_rows()))
 
 
-def durability(summary: Summary) -> Spec | None:
-    """Values by fate: a dot each, on a scale on which one lost write is seen beside a million."""
-    values = [
-        {"group": _group(c.scenario, c.fault_phase), "fate": c.fate, "values": c.values}
-        for c in summary.fates
-        if c.fate in _FATE_COLOURS
+def durability(summary: ReportSummary) -> Spec | None:
+    """A dot a count, on a scale on which one that was lost is seen beside a million."""
+    summed: Counter[tuple[str, str]] = Counter()
+    for cell in summary.cells:
+        for name in _COUNT_COLOURS:
+            group = _group(cell.scenario, cell.tally.fault_phase)
+            summed[group, name] += int(getattr(cell.tally, name))
+    values: list[dict[str, object]] = [
+        {"group": group, "fate": name, "values": count}
+        for (group, name), count in summed.items()
+        if count
     ]
     if not values:
         return None
@@ -90,19 +103,19 @@ def durability(summary: Summary) -> Spec | None:
         .encode(
             x=alt.X(
                 "values:Q",
-                title="values written (logarithmic)",
+                title="records and writes (logarithmic)",
                 scale=alt.Scale(type="symlog", domainMin=0, nice=False),
                 axis=alt.Axis(values=_decades(values), format=",d"),
             ),
             y=_groups(summary),
-            color=_colour("fate", _FATE_COLOURS, [str(value["fate"]) for value in values]),
+            color=_colour("fate", _COUNT_COLOURS, [str(value["fate"]) for value in values]),
             tooltip=["group:N", "fate:N", "values:Q"],
         )
     )
     return _spec(chart.properties(width=_WIDTH, height=_rows()))
 
 
-def latency(summary: Summary) -> Spec | None:
+def latency(summary: ReportSummary) -> Spec | None:
     """From the median (dot) to p99 (end of the bar) to the maximum (tick), a row a phase."""
     values = [
         {
@@ -139,7 +152,7 @@ def latency(summary: Summary) -> Spec | None:
 _POINTS = ("p50", "p99", "max")
 
 
-def elections(summary: Summary) -> Spec | None:
+def elections(summary: ReportSummary) -> Spec | None:
     """How long the next leader took, faults that hit the leader counted in bins."""
     answered = [election for election in summary.elections if election.elected_ns is not None]
     if not answered:
@@ -171,7 +184,7 @@ def elections(summary: Summary) -> Spec | None:
     return _spec(chart.properties(width=_WIDTH, height=180))
 
 
-def _binned(answered: list[Election]) -> tuple[list[dict[str, object]], int]:
+def _binned(answered: list[LeaderLoss]) -> tuple[list[dict[str, object]], int]:
     """Faults by kind and bin of a round width in ms, and that width."""
     times = [(election.kind, (election.elected_ns or 0) // _MS) for election in answered]
     step = round_step(max(ms for _, ms in times) / _BINS_LIMIT)
@@ -190,7 +203,7 @@ def _group(scenario: str, phase: str) -> str:
     return f"{scenario}, {phase}"
 
 
-def _groups(summary: Summary) -> alt.Y:
+def _groups(summary: ReportSummary) -> alt.Y:
     """A row for each phase of each scenario, in the order of time."""
     order = [_group(scenario, phase) for scenario in summary.scenarios for phase in PHASES]
     return alt.Y("group:N", title=None, sort=order)

@@ -8,8 +8,9 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-from spark_reports.archive import SealedRun
-from spark_reports.schemas import RUNS, SCHEMAS
+from checkers.history.sealed_run import RunInfo
+from spark_reports.sealed_archive import SealedRun
+from spark_reports.spark_schemas import RUNS, SCHEMAS
 
 _GLOB_CHARACTERS = re.compile(r"([\\\[\]{}*?])")
 
@@ -22,15 +23,22 @@ class Tables:
     ops: DataFrame
     faults: DataFrame
     node_events: DataFrame
+    log_batches: DataFrame
     log_records: DataFrame
     disks: DataFrame
 
 
 def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
     """All tables of the runs (at least one), read lazily."""
-    rows = [(run.info.run_id, run.info.scenario, run.info.nodes) for run in runs]
+    rows = [(run.info.run_id, run.scenario, run.version, _voters(run.info)) for run in runs]
     tables = {name: _read(session, name, runs) for name in SCHEMAS}
     return Tables(runs=F.broadcast(session.createDataFrame(rows, RUNS)), **tables)
+
+
+def _voters(info: RunInfo) -> list[int]:
+    """The controllers; without roles, all nodes."""
+    controllers = [int(node) for node, role in info.roles.items() if "controller" in role]
+    return sorted(controllers) or list(range(1, info.nodes + 1))
 
 
 def _read(session: SparkSession, name: str, runs: Sequence[SealedRun]) -> DataFrame:

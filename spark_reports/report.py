@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from spark_reports.archive import Archive, examine
+from spark_reports.sealed_archive import Archive, examine
 from spark_reports.session import SessionSettings, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_reports.summary import Summary
+    from spark_reports.report_summary import Cell, ReportSummary
 
 _OPERATIONS_A_PARTITION = 600_000
 _PARTITIONS_LIMIT = 32
@@ -41,7 +41,7 @@ def build(
     with open_session(_settings(archive, master)) as session:
         summary = summarize(session, archive, progress)
     progress("drawing the page")
-    from spark_reports.render import render
+    from spark_reports.report_page import render
 
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(render(summary, out), encoding="utf-8")
@@ -57,44 +57,57 @@ def _settings(archive: Archive, master: str | None) -> SessionSettings:
 
 def summarize(
     session: "SparkSession", archive: Archive, progress: Callable[[str], None]
-) -> "Summary":
+) -> "ReportSummary":
     """All numbers of the report. What is collected is one row a run, fault or group."""
-    from spark_reports import availability, durability
+    from spark_reports import accounts, availability
     from spark_reports.ingest import read_tables
-    from spark_reports.summary import (
+    from spark_reports.report_summary import (
         CULPRITS_LIMIT,
-        Culprit,
-        Election,
-        FateCount,
         Latency,
+        LeaderLoss,
         Outage,
-        Summary,
+        ReportSummary,
     )
+    from spark_reports.tally import Culprit
 
     tables = read_tables(session, archive.runs)
-    progress("durability: every written value")
-    classified = durability.fates(tables).persist()
-    fates = _rows(durability.counts(classified), FateCount)
-    culprits = _rows(durability.culprits(classified, limit=CULPRITS_LIMIT), Culprit)
-    classified.unpersist()
+    progress("durability: every record and every write")
+    counted = accounts.accounts(session, archive.runs).persist()
+    cells = _cells(accounts.cells(counted, tables.runs))
+    culprits = _rows(accounts.culprits(counted, limit=CULPRITS_LIMIT), Culprit)
+    problems = {row["run_id"]: row["problem"] for row in accounts.problems(counted).collect()}
+    counted.unpersist()
     progress("availability and elections")
     outages = _rows(availability.unavailability(tables), Outage)
-    elections = _rows(availability.elections(tables), Election)
+    elections = _rows(availability.elections(tables), LeaderLoss)
     progress("latency around faults")
     latencies = _rows(availability.latency(availability.latency_sketches(tables)), Latency)
-    return Summary(
+    return ReportSummary(
         archive=archive,
-        fates=fates,
+        cells=cells,
         culprits=culprits,
+        problems=problems,
         outages=outages,
         elections=elections,
         latencies=latencies,
     )
 
 
+def _cells(frame: "DataFrame") -> "tuple[Cell, ...]":
+    from spark_reports.report_summary import Cell
+    from spark_reports.tally import Tally
+
+    found = []
+    for row in frame.collect():
+        values = row.asDict()
+        scenario, version = values.pop("scenario"), values.pop("version")
+        found.append(Cell(scenario=scenario, version=version, tally=Tally(**values)))
+    return tuple(sorted(found, key=lambda cell: cell.order))
+
+
 def _rows(frame: "DataFrame", kind: type[Row]) -> tuple[Row, ...]:
     """The frame's rows as values, in a fixed order. Its columns are the fields of `kind`."""
-    return tuple(kind(**row.asDict()) for row in frame.orderBy(*frame.columns[:3]).collect())
+    return tuple(kind(**row.asDict()) for row in frame.orderBy(*frame.columns[:4]).collect())
 
 
 def _nothing(archive: Archive) -> str:

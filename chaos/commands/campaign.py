@@ -25,7 +25,7 @@ from checkers.verdict import Verdict
 ROWS = "rows.jsonl"
 _EVERY_S = 30.0  # a line for those who read a pipe
 
-# Maps seeds to rows (as JSON), somewhere else; see `spark_reports.campaign`.
+# Maps seeds to rows (as JSON), somewhere else; see `spark_reports.spread`.
 Spread = Callable[[Callable[[int], str], range], Iterable[str]]
 
 

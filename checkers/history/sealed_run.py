@@ -50,6 +50,8 @@ class RunInfo:
     history: str = HistoryKind.REGISTERS  # by which checks apply
     plan: Mapping[str, Any] = field(default_factory=dict)  # all that has to be done to do it again
     gives: tuple[str, ...] = ()  # the kinds of evidence that it is planned to leave: `Kind`
+    side: str = ""  # which of the ways in which the scenario is compared
+    expected: str = ""  # the verdict that this side is to have, if it is to have one
     # What each node is, by its number: "controller", "broker" or "broker,controller". Without
     # roles all are controllers.
     roles: Mapping[str, str] = field(default_factory=dict)

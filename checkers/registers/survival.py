@@ -1,7 +1,8 @@
 """Acknowledged writes are on the disks; and what became of those that nobody knows about."""
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 
 import pyarrow.compute as pc
 
@@ -16,16 +17,21 @@ CLIENT_METRICS = "16"  # the resource type that registers are made of
 Written = tuple[str, str]  # key and value, as the record has them
 
 
-@dataclass(slots=True)
-class _Fates:
-    """Writes by what the disks say about them, as rows for a witness."""
+class Fate(StrEnum):
+    """What the disks say of one write. `OPEN`: it timed out, and they do not tell."""
 
-    acked: int = 0
-    lost: list[dict[str, EventValue]] = field(default_factory=list)
-    undecided: list[dict[str, EventValue]] = field(default_factory=list)
-    failed_found: list[dict[str, EventValue]] = field(default_factory=list)
-    recovered: int = 0
-    dropped: int = 0  # info writes that did not happen
+    SURVIVED = "survived"
+    LOST = "lost"
+    UNDECIDED = "undecided"
+    RECOVERED = "recovered"
+    NOT_HAPPENED = "not happened"
+    OPEN = "open"
+    UNEXPECTED = "unexpected"
+    REFUSED = "refused"
+
+
+_Row = dict[str, EventValue]
+_Fates = Mapping[Fate, Sequence[_Row]]
 
 
 @check(
@@ -42,39 +48,38 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown. What
     counts are the disks of voters.
     """
+    fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
+    for row, fate in fates_of_writes(evidence):
+        fates[fate].append(row)
+    return _result(evidence, fates)
+
+
+def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
+    """Every write as a row of `OPS`, in their order, and what became of it."""
     stored, complete = evidence.once(stored_values), evidence.once(complete_disks)
     voters = len(evidence.voters)
     majority = voters // 2 + 1
-    fates = _Fates()
     for row in _writes(evidence):
         copies = stored.get((str(row["key"]), str(row["value"])), 0)
         found = copies >= majority
         possible = copies + voters - complete >= majority
-        _sort(row, fates, found=found, possible=possible)
-    return _result(evidence, fates, complete)
+        yield row, _fate(row["outcome"], found=found, possible=possible)
 
 
-def _writes(evidence: Evidence) -> list[dict[str, EventValue]]:
+def _writes(evidence: Evidence) -> list[_Row]:
     ops = evidence.tables["ops"]
     names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1"]
-    rows: list[dict[str, EventValue]] = (
-        ops.filter(pc.equal(ops["f"], "write")).select(names).to_pylist()
-    )
+    rows: list[_Row] = ops.filter(pc.equal(ops["f"], "write")).select(names).to_pylist()
     return rows
 
 
-def _sort(row: dict[str, EventValue], fates: _Fates, *, found: bool, possible: bool) -> None:
-    match row["outcome"]:
+def _fate(outcome: EventValue, *, found: bool, possible: bool) -> Fate:
+    match outcome:
         case "ok":
-            fates.acked += 1
-            if not found:
-                (fates.undecided if possible else fates.lost).append(row)
+            return Fate.SURVIVED if found else Fate.UNDECIDED if possible else Fate.LOST
         case "fail":
-            if found:
-                fates.failed_found.append(row)
-        case _:
-            fates.recovered += found
-            fates.dropped += not possible
+            return Fate.UNEXPECTED if found else Fate.REFUSED
+    return Fate.RECOVERED if found else Fate.OPEN if possible else Fate.NOT_HAPPENED
 
 
 def stored_values(evidence: Evidence) -> dict[Written, int]:
@@ -110,44 +115,47 @@ def complete_disks(evidence: Evidence) -> int:
     return sum(row["problem"] is None and begin.get(row["node"], 0) == 0 for row in disks)
 
 
-def _result(evidence: Evidence, fates: _Fates, complete: int) -> CheckResult:
-    violations = fates.lost or fates.failed_found
+def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
+    lost, unexpected, undecided = (
+        fates[fate] for fate in (Fate.LOST, Fate.UNEXPECTED, Fate.UNDECIDED)
+    )
+    acknowledged = len(fates[Fate.SURVIVED]) + len(lost) + len(undecided)
+    recovered, complete = len(fates[Fate.RECOVERED]), evidence.once(complete_disks)
+    violations = lost or unexpected
     verdict, message = (
         Verdict.VALID,
         (
-            f"{fates.acked:,} acknowledged writes are in the committed log on a majority of disks; "
-            f"of unknown ones {fates.recovered:,} happened"
+            f"{acknowledged:,} acknowledged writes are in the committed log on a majority of "
+            f"disks; of unknown ones {recovered:,} happened"
         ),
     )
     if violations:
         row = violations[0]
-        what = "acknowledged, is lost" if fates.lost else "refused, happened nevertheless"
+        what = "acknowledged, is lost" if lost else "refused, happened nevertheless"
         verdict = Verdict.INVALID
         message = f"the write of {row['value']} at {row['key']} by process {row['process']}, {what}"
-        others = len(fates.lost) + len(fates.failed_found) - 1
+        others = len(lost) + len(unexpected) - 1
         message += f" (and {others:,} more)" if others else ""
-    elif not fates.acked:
+    elif not acknowledged:
         verdict, message = Verdict.UNKNOWN, "no write was acknowledged"
-    elif fates.undecided:
+    elif undecided:
         verdict = Verdict.UNKNOWN
-        message = (
-            f"{len(fates.undecided):,} of {fates.acked:,} acknowledged writes were not found, "
-        )
+        message = f"{len(undecided):,} of {acknowledged:,} acknowledged writes were not found, "
         message += f"and only {complete} of {len(evidence.voters)} disks could be read whole"
     return CheckResult(
         verdict=verdict,
         message=f"{message}{_damage(evidence)}",
-        looked_at=fates.acked,
-        count=len(fates.lost) + len(fates.failed_found),
+        looked_at=acknowledged,
+        count=len(lost) + len(unexpected),
         witness=[_shown(row) for row in violations[:WITNESS_LIMIT]],
         algorithm=ALGORITHM,
         facts={
-            "acknowledged": fates.acked,
-            "lost": len(fates.lost),
-            "undecided": len(fates.undecided),
-            "recovered": fates.recovered,
-            "not_happened": fates.dropped,
-            "failed_but_found": len(fates.failed_found),
+            "acknowledged": acknowledged,
+            "lost": len(lost),
+            "undecided": len(undecided),
+            "recovered": recovered,
+            "not_happened": len(fates[Fate.NOT_HAPPENED]),
+            "failed_but_found": len(unexpected),
             "whole_disks": complete,
         },
     )
@@ -164,7 +172,7 @@ def _damage(evidence: Evidence) -> str:
     return f"; damaged disks: {problems[0]}{more}" if problems else ""
 
 
-def _shown(row: dict[str, EventValue]) -> dict[str, EventValue]:
+def _shown(row: _Row) -> _Row:
     what = (
         "acknowledged, but on no majority of disks"
         if row["outcome"] == "ok"

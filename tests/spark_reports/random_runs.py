@@ -8,6 +8,7 @@ disks.
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 
@@ -41,6 +42,7 @@ def seal_random_run(directory: Path, seed: int) -> Path:
             target="node test",
             runtime="docker",
             nodes=nodes,
+            roles=_roles(rng, nodes),
             duration_s=SPAN_MS / 1_000,
             started_utc="2026-11-21T06:00:00Z",
             started_mono_ns=0,
@@ -52,11 +54,19 @@ def seal_random_run(directory: Path, seed: int) -> Path:
         "ops": ops,
         "faults": _faults(rng, nodes),
         "node_events": _events(rng, nodes),
+        "log_batches": _batches(rng, nodes),
         "log_records": _records(rng, nodes, ops),
         "disks": _disks(rng, nodes),
     }
     write_tables(directory, {name: table(name, rows.get(name, [])) for name in TABLES}, {})
     return directory
+
+
+def _roles(rng: random.Random, nodes: int) -> dict[str, str]:
+    """None, or a broker that has no vote beside the controllers."""
+    if rng.random() < 0.7:
+        return {}
+    return {str(n): "broker" if n == nodes else "broker,controller" for n in range(1, nodes + 1)}
 
 
 def _ops(rng: random.Random, nodes: int) -> list[Row]:
@@ -125,6 +135,10 @@ def _events(rng: random.Random, nodes: int) -> list[Row]:
         if rng.random() < 0.7:
             events.append({**common, "event": "c.active", "t": (at + 20) * MS})
         events.append({**common, "event": "q.state", "state": "follower", "t": at * MS})
+    if rng.random() < 0.3:
+        events.append(
+            {"node": 1, "seq": 0, "event": "q.hwm", "t": 0, "hwm": 2 * rng.randrange(300)}
+        )
     rng.shuffle(events)
     return events
 
@@ -135,19 +149,29 @@ def _records(rng: random.Random, nodes: int, ops: Sequence[Row]) -> list[Row]:
         if op["f"] != "write":
             continue
         for node in rng.sample(range(1, nodes + 1), rng.randrange(nodes + 1)):
-            name = "interval.ms" if rng.random() < 0.9 else "metrics"
             records.append(
                 {
                     "node": node,
-                    "offset": op["op_id"],
+                    "offset": 2 * cast("int", op["op_id"]) + (rng.random() < 0.1),
+                    "epoch": 1 + (rng.random() < 0.05),
                     "type": "Config",
-                    "resource_type": 16,
+                    "resource_type": 16 if rng.random() < 0.9 else 2,
                     "resource": op["key"],
-                    "name": name,
+                    "name": "interval.ms",
                     "value": str(op["value"]) if rng.random() < 0.95 else "no number",
                 }
             )
     return records
+
+
+def _batches(rng: random.Random, nodes: int) -> list[Row]:
+    """Of logs that begin at 0 or, behind a snapshot, later."""
+    begins = {node: rng.choice([0, 0, 0, 0, 7]) for node in range(1, nodes + 1)}
+    return [
+        {"node": node, "base_offset": begin + at, "last_offset": begin + at}
+        for node, begin in begins.items()
+        for at in range(rng.choice([0, 3]))
+    ]
 
 
 def _disks(rng: random.Random, nodes: int) -> list[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from checkers.history.sealed_run import Run
 
 Row = Mapping[str, object]
-REGISTER = ("Config", "interval.ms")
+REGISTER = ("Config", 16)
 
 
 def number(value: object) -> int:
@@ -30,35 +30,43 @@ def phase_of(op: Row, faults: Iterable[Row]) -> str:
 def fates(run: Run) -> dict[tuple[str, int], tuple[str, str]]:
     """Phase and fate of every written value, by key and value."""
     ops, faults = run.tables["ops"].to_pylist(), run.tables["faults"].to_pylist()
+    voters = [int(node) for node, role in run.info.roles.items() if "controller" in role]
+    voters = voters or list(range(1, run.info.nodes + 1))
+    told = [e["hwm"] for e in run.tables["node_events"].to_pylist() if e["event"] == "q.hwm"]
     holders = defaultdict(set)
     for record in run.tables["log_records"].to_pylist():
-        if (record["type"], record["name"]) == REGISTER and record["value"].isdigit():
-            holders[record["resource"], int(record["value"])].add(record["node"])
-    readable = sum(disk["problem"] is None for disk in run.tables["disks"].to_pylist())
-    reads = defaultdict(list)
-    for op in ops:
-        if op["f"] == "read" and op["outcome"] == "ok" and op["value"] is not None:
-            reads[op["key"], op["value"]].append(op["phase"])
-    majority = run.info.nodes // 2 + 1
+        if (record["type"], record["resource_type"]) != REGISTER or record["node"] not in voters:
+            continue
+        if record["value"].isdigit() and (not told or record["offset"] < max(told)):
+            place = (record["resource"], int(record["value"]), record["offset"], record["epoch"])
+            holders[place].add(record["node"])
+    copies: dict[tuple[str, int], int] = defaultdict(int)
+    for (key, value, *_), nodes in holders.items():
+        copies[key, value] = max(copies[key, value], len(nodes))
+    batches = run.tables["log_batches"].to_pylist()
+    whole = sum(
+        disk["problem"] is None
+        and min((b["base_offset"] for b in batches if b["node"] == disk["node"]), default=0) == 0
+        for disk in run.tables["disks"].to_pylist()
+        if disk["node"] in voters
+    )
+    majority = len(voters) // 2 + 1
     found = {}
     for op in ops:
-        if op["f"] != "write":
-            continue
-        value = (op["key"], op["value"])
-        copies = len(holders[value])
-        present = "final" in reads[value] or copies >= majority
-        absent = readable - copies > run.info.nodes - majority
-        fate = _fate(op["outcome"], present, present or bool(reads[value]), absent)
-        found[value] = (phase_of(op, faults), fate)
+        if op["f"] == "write":
+            having = copies[op["key"], op["value"]]
+            possible = having + len(voters) - whole >= majority
+            fate = _fate(op["outcome"], having >= majority, possible)
+            found[op["key"], op["value"]] = (phase_of(op, faults), fate)
     return found
 
 
-def _fate(outcome: str, present: bool, happened: bool, absent: bool) -> str:
+def _fate(outcome: str, there: bool, possible: bool) -> str:
     if outcome == "ok":
-        return "survived" if present else "lost" if absent else "undecided"
+        return "survived" if there else "undecided" if possible else "lost"
     if outcome == "info":
-        return "recovered" if happened else "not applied" if absent else "undecided"
-    return "unexpected" if happened else "refused"
+        return "recovered" if there else "open" if possible else "not happened"
+    return "unexpected" if there else "refused"
 
 
 def gaps(run: Run) -> list[tuple[int, int, int]]:

@@ -8,9 +8,10 @@ import pytest
 
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
-from spark_reports import availability, durability
-from spark_reports.archive import examine
+from checkers.registers.survival import Fate
+from spark_reports import availability, write_fates
 from spark_reports.ingest import Tables, read_tables
+from spark_reports.sealed_archive import examine
 from tests.spark_reports import reference
 from tests.spark_reports.random_runs import seal_random_run
 from tests.support.sealed_runs import Shape, seal_run
@@ -49,7 +50,7 @@ def tables(spark: "SparkSession", directories: list[Path]) -> Tables:
 def test_every_written_value_has_the_fate_that_loops_find(tables: Tables, runs: list[Run]) -> None:
     found = {
         (row.run_id, row.key, row.value): (row.fault_phase, row.fate)
-        for row in durability.fates(tables).collect()
+        for row in write_fates.fates(tables).collect()
     }
     expected = {
         (run.info.run_id, *value): told
@@ -57,12 +58,12 @@ def test_every_written_value_has_the_fate_that_loops_find(tables: Tables, runs: 
         for value, told in reference.fates(run).items()
     }
     assert found == expected
-    assert {fate for _, fate in found.values()} == set(durability.FATES)
+    assert {fate for _, fate in found.values()} == {fate.value for fate in Fate}
 
 
-def test_the_planted_loss_is_the_only_culprit_of_the_model(tables: Tables) -> None:
-    classified = durability.fates(tables).where("run_id IN ('whole', 'lossy')")
-    rows = durability.culprits(classified, limit=10).collect()
+def test_the_planted_loss_is_the_only_one_of_the_model(tables: Tables) -> None:
+    classified = write_fates.fates(tables).where("run_id IN ('whole', 'lossy')")
+    rows = classified.where("fate IN ('lost', 'unexpected')").collect()
     assert [(row.run_id, row.fate) for row in rows] == [("lossy", "lost")]
 
 
@@ -119,7 +120,7 @@ def test_latency_sketches_keep_counts_exactly_and_ranks_within_two_percent(
 
 def test_no_stage_multiplies_rows_without_a_key(tables: Tables) -> None:
     stages = (
-        durability.fates(tables),
+        write_fates.fates(tables),
         availability.unavailability(tables),
         availability.elections(tables),
         availability.latency_sketches(tables),

@@ -3,8 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-NO_FAULT, BEFORE, DURING, AFTER = "no fault", "before", "during", "after"
-PHASES = (NO_FAULT, BEFORE, DURING, AFTER)
+from spark_reports.phase_words import AFTER, BEFORE, DURING, NO_FAULT
 
 _FOR_EVER = 2**63 - 1
 

@@ -13,7 +13,7 @@ from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
 from chaos.campaign.row import Row, row_from
 from checkers.verdict import Verdict
-from spark_reports.campaign import ROWS, spread, verdict_rows
+from spark_reports.spread import ROWS, spread, verdict_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,19 +15,19 @@ from checkers.page.markup import Child, Markup, tag
 from checkers.page.style import STYLE
 from checkers.page.tables import fact_list
 from checkers.verdict import Verdict, worst
-from spark_reports.archive import SealedRun
 from spark_reports.charts import Spec, charts_of
-from spark_reports.durability import LOST, RECOVERED, UNEXPECTED
-from spark_reports.summary import Summary, lost_per_million, total, verdict_word
-from spark_reports.tables import (
-    acknowledged,
+from spark_reports.report_summary import Cell, ReportSummary, share_of, total, verdict_word
+from spark_reports.report_tables import (
     durability_tables,
     election_table,
     latency_table,
     run_table,
     scenario_table,
+    sides_table,
     skipped_table,
 )
+from spark_reports.sealed_archive import SealedRun
+from spark_reports.tally import RECORDS, WRITES
 
 # Nothing is loaded. The only scripts are the page's own; Vega interprets its expressions (`ast`),
 # so none of them is compiled from a string.
@@ -51,11 +51,12 @@ for (const [name, spec] of Object.entries(CHARTS)) {
 """
 
 
-def render(summary: Summary, out: Path) -> str:
+def render(summary: ReportSummary, out: Path) -> str:
     """The report as a self-contained HTML document; links are relative to where `out` lies."""
     charts = charts_of(summary)
     body = (
         _head(summary),
+        _sides(summary),
         _section("Verdicts", _chart(charts, "verdicts"), scenario_table(summary)),
         _section("Durability", _chart(charts, "durability"), durability_tables(summary, out)),
         _section("Latency around faults", _chart(charts, "latency"), latency_table(summary)),
@@ -77,11 +78,16 @@ def render(summary: Summary, out: Path) -> str:
 
 
 _READING = (
-    "Lost: acknowledged, read by nobody at the end, and missing from so many disks that no "
-    "majority can hold it. Undecided: acknowledged or timed out, and too few disks were read to "
-    "tell. Recovered: timed out, but it happened, as it may. Unexpected: refused, yet it is there.",
-    "Lost per million: where nothing was lost, the number is the rate that would still pass "
-    "unnoticed in so many writes once in twenty times.",
+    "Counts are those of the checks of each run. Lost: acknowledged, and gone though the promise "
+    "held. Allowed loss: gone after more unclean shutdowns than are survived (min ISR - 1, "
+    "KIP-966). Polled, then lost: not acknowledged, but a consumer was given it. Undecided: "
+    "acknowledged, and neither final reads nor disks tell. Recovered: timed out, but it happened, "
+    "as it may. Duplicated: at two offsets. Unexpected: refused, yet it is there.",
+    "Shares are of what was acknowledged, with their 95 % interval (Wilson). Where nothing was "
+    "lost, the number is the upper end of it: a rate that could still pass unnoticed. Runs of "
+    "which it is not known whether all was kept are counted beside it, and named below the tables.",
+    "Expected: a side of a comparison that is to be invalid shows what the other side prevents. It "
+    "is no surprise, and its losses are losses all the same.",
     "During: the operation was under way while a fault was in force. Before: it began before the "
     "first fault. After: the rest. Latency is that of ok operations; what timed out is counted "
     "beside it and would have been slower. Quantiles are from merged KLL sketches.",
@@ -114,17 +120,20 @@ def _section(title: str, *parts: Child) -> Markup:
     return tag("section", tag("h2", title), *parts)
 
 
-def _head(summary: Summary) -> Markup:
+def _sides(summary: ReportSummary) -> Markup | None:
+    compared = sides_table(summary)
+    return None if compared is None else _section("Before and after", compared)
+
+
+def _head(summary: ReportSummary) -> Markup:
     runs = summary.archive.runs
-    verdict = worst(run.verdict or Verdict.UNKNOWN for run in runs)
-    answered, lost = acknowledged(summary.fates), total(summary.fates, LOST)
+    verdict = _verdict(runs)
     facts: list[tuple[str, Child]] = [
         ("runs", units.quantity(len(runs))),
         *((f"{word} runs", units.quantity(n)) for word, n in _by_verdict(runs)),
-        ("acknowledged writes", units.quantity(answered)),
-        ("lost", tag("span", units.quantity(lost), class_="word invalid" if lost else None)),
-        ("lost per million", lost_per_million(lost, answered)),
-        ("recovered", units.quantity(total(summary.fates, RECOVERED))),
+        ("invalid as expected", units.quantity(sum(run.is_expected_invalid for run in runs))),
+        *(fact for kind in _kinds(summary) for fact in _facts(summary, kind)),
+        ("runs not known of", units.quantity(len(summary.doubtful(runs)))),
         ("left out", units.quantity(len(summary.archive.skipped))),
     ]
     return tag(
@@ -134,21 +143,81 @@ def _head(summary: Summary) -> Markup:
             tag("span", verdict.word, class_="word"),
             tag("span", "durability report", class_="what"),
         ),
-        tag("p", _sentence(summary), class_="sentence"),
+        tag("p", headline(summary), class_="sentence"),
         fact_list(facts),
         class_=verdict.word,
     )
 
 
-def _sentence(summary: Summary) -> str:
+def _verdict(runs: Sequence[SealedRun]) -> Verdict:
+    """The worst, an invalid run that was to be invalid aside; with nothing but those, valid."""
+    found = [
+        Verdict.VALID if run.is_expected_invalid else run.verdict or Verdict.UNKNOWN for run in runs
+    ]
+    return Verdict.INVALID if any(run.is_surprise for run in runs) else worst(found)
+
+
+def _kinds(summary: ReportSummary) -> list[str]:
+    return [kind for kind in (RECORDS, WRITES) if _of(summary, kind)]
+
+
+def _of(summary: ReportSummary, kind: str) -> list[Cell]:
+    return [cell for cell in summary.cells if cell.tally.kind == kind]
+
+
+def _facts(summary: ReportSummary, kind: str) -> list[tuple[str, Child]]:
+    cells = _of(summary, kind)
+    lost = total(cells, "lost")
+    acknowledged = total(cells, "acknowledged")
+    return [
+        (f"acknowledged {kind}", units.quantity(acknowledged)),
+        (
+            f"lost {kind}",
+            tag("span", units.quantity(lost), class_="word invalid" if lost else None),
+        ),
+        (f"share of {kind} lost", share_of(lost, acknowledged)),
+    ]
+
+
+def headline(summary: ReportSummary) -> str:
+    """Runs, then records and writes of registers, each with what was lost of them."""
     runs = summary.archive.runs
-    lost, wrong = total(summary.fates, LOST), total(summary.fates, UNEXPECTED)
-    red = sum(run.verdict is Verdict.INVALID for run in runs)
-    losses = f"{lost:,} of {acknowledged(summary.fates):,} acknowledged writes were lost"
-    refused = f", and {wrong:,} refused ones are there" if wrong else ""
-    skipped = len(summary.archive.skipped)
-    left_out = f" Directories left out, with the reason below: {skipped:,}." if skipped else ""
-    return f"{red:,} of {len(runs):,} runs broke a promise; {losses}{refused}.{left_out}"
+    surprising = sum(run.is_surprise for run in runs)
+    expected = sum(run.is_expected_invalid for run in runs)
+    said = [f"{surprising:,} of {len(runs):,} runs were not as they should be"]
+    if expected:
+        said[0] += f", and {expected:,} broke a promise as expected"
+    said += [_losses(summary, kind) for kind in _kinds(summary)]
+    doubtful, skipped = summary.doubtful(runs), summary.archive.skipped
+    if doubtful:
+        said.append(f"Of {len(doubtful):,} runs it is not known whether all was kept")
+    if skipped:
+        said.append(f"Directories left out, with the reason below: {len(skipped):,}")
+    return ". ".join(said) + "."
+
+
+def _losses(summary: ReportSummary, kind: str) -> str:
+    """`417 of 831 acknowledged records were lost (417 where it was expected)`."""
+    cells = _of(summary, kind)
+    lost, acknowledged = total(cells, "lost"), total(cells, "acknowledged")
+    planned = {run.scenario for run in summary.archive.runs if run.is_expected_invalid}
+    foreseen = total([cell for cell in cells if cell.scenario in planned], "lost")
+    more = [
+        f"{foreseen:,} of them where it was expected" if foreseen else "",
+        *(f"{n:,} {words}" for words, name in _ALSO if (n := total(cells, name))),
+    ]
+    beside = "; ".join(filter(None, more))
+    words = f"{lost:,} of {acknowledged:,} acknowledged {kind} were lost"
+    return f"{words} ({beside})" if beside else words
+
+
+_ALSO = (
+    ("more are an allowed loss", "allowed"),
+    ("were polled and then lost", "polled_lost"),
+    ("are undecided", "undecided"),
+    ("stand at two offsets", "duplicated"),
+    ("were refused and are there", "unexpected"),
+)
 
 
 def _by_verdict(runs: Sequence[SealedRun]) -> list[tuple[str, int]]:
@@ -156,5 +225,5 @@ def _by_verdict(runs: Sequence[SealedRun]) -> list[tuple[str, int]]:
     return [(word, words.count(word)) for word in sorted(set(words))]
 
 
-def _left_out(summary: Summary) -> Markup | None:
+def _left_out(summary: ReportSummary) -> Markup | None:
     return _section("Left out", skipped_table(summary)) if summary.archive.skipped else None

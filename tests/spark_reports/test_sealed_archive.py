@@ -10,8 +10,8 @@ import pytest
 from checkers.history.store import MANIFEST, read_run
 from checkers.suite import judge, write_verdict
 from checkers.verdict import Verdict
-from spark_reports.archive import examine
 from spark_reports.report import NothingToReportError, build
+from spark_reports.sealed_archive import examine
 from tests.support.sealed_runs import Shape, seal_run
 
 SMALL = Shape(duration_s=3, faults=((1, 2),))

@@ -8,8 +8,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 def test_spark_and_arrow_agree_on_every_table() -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    from spark_reports.archive import USED_TABLES
-    from spark_reports.schemas import SCHEMAS
+    from spark_reports.sealed_archive import USED_TABLES
+    from spark_reports.spark_schemas import SCHEMAS
 
     assert tuple(SCHEMAS) == USED_TABLES
     for name, schema in SCHEMAS.items():

@@ -103,14 +103,30 @@ DISKS = _struct(
     problem=_TEXT,
 )
 
+LOG_BATCHES = _struct(
+    node=_SHORT,
+    directory=_TEXT,
+    base_offset=_LONG,
+    last_offset=_LONG,
+    epoch=_INT,
+    crc=_LONG,
+    crc_ok=_FLAG,
+    control=_FLAG,
+    records=_INT,
+    size=_INT,
+    segment=_TEXT,
+    position=_LONG,
+)
+
 # What the reports read; the others are for the checks of one run.
 SCHEMAS: dict[str, StructType] = {
     "ops": OPS,
     "faults": FAULTS,
     "node_events": NODE_EVENTS,
+    "log_batches": LOG_BATCHES,
     "log_records": LOG_RECORDS,
     "disks": DISKS,
 }
 
-# One row a run: what the stages need of its `run.json`.
-RUNS = _struct(run_id=_TEXT, scenario=_TEXT, nodes=_INT)
+# One row a run: what the stages need of its `run.json`. `scenario` is with its side.
+RUNS = _struct(run_id=_TEXT, scenario=_TEXT, version=_TEXT, voters=ArrayType(_INT))

@@ -15,21 +15,63 @@ from crc32c import crc32c
 from checkers.history.sealed_run import RunInfo, read_run_info
 from checkers.history.store import MANIFEST, SCHEMA_VERSION
 from checkers.suite import read_verdict
-from checkers.verdict import Verdict
+from checkers.verdict import Judgement, Verdict
 
 # In the order in which they are read: no import of pyspark for their names.
-USED_TABLES = ("ops", "faults", "node_events", "log_records", "disks")
+USED_TABLES = ("ops", "faults", "node_events", "log_batches", "log_records", "disks")
+
+# Where one of these is undecided, "none was lost" is not known of the run.
+_OF_DURABILITY = frozenset(
+    {
+        "durability",
+        "log-durability",
+        "final-reads",
+        "log-final-reads",
+        "evidence-complete",
+        "record-complete",
+        "faults-bit",
+        "run",
+        "judge",
+    }
+)
+_DECIDES_NOTHING = (Verdict.UNKNOWN, Verdict.VOID, Verdict.ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedRun:
-    """A run whose files are what its manifest says. `verdict` is None if nobody judged it yet."""
+    """A run whose files are what its manifest says. `verdict` is None if nobody judged it yet.
+
+    `undecided` are the checks about durability, and about what it rests on, that decided nothing.
+    """
 
     directory: Path
     info: RunInfo
     operations: int
     verdict: Verdict | None
     sentence: str
+    undecided: tuple[str, ...] = ()
+
+    @property
+    def scenario(self) -> str:
+        """With its side, where it was compared: the two are not to be added up."""
+        return ", ".join(filter(None, (self.info.scenario, self.info.side)))
+
+    @property
+    def version(self) -> str:
+        """The target without the image that it ran from."""
+        return self.info.target.partition(" (")[0]
+
+    @property
+    def is_surprise(self) -> bool:
+        """Whether its verdict is bad news: an invalid one where none was expected, or any other
+        than the one that was."""
+        if not self.info.expected:
+            return self.verdict is Verdict.INVALID
+        return self.verdict is not None and self.verdict.word != self.info.expected
+
+    @property
+    def is_expected_invalid(self) -> bool:
+        return self.verdict is Verdict.INVALID and not self.is_surprise
 
     def table(self, name: str) -> Path:
         return self.directory / f"{name}.parquet"
@@ -77,20 +119,32 @@ def _sealed_run(directory: Path) -> SealedRun:
         info = read_run_info(directory)
     except (OSError, ValueError) as error:
         raise _UnusableError(f"run.json cannot be read: {error}") from error
-    verdict, sentence = _judgement(directory)
+    judgement = _judgement(directory)
     return SealedRun(
-        directory=directory, info=info, operations=operations, verdict=verdict, sentence=sentence
+        directory=directory,
+        info=info,
+        operations=operations,
+        verdict=judgement.verdict if judgement else None,
+        sentence=judgement.sentence if judgement else "not judged yet",
+        undecided=_undecided(judgement) if judgement else (),
     )
 
 
-def _judgement(directory: Path) -> tuple[Verdict | None, str]:
+def _undecided(judgement: Judgement) -> tuple[str, ...]:
+    return tuple(
+        result.check
+        for result in judgement.results
+        if result.check in _OF_DURABILITY and result.verdict in _DECIDES_NOTHING
+    )
+
+
+def _judgement(directory: Path) -> Judgement | None:
     if not (directory / "verdict.json").exists():
-        return None, "not judged yet"
+        return None
     try:
-        judgement = read_verdict(directory)
+        return read_verdict(directory)
     except (OSError, ValueError) as error:
         raise _UnusableError(f"verdict.json cannot be read: {error}") from error
-    return judgement.verdict, judgement.sentence
 
 
 def _require_intact(directory: Path) -> int:

@@ -1,0 +1,100 @@
+"""What became of everything written, run by run: the kernel mapped over run directories.
+
+A task reads some runs and hands back a row each, so nothing is shuffled but those rows. They are
+kept for both questions that are asked of them: how many, and which.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+from checkers.evidence.evidence import Evidence
+from checkers.history.store import read_run
+from spark_reports.sealed_archive import SealedRun
+from spark_reports.tally import COUNTS, Account, account_of
+
+_RUNS_A_TASK = 8  # they differ in length: small tasks keep everybody busy to the end
+_COUNTED = "".join(f", {name}: BIGINT" for name in COUNTS)
+SCHEMA = (
+    "run_id STRING, problem STRING, "
+    f"tallies ARRAY<STRUCT<kind: STRING, fault_phase: STRING{_COUNTED}>>, "
+    "culprits ARRAY<STRUCT<run_id: STRING, kind: STRING, key: STRING, value: STRING, "
+    "outcome: STRING, fault_phase: STRING, t0: BIGINT, fate: STRING>>"
+)
+
+
+def accounts(session: SparkSession, runs: Iterable[SealedRun]) -> DataFrame:
+    """One row a run, as `Account`."""
+    rows = [(str(run.directory), run.info.run_id) for run in runs]
+    tasks = max(len(rows) // _RUNS_A_TASK, session.sparkContext.defaultParallelism)
+    paths = session.createDataFrame(rows, "directory STRING, run_id STRING")
+    return paths.repartition(min(tasks, len(rows))).mapInArrow(_counted, SCHEMA)
+
+
+def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            account = _account(Path(row["directory"]), row["run_id"])
+            yield pa.RecordBatch.from_pylist([asdict(account)], schema=_ARROW)
+
+
+def _account(directory: Path, run_id: str) -> Account:
+    try:
+        return account_of(Evidence(read_run(directory)))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the report says it of this run
+        return Account(run_id=run_id, problem=f"{type(error).__name__}: {error}")
+
+
+def _struct(**columns: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct(list(columns.items())))
+
+
+_ARROW = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("problem", pa.string()),
+        (
+            "tallies",
+            _struct(
+                kind=pa.string(),
+                fault_phase=pa.string(),
+                **dict.fromkeys(COUNTS, pa.int64()),
+            ),
+        ),
+        (
+            "culprits",
+            _struct(
+                **dict.fromkeys(("run_id", "kind", "key", "value", "outcome"), pa.string()),
+                fault_phase=pa.string(),
+                t0=pa.int64(),
+                fate=pa.string(),
+            ),
+        ),
+    ]
+)
+
+
+def cells(counted: DataFrame, runs: DataFrame) -> DataFrame:
+    """Sums by kind, scenario (with its side), target version and fault phase."""
+    each = counted.select("run_id", F.explode("tallies").alias("tally")).select("run_id", "tally.*")
+    group = ("kind", "scenario", "version", "fault_phase")
+    return (
+        each.join(runs, on="run_id", how="inner")
+        .groupBy(*group)
+        .agg(*(F.sum(name).alias(name) for name in COUNTS))
+    )
+
+
+def culprits(counted: DataFrame, *, limit: int) -> DataFrame:
+    """The lost and the unexpected, at most `limit`, in a fixed order."""
+    each = counted.select(F.explode("culprits").alias("culprit")).select("culprit.*")
+    return each.orderBy("run_id", "t0", "key", "value").limit(limit)
+
+
+def problems(counted: DataFrame) -> DataFrame:
+    """The runs that could not be counted, and why."""
+    return counted.where(F.col("problem") != "").select("run_id", "problem")

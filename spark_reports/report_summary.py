@@ -1,0 +1,136 @@
+"""What a report says, as plain values: rows that Spark computed, and nothing of Spark."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.interval import wilson
+from checkers.verdict import Verdict
+from spark_reports.phase_words import PHASES
+from spark_reports.sealed_archive import Archive, SealedRun
+from spark_reports.tally import Culprit, Tally
+
+_MILLION = 1_000_000
+
+CULPRITS_LIMIT = 200  # named in a report; all are counted
+UNJUDGED = "not judged"
+VERDICT_WORDS = (*(verdict.word for verdict in Verdict), UNJUDGED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The sums of one scenario (with its side) and target version, of one kind and fault phase."""
+
+    scenario: str
+    version: str
+    tally: Tally
+
+    @property
+    def order(self) -> tuple[str, str, str, int]:
+        tally = self.tally
+        return tally.kind, self.scenario, self.version, PHASES.index(tally.fault_phase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """The availability of one run: its longest time without a success, and all such times."""
+
+    run_id: str
+    scenario: str
+    longest_ns: int
+    unavailable_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderLoss:
+    """A fault that hit the leader, and how long the next one took; None: not before the end."""
+
+    run_id: str
+    scenario: str
+    fault_id: int
+    kind: str
+    elected_ns: int | None
+    active_ns: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Outcomes and latency (of ok) of a scenario and fault phase; None where nothing was ok."""
+
+    scenario: str
+    fault_phase: str
+    ok: int
+    fail: int
+    info: int
+    p50_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSummary:
+    """All of a report. Void and unknown runs are among the numbers: a void run hides no loss.
+
+    `problems`: runs whose durability could not be counted, by run id, and why.
+    """
+
+    archive: Archive
+    cells: tuple[Cell, ...]
+    culprits: tuple[Culprit, ...]
+    problems: Mapping[str, str]
+    outages: tuple[Outage, ...]
+    elections: tuple[LeaderLoss, ...]
+    latencies: tuple[Latency, ...]
+
+    @property
+    def scenarios(self) -> list[str]:
+        return sorted({run.scenario for run in self.archive.runs})
+
+    def doubtful(self, runs: Iterable[SealedRun]) -> list[tuple[SealedRun, str]]:
+        """The runs of which it is not known whether all was kept, and why."""
+        reasons = ((run, self._doubt(run)) for run in runs)
+        return [(run, reason) for run, reason in reasons if reason]
+
+    def _doubt(self, run: SealedRun) -> str:
+        if run.info.run_id in self.problems:
+            return f"not counted: {self.problems[run.info.run_id]}"
+        if run.verdict is None:
+            return UNJUDGED
+        return ", ".join(run.undecided)
+
+
+def verdict_word(run: SealedRun) -> str:
+    return UNJUDGED if run.verdict is None else run.verdict.word
+
+
+def total(cells: Iterable[Cell], *names: str) -> int:
+    """The sum of these counts."""
+    return sum(getattr(cell.tally, name) for cell in cells for name in names)
+
+
+def share_of(lost: int, acknowledged: int) -> str:
+    """`3.2 % (2.1-4.8 %)`, or so many per million where it is rare; with its 95 % interval.
+
+    Where nothing was lost, what would still pass unnoticed in so many.
+    """
+    if not acknowledged:
+        return "nothing acknowledged"
+    low, high = wilson(lost, acknowledged)
+    if not lost:
+        return f"< {_rate(high)}"
+    share = lost / acknowledged
+    return f"{_rate(share)} ({_rate(low)} to {_rate(high)})"
+
+
+def _rate(share: float) -> str:
+    """Per cent down to a tenth of one, per million below."""
+    if share >= 0.001:
+        return f"{100 * share:.1f} %"
+    return f"{share * _MILLION:,.1f} per million"
+
+
+def quantile(values: Sequence[int], share: float) -> int | None:
+    """The nearest-rank quantile; None of nothing."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return ordered[max(-int(-share * len(ordered) // 1), 1) - 1]

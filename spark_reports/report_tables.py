@@ -1,0 +1,316 @@
+"""The tables of the page of many runs."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from checkers.interval import in_words
+from checkers.page import units
+from checkers.page.markup import Child, Markup, joined, tag
+from checkers.page.tables import Column, table
+from checkers.verdict import Verdict
+from spark_reports.phase_words import PHASES
+from spark_reports.report_summary import (
+    CULPRITS_LIMIT,
+    Cell,
+    ReportSummary,
+    quantile,
+    share_of,
+    total,
+    verdict_word,
+)
+from spark_reports.sealed_archive import SealedRun
+from spark_reports.tally import CULPRITS_A_RUN, RECORDS, WRITES
+
+_NUMBER = "number"
+_SCENARIO_COLUMNS: tuple[Column, ...] = (
+    ("scenario", ""),
+    ("runs", _NUMBER),
+    *((verdict.word, _NUMBER) for verdict in reversed(Verdict)),
+    ("as expected", _NUMBER),
+    ("longest outage", _NUMBER),
+    ("unavailable, median run", _NUMBER),
+)
+
+
+def scenario_table(summary: ReportSummary) -> Markup:
+    return table(_SCENARIO_COLUMNS, [_scenario_row(summary, name) for name in summary.scenarios])
+
+
+def _scenario_row(summary: ReportSummary, scenario: str) -> tuple[str, Sequence[Child]]:
+    runs = [run for run in summary.archive.runs if run.scenario == scenario]
+    outages = [outage for outage in summary.outages if outage.scenario == scenario]
+    counted = (sum(run.verdict is verdict for run in runs) for verdict in reversed(Verdict))
+    return "bad" if any(run.is_surprise for run in runs) else "", (
+        scenario,
+        units.quantity(len(runs)),
+        *(units.quantity(n) if n else "" for n in counted),
+        _as_expected(runs),
+        units.duration(quantile([outage.longest_ns for outage in outages], 1)),
+        units.duration(quantile([outage.unavailable_ns for outage in outages], 0.5)),
+    )
+
+
+def _as_expected(runs: Sequence[SealedRun]) -> str:
+    """Of the runs that were to have a certain verdict."""
+    asked = [run for run in runs if run.info.expected]
+    return in_words(sum(not run.is_surprise for run in asked), len(asked)) if asked else ""
+
+
+_NUMBERS = (
+    ("lost", ("lost",)),
+    ("allowed loss", ("allowed",)),
+    ("polled, then lost", ("polled_lost",)),
+    ("undecided", ("undecided",)),
+    ("recovered", ("recovered",)),
+    ("duplicated", ("duplicated",)),
+    ("unexpected", ("unexpected",)),
+)
+_WRONG = ("lost", "polled_lost", "unexpected", "duplicated")
+_DURABILITY_COLUMNS: tuple[Column, ...] = (
+    ("scenario", ""),
+    ("target", "fixed"),
+    ("phase", "fixed"),
+    ("acknowledged", _NUMBER),
+    *((name, _NUMBER) for name, _ in _NUMBERS),
+    ("lost of acknowledged (95 %)", _NUMBER),
+    ("not known of", "wide"),
+)
+
+
+def durability_tables(summary: ReportSummary, out: Path) -> Markup:
+    """Records, then writes of registers, then what was lost by name."""
+    parts: list[Child] = []
+    for kind in (RECORDS, WRITES):
+        mine = [cell for cell in summary.cells if cell.tally.kind == kind]
+        if mine:
+            parts.append(tag("h3", kind.capitalize()))
+            parts.append(table(_DURABILITY_COLUMNS, [_durability_row(summary, c) for c in mine]))
+    return joined(*parts, _doubt_table(summary, out), _culprit_table(summary, out))
+
+
+def _durability_row(summary: ReportSummary, cell: Cell) -> tuple[str, Sequence[Child]]:
+    place = (cell.scenario, cell.version)
+    runs = [run for run in summary.archive.runs if (run.scenario, run.version) == place]
+    numbers = [total([cell], *names) for _, names in _NUMBERS]
+    wrong = total([cell], *_WRONG) and not all(run.info.expected == "invalid" for run in runs)
+    return "bad" if wrong else "", (
+        cell.scenario,
+        cell.version,
+        cell.tally.fault_phase,
+        *map(units.quantity, [cell.tally.acknowledged, *numbers]),
+        share_of(cell.tally.lost, cell.tally.acknowledged),
+        _not_known(summary, runs),
+    )
+
+
+def _not_known(summary: ReportSummary, runs: Sequence[SealedRun]) -> Child:
+    doubtful = summary.doubtful(runs)
+    if not doubtful:
+        return ""
+    words = f"{len(doubtful):,} of {len(runs):,} runs"
+    return tag("span", words, class_="word unknown")
+
+
+def _doubt_table(summary: ReportSummary, out: Path) -> Markup | None:
+    """The runs of which nobody can say that all was kept, each with the reason."""
+    doubtful = summary.doubtful(summary.archive.runs)
+    if not doubtful:
+        return None
+    rows = [("", (_link(run, out), run.scenario, reason)) for run, reason in doubtful]
+    columns: tuple[Column, ...] = (("run", ""), ("scenario", ""), ("undecided", "wide"))
+    return joined(tag("h3", "Not known: evidence is missing or undecided"), table(columns, rows))
+
+
+def sides_table(summary: ReportSummary) -> Markup | None:
+    """Each scenario that was compared, its sides beside each other."""
+    compared: dict[tuple[str, str], dict[str, list[SealedRun]]] = {}
+    for run in summary.archive.runs:
+        if run.info.side:
+            sides = compared.setdefault((run.info.scenario, run.version), {})
+            sides.setdefault(run.info.side, []).append(run)
+    blocks = [
+        joined(tag("h3", f"{scenario} on {version}"), _sides(summary, sides))
+        for (scenario, version), sides in sorted(compared.items())
+    ]
+    return joined(*blocks) if blocks else None
+
+
+def _sides(summary: ReportSummary, sides: Mapping[str, Sequence[SealedRun]]) -> Markup:
+    columns = [_side_column(summary, runs) for runs in sides.values()]
+    labels = ("runs", "expected", "as expected", "acknowledged", *(n for n, _ in _NUMBERS))
+    labels = (*labels, "lost of acknowledged (95 %)", "not known of")
+    rows = [("", [label, *cells]) for label, *cells in zip(labels, *columns, strict=True)]
+    return table([("", "fixed"), *((side, "wide") for side in sides)], rows)
+
+
+def _side_column(summary: ReportSummary, runs: Sequence[SealedRun]) -> list[Child]:
+    first = runs[0]
+    cells = [c for c in summary.cells if (c.scenario, c.version) == (first.scenario, first.version)]
+    acknowledged = total(cells, "acknowledged")
+    expected = first.info.expected
+    return [
+        units.quantity(len(runs)),
+        tag("span", expected, class_=f"word {expected}") if expected else units.NOTHING,
+        _as_expected(runs),
+        units.quantity(acknowledged),
+        *(units.quantity(total(cells, *names)) for _, names in _NUMBERS),
+        share_of(total(cells, "lost"), acknowledged),
+        _not_known(summary, runs) or "none",
+    ]
+
+
+_CULPRIT_COLUMNS: tuple[Column, ...] = (
+    ("run", ""),
+    ("kind", ""),
+    ("fate", "fixed"),
+    ("key", ""),
+    ("value", _NUMBER),
+    ("answered", ""),
+    ("invoked", _NUMBER),
+    ("phase", ""),
+)
+
+
+def _culprit_table(summary: ReportSummary, out: Path) -> Markup | None:
+    if not summary.culprits:
+        return None
+    runs = {run.info.run_id: run for run in summary.archive.runs}
+    rows = [
+        (
+            "" if runs[culprit.run_id].is_expected_invalid else "bad",
+            (
+                _link(runs[culprit.run_id], out),
+                culprit.kind,
+                culprit.fate,
+                culprit.key,
+                culprit.value,
+                culprit.outcome,
+                units.moment(culprit.t0),
+                culprit.fault_phase,
+            ),
+        )
+        for culprit in summary.culprits
+    ]
+    title = (
+        "What was lost, or is there although it was refused "
+        f"(the first {CULPRITS_A_RUN} of each run, at most {CULPRITS_LIMIT})"
+    )
+    return joined(tag("h3", title), table(_CULPRIT_COLUMNS, rows))
+
+
+_LATENCY_COLUMNS: tuple[Column, ...] = (
+    ("scenario", ""),
+    ("phase", ""),
+    *((name, _NUMBER) for name in ("ok", "fail", "info", "p50", "p99", "max")),
+)
+
+
+def latency_table(summary: ReportSummary) -> Markup:
+    ordered = sorted(
+        summary.latencies, key=lambda row: (row.scenario, PHASES.index(row.fault_phase))
+    )
+    rows = [
+        (
+            "",
+            (
+                row.scenario,
+                row.fault_phase,
+                *map(units.quantity, (row.ok, row.fail, row.info)),
+                *map(units.duration, (row.p50_ns, row.p99_ns, row.max_ns)),
+            ),
+        )
+        for row in ordered
+    ]
+    return table(_LATENCY_COLUMNS, rows)
+
+
+_ELECTION_COLUMNS: tuple[Column, ...] = (
+    ("scenario", ""),
+    ("fault", ""),
+    *((name, _NUMBER) for name in ("hit the leader", "next leader", "median", "p99", "max")),
+    ("controller active, median", _NUMBER),
+)
+
+
+def election_table(summary: ReportSummary) -> Markup:
+    groups = sorted({(election.scenario, election.kind) for election in summary.elections})
+    return table(_ELECTION_COLUMNS, [("", _election_cells(summary, *group)) for group in groups])
+
+
+def _election_cells(summary: ReportSummary, scenario: str, kind: str) -> Sequence[Child]:
+    mine = [e for e in summary.elections if (e.scenario, e.kind) == (scenario, kind)]
+    elected = [e.elected_ns for e in mine if e.elected_ns is not None]
+    active = [e.active_ns for e in mine if e.active_ns is not None]
+    return (
+        scenario,
+        kind,
+        units.quantity(len(mine)),
+        units.quantity(len(elected)),
+        *(units.duration(quantile(elected, share)) for share in (0.5, 0.99, 1)),
+        units.duration(quantile(active, 0.5)),
+    )
+
+
+_RUN_COLUMNS: tuple[Column, ...] = (
+    ("verdict", "fixed"),
+    ("expected", "fixed"),
+    ("run", ""),
+    ("seed", _NUMBER),
+    ("target", ""),
+    ("longest outage", _NUMBER),
+    ("what it says", "wide"),
+)
+
+
+def run_table(summary: ReportSummary, out: Path) -> Markup:
+    """Every run, the worst verdicts first."""
+    longest = {outage.run_id: outage.longest_ns for outage in summary.outages}
+    ordered = sorted(
+        summary.archive.runs,
+        key=lambda run: (
+            not run.is_surprise,
+            -(run.verdict or Verdict.UNKNOWN).value,
+            run.info.run_id,
+        ),
+    )
+    rows = [
+        (
+            "bad" if run.is_surprise else "",
+            (
+                tag("span", verdict_word(run), class_=f"word {verdict_word(run)}"),
+                _expectation(run),
+                _link(run, out),
+                str(run.info.seed),
+                run.info.target,
+                units.duration(longest.get(run.info.run_id)),
+                run.sentence,
+            ),
+        )
+        for run in ordered
+    ]
+    return table(_RUN_COLUMNS, rows)
+
+
+def _expectation(run: SealedRun) -> str:
+    if not run.info.expected:
+        return ""
+    return f"no: {run.info.expected}" if run.is_surprise else "yes"
+
+
+def _link(run: SealedRun, out: Path) -> Child:
+    """To the run's own page, if it has one, relative to this one."""
+    page = run.directory / "report.html"
+    if not page.exists():
+        return run.info.run_id
+    return tag("a", run.info.run_id, href=quote(os.path.relpath(page, out.resolve().parent)))
+
+
+def skipped_table(summary: ReportSummary) -> Markup:
+    """Every directory that is not in the report, and why."""
+    rows: list[tuple[str, Sequence[Child]]] = [
+        ("", (str(skipped.directory), skipped.reason)) for skipped in summary.archive.skipped
+    ]
+    columns: tuple[Column, ...] = (("directory", ""), ("why", "wide"))
+    return table(columns, rows)

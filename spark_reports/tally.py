@@ -1,0 +1,197 @@
+"""What became of everything that was written in one run, counted by fault phase.
+
+A kernel: plain Python and numpy over one sealed run, which Spark maps over many of them. The fates
+are those that the checks themselves find, so that no page contradicts a verdict.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.evidence.evidence import Evidence
+from checkers.history.calls import Outcome
+from checkers.log.anomalies import Anomaly
+from checkers.log.findings import Findings, findings_of
+from checkers.registers.survival import Fate, fates_of_writes
+from spark_reports.phase_words import phases_of
+
+Flags = NDArray[np.bool_]
+Phases = NDArray[np.str_]
+
+RECORDS, WRITES = "records", "register writes"  # what logs and what registers hold
+CULPRITS_A_RUN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Counts of one kind (`RECORDS`, `WRITES`) and fault phase.
+
+    An acknowledged one is there, or it is `lost`, `allowed` or `undecided`; `late` ones are there,
+    but on disks only. `polled_lost` and `polled_allowed` were not acknowledged, but a consumer was
+    given them before they went. `recovered` and `not_happened` are what became of those that timed
+    out, `unexpected` those that were refused and are there.
+    """
+
+    kind: str
+    fault_phase: str
+    attempted: int = 0
+    acknowledged: int = 0
+    lost: int = 0
+    polled_lost: int = 0
+    allowed: int = 0
+    polled_allowed: int = 0
+    late: int = 0
+    undecided: int = 0
+    recovered: int = 0
+    not_happened: int = 0
+    unexpected: int = 0
+    duplicated: int = 0
+
+
+COUNTS = tuple(field.name for field in fields(Tally) if field.name not in ("kind", "fault_phase"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Culprit:
+    """One that was lost, or that is there although it was refused. `t0` in ns since the start."""
+
+    run_id: str
+    kind: str
+    key: str
+    value: str
+    outcome: str
+    fault_phase: str
+    t0: int
+    fate: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Of one run: its counts, and the first of the culprits.
+
+    `problem`: why it could not be counted; it is not a run without losses then.
+    """
+
+    run_id: str
+    problem: str = ""
+    tallies: tuple[Tally, ...] = ()
+    culprits: tuple[Culprit, ...] = ()
+
+
+def account_of(evidence: Evidence) -> Account:
+    """Raises whatever a check would: a run that cannot be counted is not one without losses."""
+    phases = phases_of(evidence.tables["ops"], evidence.tables["faults"])
+    if evidence.info.workload == "append":
+        return _of_records(evidence, phases)
+    return _of_writes(evidence, phases)
+
+
+def _of_records(evidence: Evidence, phases: Phases) -> Account:
+    findings = evidence.once(findings_of)
+    flags = _record_flags(findings)
+    own = phases[findings.log.sent.op]
+    duplicated = _duplicated(findings, phases)
+    tallies = tuple(
+        Tally(
+            kind=RECORDS,
+            fault_phase=phase,
+            duplicated=int((duplicated == phase).sum()),
+            **{name: int((chosen & (own == phase)).sum()) for name, chosen in flags.items()},
+        )
+        for phase in sorted({*own.tolist(), *duplicated.tolist()})
+    )
+    lost = np.flatnonzero(flags["lost"] | flags["polled_lost"])[:CULPRITS_A_RUN]
+    culprits = tuple(_lost(evidence, findings, lost, own))
+    return Account(run_id=evidence.info.run_id, tallies=tallies, culprits=culprits)
+
+
+def _record_flags(findings: Findings) -> Mapping[str, Flags]:
+    """By row of `Sent`; sums are those of the facts of log-durability."""
+    fates, sent = findings.fates, findings.log.sent
+    outcome = findings.log.ops.outcome[sent.op]
+    lost = findings.lost_within_budget()
+    allowed = fates.lost & ~lost
+    told = fates.acknowledged
+    found = fates.kept | fates.late | findings.order.read[: len(sent)]
+    info = outcome == Outcome.INFO
+    return {
+        "attempted": np.ones(len(sent), np.bool_),
+        "acknowledged": told,
+        "lost": lost & told,
+        "polled_lost": lost & ~told,
+        "allowed": allowed & told,
+        "polled_allowed": allowed & ~told,
+        "late": fates.promised & fates.late,
+        "undecided": fates.promised & fates.undecided,
+        "recovered": info & found,
+        "not_happened": info & fates.gone & ~found,
+        "unexpected": (outcome == Outcome.FAIL) & found,
+    }
+
+
+def _duplicated(findings: Findings, phases: Phases) -> Phases:
+    """The phase of each record that stands at two offsets: when the second was told."""
+    return np.concatenate(
+        [phases[:0], *(phases[c.other] for c in findings.found if c.anomaly is Anomaly.DUPLICATE)]
+    )
+
+
+def _lost(
+    evidence: Evidence, findings: Findings, rows: NDArray[np.int64], own: Phases
+) -> Iterator[Culprit]:
+    log = findings.log
+    for row in rows.tolist():
+        told = bool(findings.fates.acknowledged[row])
+        yield Culprit(
+            run_id=evidence.info.run_id,
+            kind=RECORDS,
+            key=log.keys[log.sent.key[row]],
+            value=log.name(row),
+            outcome="ok" if told else "polled",
+            fault_phase=str(own[row]),
+            t0=int(findings.began_ns[log.sent.op[row]]),
+            fate="lost",
+        )
+
+
+_COUNTED_AS: Mapping[Fate, Sequence[str]] = {
+    Fate.SURVIVED: ("acknowledged",),
+    Fate.LOST: ("acknowledged", "lost"),
+    Fate.UNDECIDED: ("acknowledged", "undecided"),
+    Fate.RECOVERED: ("recovered",),
+    Fate.NOT_HAPPENED: ("not_happened",),
+    Fate.UNEXPECTED: ("unexpected",),
+    Fate.REFUSED: (),
+    Fate.OPEN: (),
+}
+
+
+def _of_writes(evidence: Evidence, phases: Phases) -> Account:
+    counts: dict[str, dict[str, int]] = {}
+    culprits: list[Culprit] = []
+    op_ids = evidence.tables["ops"]["op_id"].to_pylist()
+    phase_by_id = dict(zip(op_ids, phases.tolist(), strict=True))
+    for row, fate in fates_of_writes(evidence):
+        phase = phase_by_id[row["op_id"]]
+        mine = counts.setdefault(phase, dict.fromkeys(COUNTS, 0))
+        for name in ("attempted", *_COUNTED_AS[fate]):
+            mine[name] += 1
+        if fate in (Fate.LOST, Fate.UNEXPECTED) and len(culprits) < CULPRITS_A_RUN:
+            culprits.append(
+                Culprit(
+                    run_id=evidence.info.run_id,
+                    kind=WRITES,
+                    key=str(row["key"]),
+                    value=str(row["value"]),
+                    outcome=str(row["outcome"]),
+                    fault_phase=phase,
+                    t0=int(row["t0"] or 0),
+                    fate=str(fate),
+                )
+            )
+    tallies = (
+        Tally(kind=WRITES, fault_phase=phase, **mine) for phase, mine in sorted(counts.items())
+    )
+    return Account(run_id=evidence.info.run_id, tallies=tuple(tallies), culprits=tuple(culprits))

@@ -1,0 +1,143 @@
+"""What Spark counts over many runs is what the checks of each run count, in every scenario."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chaos.scenarios import BROKER_STORIES, STORIES
+from checkers.history.sealed_run import Run, write_run_info
+from checkers.history.store import read_run, write_tables
+from checkers.log.checks import log_offsets
+from checkers.log.durability import log_durability
+from checkers.registers.survival import acknowledged_writes_survive
+from spark_reports import accounts, write_fates
+from spark_reports.ingest import read_tables
+from spark_reports.sealed_archive import examine
+from spark_reports.tally import COUNTS, RECORDS, WRITES
+from tests.spark_reports.log_runs import LOG_STORIES
+from tests.spark_reports.random_runs import seal_random_run
+from tests.support.sealed_runs import VIOLATIONS, Shape, seal_run
+from tests.support.simulated_log import SimulatedLog
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+SEEDS = range(8)
+Counts = Mapping[str, int]
+Counted = tuple[list[Run], dict[str, Counts], dict[str, Counts]]
+
+
+def _log_runs() -> Iterator[Run]:
+    """Every story of brokers told by clients of a log that keeps its promises, and every loss."""
+    for seed, scenario in enumerate(sorted(BROKER_STORIES)):
+        told = SimulatedLog(random.Random(f"{seed}:parity")).live(160)
+        told.fault("partition", 1)
+        told.heal()
+        told.final()
+        yield _named(told.run(), f"{scenario}-{seed}", scenario)
+    for name, story in LOG_STORIES.items():
+        yield _named(story(), name, "last-replica-standing")
+
+
+def _named(run: Run, run_id: str, scenario: str) -> Run:
+    return replace(run, info=replace(run.info, run_id=run_id, scenario=scenario))
+
+
+@pytest.fixture(scope="module")
+def counted(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    """The runs, and by run id what the kernel counts of records and of register writes."""
+    base = tmp_path_factory.mktemp("parity")
+    directories = [seal_random_run(base / f"random-{seed}", seed) for seed in SEEDS]
+    for seed, scenario in enumerate(sorted(STORIES.keys() - BROKER_STORIES)):
+        shape = Shape(seed=seed, duration_s=4, faults=((1, 2),), scenario=scenario)
+        violation = VIOLATIONS[seed % len(VIOLATIONS)] if seed % 2 else None
+        directories.append(seal_run(base / f"{scenario}-{seed}", shape, violation))
+    for run in _log_runs():
+        directory = base / run.info.run_id
+        directory.mkdir()
+        write_run_info(directory, run.info)
+        write_tables(directory, run.tables, {"truncated": list(run.truncated)})
+        directories.append(directory)
+    archive = examine(directories)
+    assert not archive.skipped
+    rows = accounts.accounts(spark, archive.runs).collect()
+    assert [row.problem for row in rows if row.problem] == []
+    by_kind: dict[str, dict[str, Counts]] = {RECORDS: {}, WRITES: {}}
+    for row in rows:
+        for tally in row.tallies:
+            mine = by_kind[tally.kind].setdefault(row.run_id, Counter())
+            by_kind[tally.kind][row.run_id] = Counter(mine) + Counter(
+                {name: tally[name] for name in COUNTS}
+            )
+    runs = [read_run(directory) for directory in directories]
+    return runs, by_kind[RECORDS], by_kind[WRITES]
+
+
+def test_records_are_counted_as_log_durability_counts_them(counted: Counted) -> None:
+    runs, records, _ = counted
+    seen: Counter[str] = Counter()
+    for run in (run for run in runs if run.info.workload == "append"):
+        mine, facts = Counter(records[run.info.run_id]), log_durability(run).facts
+        expected = {
+            "attempted": facts["sent"],
+            **{name: facts[name] for name in _SAME},
+            "lost": facts["lost"],
+            "allowed": facts["allowed_loss"],
+            "duplicated": _told_twice(run),
+        }
+        found = {name: mine[name] for name in expected}
+        found["lost"] += mine["polled_lost"]
+        found["allowed"] += mine["polled_allowed"]
+        assert found == expected, run.info.run_id
+        seen.update({name: count for name, count in found.items() if isinstance(count, int)})
+    assert all(seen.values()), f"something was never counted: {seen}"
+
+
+_SAME = ("acknowledged", "late", "undecided", "recovered", "not_happened")
+
+
+def _told_twice(run: Run) -> int:
+    facts = log_offsets(run).facts
+    return sum(int(facts.get(name) or 0) for name in ("duplicate", "allowed_duplicate"))
+
+
+def test_writes_are_counted_as_durability_counts_them(counted: Counted) -> None:
+    runs, _, writes = counted
+    for run in (run for run in runs if run.info.workload != "append"):
+        mine = Counter(writes.get(run.info.run_id, {}))
+        facts = acknowledged_writes_survive(run).facts
+        expected = {**{name: facts[name] for name in _OF_WRITES}, "unexpected": facts[_FAILED]}
+        assert {name: mine[name] for name in expected} == expected, run.info.run_id
+
+
+_OF_WRITES = ("acknowledged", "lost", "undecided", "recovered", "not_happened")
+_FAILED = "failed_but_found"
+
+
+def test_sql_is_of_the_same_opinion_by_fault_phase(spark: "SparkSession", counted: Counted) -> None:
+    archive = examine(run.directory for run in counted[0] if run.info.workload != "append")
+    cells = accounts.cells(
+        accounts.accounts(spark, archive.runs), (tables := read_tables(spark, archive.runs)).runs
+    )
+    kernel = {
+        (row.scenario, row.fault_phase, name): count
+        for row in cells.collect()
+        for name, count in (
+            ("lost", row.lost),
+            ("undecided", row.undecided),
+            ("recovered", row.recovered),
+            ("not happened", row.not_happened),
+            ("unexpected", row.unexpected),
+        )
+        if count
+    }
+    grouped = write_fates.fates(tables).groupBy("scenario", "fault_phase", "fate").count()
+    told = {(row.scenario, row.fault_phase, row.fate): row["count"] for row in grouped.collect()}
+    others = ("survived", "refused", "open")
+    assert kernel == {key: count for key, count in told.items() if key[2] not in others}
