@@ -58,25 +58,19 @@ def _as_expected(runs: Sequence[SealedRun]) -> str:
     return in_words(sum(not run.is_surprise for run in asked), len(asked)) if asked else ""
 
 
-_NUMBERS = (
-    ("lost", ("lost",)),
-    ("allowed loss", ("allowed",)),
-    ("polled, then lost", ("polled_lost",)),
-    ("undecided", ("undecided",)),
-    ("recovered", ("recovered",)),
-    ("duplicated", ("duplicated",)),
-    ("unexpected", ("unexpected",)),
-)
+_NUMBERS = {
+    "lost": "lost",
+    "undecided": "undecided",
+    "allowed": "allowed loss",
+    "polled_lost": "polled, then lost",
+    "polled_allowed": "polled, then gone as allowed",
+    "late": "only on disks",
+    "recovered": "recovered",
+    "duplicated": "duplicated",
+    "unexpected": "unexpected",
+}
+_ALWAYS = ("lost", "undecided")  # the others where there are any
 _WRONG = ("lost", "polled_lost", "unexpected", "duplicated")
-_DURABILITY_COLUMNS: tuple[Column, ...] = (
-    ("scenario", ""),
-    ("target", "fixed"),
-    ("phase", "fixed"),
-    ("acknowledged", _NUMBER),
-    *((name, _NUMBER) for name, _ in _NUMBERS),
-    ("lost of acknowledged (95 %)", _NUMBER),
-    ("not known of", "wide"),
-)
 
 
 def durability_tables(summary: ReportSummary, out: Path) -> Markup:
@@ -85,15 +79,35 @@ def durability_tables(summary: ReportSummary, out: Path) -> Markup:
     for kind in (RECORDS, WRITES):
         mine = [cell for cell in summary.cells if cell.tally.kind == kind]
         if mine:
-            parts.append(tag("h3", kind.capitalize()))
-            parts.append(table(_DURABILITY_COLUMNS, [_durability_row(summary, c) for c in mine]))
+            names = _told(mine)
+            rows = [_durability_row(summary, cell, names) for cell in mine]
+            parts += [tag("h3", kind.capitalize()), table(_durability_columns(names), rows)]
     return joined(*parts, _doubt_table(summary, out), _culprit_table(summary, out))
 
 
-def _durability_row(summary: ReportSummary, cell: Cell) -> tuple[str, Sequence[Child]]:
+def _told(cells: Sequence[Cell]) -> list[str]:
+    """The counts that say something."""
+    return [name for name in _NUMBERS if name in _ALWAYS or total(cells, name)]
+
+
+def _durability_columns(names: Sequence[str]) -> list[Column]:
+    return [
+        ("scenario", ""),
+        ("target", "fixed"),
+        ("phase", "fixed"),
+        ("acknowledged", _NUMBER),
+        *((_NUMBERS[name], _NUMBER) for name in names),
+        ("share lost (95 %)", _NUMBER),
+        ("not known of", "fixed"),
+    ]
+
+
+def _durability_row(
+    summary: ReportSummary, cell: Cell, names: Sequence[str]
+) -> tuple[str, Sequence[Child]]:
     place = (cell.scenario, cell.version)
     runs = [run for run in summary.archive.runs if (run.scenario, run.version) == place]
-    numbers = [total([cell], *names) for _, names in _NUMBERS]
+    numbers = [total([cell], name) for name in names]
     wrong = total([cell], *_WRONG) and not all(run.info.expected == "invalid" for run in runs)
     return "bad" if wrong else "", (
         cell.scenario,
@@ -138,24 +152,33 @@ def sides_table(summary: ReportSummary) -> Markup | None:
 
 
 def _sides(summary: ReportSummary, sides: Mapping[str, Sequence[SealedRun]]) -> Markup:
-    columns = [_side_column(summary, runs) for runs in sides.values()]
-    labels = ("runs", "expected", "as expected", "acknowledged", *(n for n, _ in _NUMBERS))
-    labels = (*labels, "lost of acknowledged (95 %)", "not known of")
+    cells = [_cells_of(summary, runs) for runs in sides.values()]
+    names = _told([cell for each in cells for cell in each])
+    columns = [
+        _side_column(summary, runs, each, names)
+        for runs, each in zip(sides.values(), cells, strict=True)
+    ]
+    labels = ("runs", "expected", "as expected", "acknowledged", *(_NUMBERS[n] for n in names))
+    labels = (*labels, "share lost (95 %)", "not known of")
     rows = [("", [label, *cells]) for label, *cells in zip(labels, *columns, strict=True)]
     return table([("", "fixed"), *((side, "wide") for side in sides)], rows)
 
 
-def _side_column(summary: ReportSummary, runs: Sequence[SealedRun]) -> list[Child]:
-    first = runs[0]
-    cells = [c for c in summary.cells if (c.scenario, c.version) == (first.scenario, first.version)]
-    acknowledged = total(cells, "acknowledged")
-    expected = first.info.expected
+def _cells_of(summary: ReportSummary, runs: Sequence[SealedRun]) -> list[Cell]:
+    place = (runs[0].scenario, runs[0].version)
+    return [cell for cell in summary.cells if (cell.scenario, cell.version) == place]
+
+
+def _side_column(
+    summary: ReportSummary, runs: Sequence[SealedRun], cells: Sequence[Cell], names: Sequence[str]
+) -> list[Child]:
+    acknowledged, expected = total(cells, "acknowledged"), runs[0].info.expected
     return [
         units.quantity(len(runs)),
         tag("span", expected, class_=f"word {expected}") if expected else units.NOTHING,
         _as_expected(runs),
         units.quantity(acknowledged),
-        *(units.quantity(total(cells, *names)) for _, names in _NUMBERS),
+        *(units.quantity(total(cells, name)) for name in names),
         share_of(total(cells, "lost"), acknowledged),
         _not_known(summary, runs) or "none",
     ]

@@ -82,7 +82,8 @@ def copies(tables: Tables) -> DataFrame:
 def quorums(tables: Tables) -> DataFrame:
     """One row a run: its voters, and how many of their disks were read whole from offset 0 on."""
     begins = tables.log_batches.groupBy("run_id", "node").agg(F.min("base_offset").alias("begin"))
-    voters = tables.runs.select("run_id", F.explode("voters").cast("smallint").alias("node"))
+    voter = F.explode(F.col("voters").cast("array<smallint>")).alias("node")
+    voters = tables.runs.select("run_id", voter)
     read = (
         tables.disks.where(F.col("problem").isNull())
         .join(voters, on=["run_id", "node"], how="inner")

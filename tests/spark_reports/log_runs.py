@@ -7,7 +7,7 @@ from tests.support.logs import LogStory
 
 
 def lost() -> Run:
-    """Three acknowledged, of which the last is gone, and one that was only polled is gone as well."""
+    """One of three acknowledged records is gone, and one that was only polled is gone as well."""
     story = LogStory()
     story.fault("partition", 1)
     for number in range(3):
