@@ -38,6 +38,12 @@ class RunPlan:
     def workload(self) -> WorkloadKind[Any]:
         return kind_of(self.load)
 
+    @property
+    def expected(self) -> str:
+        """The word of the verdict that its side is to have; "" where it is of none."""
+        sides = [each for each in self.scenario.sides if each.name == self.side]
+        return sides[0].expected.word if sides else ""
+
     def drawn(self) -> Schedule:
         """What the nemesis is going to do."""
         if self.schedule is not None:

@@ -122,6 +122,8 @@ class Runner:
             command=command_of(plan, self._directory.name),
             plan=plan_as_json(plan),
             mutation=plan.mutation,
+            side=plan.side,
+            expected=plan.expected,
             workload=plan.workload.name,
             history=plan.workload.history,
             gives=planned_evidence(self._cluster, plan),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from checkers.evidence.evidence import Evidence
 from checkers.history.calls import Outcome
+from checkers.history.kinds import HistoryKind
 from checkers.log.anomalies import Anomaly
 from checkers.log.findings import Findings, findings_of
 from checkers.registers.survival import Fate, fates_of_writes
@@ -83,7 +84,7 @@ class Account:
 def account_of(evidence: Evidence) -> Account:
     """Raises whatever a check would: a run that cannot be counted is not one without losses."""
     phases = phases_of(evidence.tables["ops"], evidence.tables["faults"])
-    if evidence.info.workload == "append":
+    if evidence.info.history == HistoryKind.LOG:
         return _of_records(evidence, phases)
     return _of_writes(evidence, phases)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.scenarios import BROKER_STORIES, STORIES
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
 from checkers.log.checks import log_offsets
@@ -82,7 +83,7 @@ def counted(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> 
 def test_records_are_counted_as_log_durability_counts_them(counted: Counted) -> None:
     runs, records, _ = counted
     seen: Counter[str] = Counter()
-    for run in (run for run in runs if run.info.workload == "append"):
+    for run in (run for run in runs if run.info.history == HistoryKind.LOG):
         mine, facts = Counter(records[run.info.run_id]), log_durability(run).facts
         expected = {
             "attempted": facts["sent"],
@@ -109,7 +110,7 @@ def _told_twice(run: Run) -> int:
 
 def test_writes_are_counted_as_durability_counts_them(counted: Counted) -> None:
     runs, _, writes = counted
-    for run in (run for run in runs if run.info.workload != "append"):
+    for run in (run for run in runs if run.info.history != HistoryKind.LOG):
         mine = Counter(writes.get(run.info.run_id, {}))
         facts = acknowledged_writes_survive(run).facts
         expected = {**{name: facts[name] for name in _OF_WRITES}, "unexpected": facts[_FAILED]}
@@ -121,7 +122,7 @@ _FAILED = "failed_but_found"
 
 
 def test_sql_is_of_the_same_opinion_by_fault_phase(spark: "SparkSession", counted: Counted) -> None:
-    archive = examine(run.directory for run in counted[0] if run.info.workload != "append")
+    archive = examine(run.directory for run in counted[0] if run.info.history != HistoryKind.LOG)
     cells = accounts.cells(
         accounts.accounts(spark, archive.runs), (tables := read_tables(spark, archive.runs)).runs
     )

@@ -1,0 +1,129 @@
+"""What the report says first; no Spark is needed for it."""
+
+from pathlib import Path
+
+import pytest
+
+from checkers.verdict import Verdict
+from spark_reports.report_page import headline
+from spark_reports.report_summary import Cell, ReportSummary, share_of
+from spark_reports.report_tables import durability_tables, sides_table
+from spark_reports.sealed_archive import Archive, SealedRun
+from spark_reports.tally import RECORDS, WRITES, Tally
+from tests.support.histories import run_info
+
+KAFKA = "kafka 4.3.1 (kraft-chaos/kafka-4.3.1:7a4a770cfb2f)"
+OUT = Path("report.html")
+
+
+def run_of(
+    side: str, verdict: Verdict, expected: str = "", *undecided: str, run_id: str = ""
+) -> SealedRun:
+    info = run_info(
+        run_id=run_id or f"run {side}",
+        scenario="last-replica-standing",
+        side=side,
+        expected=expected,
+        target=KAFKA,
+    )
+    return SealedRun(
+        directory=Path("runs") / info.run_id,
+        info=info,
+        operations=1,
+        verdict=verdict,
+        sentence="",
+        undecided=undecided,
+    )
+
+
+def cell_of(run: SealedRun, kind: str = RECORDS, **counts: int) -> Cell:
+    tally = Tally(kind=kind, fault_phase="during", **counts)
+    return Cell(scenario=run.scenario, version=run.version, tally=tally)
+
+
+def summary_of(
+    *runs: SealedRun, cells: tuple[Cell, ...] = (), problems: dict[str, str] | None = None
+) -> ReportSummary:
+    return ReportSummary(
+        archive=Archive(runs=runs, skipped=()),
+        cells=cells,
+        culprits=(),
+        problems=problems or {},
+        outages=(),
+        elections=(),
+        latencies=(),
+    )
+
+
+OFF = run_of("elr=off", Verdict.INVALID, "invalid")
+ON = run_of("elr=on", Verdict.VALID, "valid")
+
+
+def test_records_and_register_writes_are_counted_apart() -> None:
+    cells = (
+        cell_of(OFF, acknowledged=424, lost=315),
+        cell_of(ON, WRITES, acknowledged=198_574),
+    )
+    told = headline(summary_of(OFF, ON, cells=cells))
+    assert "0 of 2 runs were not as they should be, and 1 broke a promise as expected." in told
+    assert "315 of 424 acknowledged records were lost (315 of them where it was expected)." in told
+    assert "0 of 198,574 acknowledged register writes were lost." in told
+
+
+def test_a_loss_where_none_was_expected_is_a_surprise() -> None:
+    lossy = run_of("elr=on", Verdict.INVALID, "valid")
+    told = headline(summary_of(lossy, cells=(cell_of(lossy, acknowledged=10, lost=2),)))
+    assert told.startswith("1 of 1 runs were not as they should be. 2 of 10 acknowledged records")
+    assert "expected" not in told
+
+
+def test_an_expected_loss_that_did_not_come_is_a_surprise_too() -> None:
+    kept = run_of("elr=off", Verdict.VALID, "invalid")
+    assert headline(summary_of(kept)).startswith("1 of 1 runs were not as they should be")
+
+
+def test_what_is_allowed_or_not_known_stands_beside_what_is_lost() -> None:
+    cells = (cell_of(ON, acknowledged=20, allowed=3, undecided=4, polled_lost=1),)
+    told = headline(summary_of(ON, cells=cells))
+    assert "0 of 20 acknowledged records were lost (3 more are an allowed loss" in told
+    assert "1 were polled and then lost; 4 are undecided)" in told
+
+
+@pytest.mark.parametrize(
+    ("run", "problems", "reason"),
+    [
+        (run_of("", Verdict.UNKNOWN, "", "evidence-complete"), {}, "evidence-complete"),
+        (run_of("", Verdict.VALID), {"run ": "ValueError: x"}, "not counted: ValueError: x"),
+    ],
+)
+def test_a_run_that_could_not_be_judged_is_named_with_the_reason(
+    run: SealedRun, problems: dict[str, str], reason: str
+) -> None:
+    summary = summary_of(run, cells=(cell_of(run, acknowledged=5),), problems=problems)
+    assert "Of 1 runs it is not known whether all was kept." in headline(summary)
+    shown = durability_tables(summary, OUT)
+    assert "1 of 1 runs" in shown
+    assert reason in shown
+
+
+def test_sides_stand_beside_each_other_with_what_was_expected() -> None:
+    cells = (cell_of(OFF, acknowledged=424, lost=315), cell_of(ON, acknowledged=407))
+    shown = sides_table(summary_of(OFF, ON, cells=cells)) or ""
+    assert "last-replica-standing on kafka 4.3.1</h3>" in shown
+    assert "<td>lost</td><td>315</td><td>0</td>".replace("<td>", "") in (
+        shown.replace('<td class="wide">', "").replace('<td class="fixed">', "")
+    )
+    assert "1 of 1 (21-100 %)" in shown
+
+
+@pytest.mark.parametrize(
+    ("lost", "acknowledged", "said"),
+    [
+        (0, 0, "nothing acknowledged"),
+        (0, 198_574, "< 19.3 per million"),
+        (315, 424, "74.3 % (69.9 % to 78.2 %)"),
+        (1, 1_000_000, "1.0 per million (0.2 per million to 5.7 per million)"),
+    ],
+)
+def test_shares_have_their_interval(lost: int, acknowledged: int, said: str) -> None:
+    assert share_of(lost, acknowledged) == said
