@@ -7,6 +7,7 @@ from typing import Any
 from chaos.conditions import Conditions
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
+from checkers.run.expectation import Expectation
 from workloads.kinds import kind_of
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, WorkloadKind
@@ -39,10 +40,10 @@ class RunPlan:
         return kind_of(self.load)
 
     @property
-    def expected(self) -> str:
-        """The word of the verdict that its side is to have; "" where it is of none."""
+    def expected(self) -> Expectation | None:
+        """What its side is to show; None where it is of none."""
         sides = [each for each in self.scenario.sides if each.name == self.side]
-        return sides[0].expected.word if sides else ""
+        return sides[0].expected if sides else None
 
     def drawn(self) -> Schedule:
         """What the nemesis is going to do."""

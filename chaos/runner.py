@@ -123,7 +123,7 @@ class Runner:
             plan=plan_as_json(plan),
             mutation=plan.mutation,
             side=plan.side,
-            expected=plan.expected,
+            expected=plan.expected.as_json() if plan.expected else {},
             workload=plan.workload.name,
             history=plan.workload.history,
             gives=planned_evidence(self._cluster, plan),

@@ -54,7 +54,7 @@ def _scenario_row(summary: ReportSummary, scenario: str) -> tuple[str, Sequence[
 
 def _as_expected(runs: Sequence[SealedRun]) -> str:
     """Of the runs that were to have a certain verdict."""
-    asked = [run for run in runs if run.info.expected]
+    asked = [run for run in runs if run.expected]
     return in_words(sum(not run.is_surprise for run in asked), len(asked)) if asked else ""
 
 
@@ -108,7 +108,7 @@ def _durability_row(
     place = (cell.scenario, cell.version)
     runs = [run for run in summary.archive.runs if (run.scenario, run.version) == place]
     numbers = [total([cell], name) for name in names]
-    wrong = total([cell], *_WRONG) and not all(run.info.expected == "invalid" for run in runs)
+    wrong = total([cell], *_WRONG) and not all(run.is_expected_invalid for run in runs)
     return "bad" if wrong else "", (
         cell.scenario,
         cell.version,
@@ -172,10 +172,12 @@ def _cells_of(summary: ReportSummary, runs: Sequence[SealedRun]) -> list[Cell]:
 def _side_column(
     summary: ReportSummary, runs: Sequence[SealedRun], cells: Sequence[Cell], names: Sequence[str]
 ) -> list[Child]:
-    acknowledged, expected = total(cells, "acknowledged"), runs[0].info.expected
+    acknowledged, expected = total(cells, "acknowledged"), runs[0].expected
     return [
         units.quantity(len(runs)),
-        tag("span", expected, class_=f"word {expected}") if expected else units.NOTHING,
+        units.NOTHING
+        if expected is None
+        else tag("span", str(expected), class_=f"word {expected.verdict.word}"),
         _as_expected(runs),
         units.quantity(acknowledged),
         *(units.quantity(total(cells, name)) for name in names),
@@ -278,7 +280,7 @@ def _election_cells(summary: ReportSummary, scenario: str, kind: str) -> Sequenc
 
 _RUN_COLUMNS: tuple[Column, ...] = (
     ("verdict", "fixed"),
-    ("expected", "fixed"),
+    ("as expected", ""),
     ("run", ""),
     ("seed", _NUMBER),
     ("target", ""),
@@ -317,9 +319,9 @@ def run_table(summary: ReportSummary, out: Path) -> Markup:
 
 
 def _expectation(run: SealedRun) -> str:
-    if not run.info.expected:
+    if run.expected is None:
         return ""
-    return f"no: {run.info.expected}" if run.is_surprise else "yes"
+    return f"no: {run.unlike}" if run.unlike else "yes"
 
 
 def _link(run: SealedRun, out: Path) -> Child:

@@ -14,6 +14,7 @@ from crc32c import crc32c
 
 from checkers.history.sealed_run import RunInfo, read_run_info
 from checkers.history.store import MANIFEST, SCHEMA_VERSION
+from checkers.run.expectation import Expectation, expectation_of
 from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
 
@@ -50,6 +51,8 @@ class SealedRun:
     verdict: Verdict | None
     sentence: str
     undecided: tuple[str, ...] = ()
+    expected: Expectation | None = None
+    unlike: str = ""  # what of it is not as expected
 
     @property
     def scenario(self) -> str:
@@ -63,11 +66,8 @@ class SealedRun:
 
     @property
     def is_surprise(self) -> bool:
-        """Whether its verdict is bad news: an invalid one where none was expected, or any other
-        than the one that was."""
-        if not self.info.expected:
-            return self.verdict is Verdict.INVALID
-        return self.verdict is not None and self.verdict.word != self.info.expected
+        """Whether it is bad news: invalid where nothing was expected, or unlike what was."""
+        return bool(self.unlike) if self.expected else self.verdict is Verdict.INVALID
 
     @property
     def is_expected_invalid(self) -> bool:
@@ -117,10 +117,13 @@ def _sealed_run(directory: Path) -> SealedRun:
     operations = _require_intact(directory)
     try:
         info = read_run_info(directory)
+        expected = expectation_of(info.expected)
     except (OSError, ValueError) as error:
         raise _UnusableError(f"run.json cannot be read: {error}") from error
     judgement = _judgement(directory)
     return SealedRun(
+        expected=expected,
+        unlike=expected.unlike(judgement) if expected and judgement else "",
         directory=directory,
         info=info,
         operations=operations,

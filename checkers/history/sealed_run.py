@@ -51,7 +51,8 @@ class RunInfo:
     plan: Mapping[str, Any] = field(default_factory=dict)  # all that has to be done to do it again
     gives: tuple[str, ...] = ()  # the kinds of evidence that it is planned to leave: `Kind`
     side: str = ""  # which of the ways in which the scenario is compared
-    expected: str = ""  # the word of the verdict that this side is to have
+    # What this side is to show (`checkers.run.expectation`); empty where nothing is expected.
+    expected: Mapping[str, Any] = field(default_factory=dict)
     # What each node is, by its number: "controller", "broker" or "broker,controller". Without
     # roles all are controllers.
     roles: Mapping[str, str] = field(default_factory=dict)

@@ -1,8 +1,9 @@
 """What is expected of a run, more exactly than by its verdict's word: by which check, as what."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from math import inf
+from typing import Any
 
 from checkers.verdict import CheckResult, Judgement, Verdict
 
@@ -50,6 +51,14 @@ class Expectation:
     also: tuple[str, ...] | None = None
     numbers: tuple[Bound, ...] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        """For `run.json`; `expectation_of` reads it back."""
+        bounds = [
+            {name: value for name, value in asdict(bound).items() if value not in (inf, -inf)}
+            for bound in self.numbers
+        ]
+        return {**asdict(self), "verdict": self.verdict.word, "numbers": bounds}
+
     def __str__(self) -> str:
         by = f" by {self.check}" if self.check else ""
         anomaly = f", {self.anomaly}" if self.anomaly else ""
@@ -86,6 +95,22 @@ class Expectation:
             yield f"{self.check} says no {self.anomaly}: {rows[0].message}"
         elif self.verdict is Verdict.INVALID and rows[0].count < self.least:
             yield f"{self.check} counts {rows[0].count:,}, expected {self.least:,} at least"
+
+
+def expectation_of(row: Mapping[str, Any]) -> Expectation | None:
+    """What `as_json` wrote; None of nothing. Raises ValueError."""
+    if not row:
+        return None
+    try:
+        also = row["also"]
+        known = {
+            "verdict": Verdict[row["verdict"].upper()],
+            "also": None if also is None else tuple(also),
+            "numbers": tuple(Bound(**bound) for bound in row["numbers"]),
+        }
+        return Expectation(**{**row, **known})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not an expectation: {error!r}") from error
 
 
 def _accusers(judgement: Judgement) -> list[CheckResult]:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Verdict
+from checkers.run.expectation import Expectation
+from checkers.verdict import Judgement, Verdict
 from spark_reports.report_page import headline
 from spark_reports.report_summary import Cell, ReportSummary, share_of
 from spark_reports.report_tables import durability_tables, sides_table
@@ -17,14 +18,12 @@ OUT = Path("report.html")
 
 
 def run_of(
-    side: str, verdict: Verdict, expected: str = "", *undecided: str, run_id: str = ""
+    side: str, verdict: Verdict, expected: Verdict | None = None, *undecided: str
 ) -> SealedRun:
+    asked = Expectation(verdict=expected) if expected else None
+    judgement = Judgement(run_id=f"run {side}", verdict=verdict, sentence="", results=())
     info = run_info(
-        run_id=run_id or f"run {side}",
-        scenario="last-replica-standing",
-        side=side,
-        expected=expected,
-        target=KAFKA,
+        run_id=judgement.run_id, scenario="last-replica-standing", side=side, target=KAFKA
     )
     return SealedRun(
         directory=Path("runs") / info.run_id,
@@ -33,6 +32,8 @@ def run_of(
         verdict=verdict,
         sentence="",
         undecided=undecided,
+        expected=asked,
+        unlike=asked.unlike(judgement) if asked else "",
     )
 
 
@@ -55,8 +56,8 @@ def summary_of(
     )
 
 
-OFF = run_of("elr=off", Verdict.INVALID, "invalid")
-ON = run_of("elr=on", Verdict.VALID, "valid")
+OFF = run_of("elr=off", Verdict.INVALID, Verdict.INVALID)
+ON = run_of("elr=on", Verdict.VALID, Verdict.VALID)
 
 
 def test_records_and_register_writes_are_counted_apart() -> None:
@@ -71,14 +72,14 @@ def test_records_and_register_writes_are_counted_apart() -> None:
 
 
 def test_a_loss_where_none_was_expected_is_a_surprise() -> None:
-    lossy = run_of("elr=on", Verdict.INVALID, "valid")
+    lossy = run_of("elr=on", Verdict.INVALID, Verdict.VALID)
     told = headline(summary_of(lossy, cells=(cell_of(lossy, acknowledged=10, lost=2),)))
     assert told.startswith("1 of 1 runs were not as they should be. 2 of 10 acknowledged records")
     assert "expected" not in told
 
 
 def test_an_expected_loss_that_did_not_come_is_a_surprise_too() -> None:
-    kept = run_of("elr=off", Verdict.VALID, "invalid")
+    kept = run_of("elr=off", Verdict.VALID, Verdict.INVALID)
     assert headline(summary_of(kept)).startswith("1 of 1 runs were not as they should be")
 
 
@@ -92,7 +93,7 @@ def test_what_is_allowed_or_not_known_stands_beside_what_is_lost() -> None:
 @pytest.mark.parametrize(
     ("run", "problems", "reason"),
     [
-        (run_of("", Verdict.UNKNOWN, "", "evidence-complete"), {}, "evidence-complete"),
+        (run_of("", Verdict.UNKNOWN, None, "evidence-complete"), {}, "evidence-complete"),
         (run_of("", Verdict.VALID), {"run ": "ValueError: x"}, "not counted: ValueError: x"),
     ],
 )

@@ -1,8 +1,10 @@
 """A run is as expected where the check that was named saw what was named, as often as was said."""
 
+import json
+
 import pytest
 
-from checkers.run.expectation import Bound, Expectation
+from checkers.run.expectation import Bound, Expectation, expectation_of
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict, worst
 
 LOST = Expectation(
@@ -100,3 +102,19 @@ def test_it_is_told_in_words() -> None:
         numbers=(Bound(name="allowed_loss", least=1, most=4),),
     )
     assert str(whole) == "invalid by Q1, 3 at least; allowed loss 1 at least and 4 at most"
+
+
+def test_it_is_written_down_and_read_back() -> None:
+    asked = Expectation(
+        verdict=Verdict.INVALID,
+        check="log-durability",
+        anomaly="lost-write",
+        least=3,
+        also=("log-offsets",),
+        numbers=(Bound(name="longest_without_topic_s", least=2.0),),
+    )
+    for each in (asked, Expectation(verdict=Verdict.VALID)):
+        assert expectation_of(json.loads(json.dumps(each.as_json()))) == each
+    assert expectation_of({}) is None
+    with pytest.raises(ValueError, match="not an expectation"):
+        expectation_of({"verdict": "unheard of"})
