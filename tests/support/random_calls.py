@@ -33,6 +33,7 @@ class Shape:
     values: int = 3  # 0: every value is written once
     info: float = 0.1
     cas: float = 0.3
+    deletes: float = 0.0  # share of writes that write nothing; of registers
     initial: int = NIL
 
 
@@ -73,7 +74,8 @@ class Maker:
             seen = self.code(self.state[key])
             expected = seen if self.rng.random() < 0.7 else self.guess()
             return Step.CAS, key, self.drawn(), expected
-        return Step.WRITE, key, self.drawn(), NIL
+        deleted = self.shape.deletes and self.rng.random() < self.shape.deletes
+        return Step.WRITE, key, NIL if deleted else self.drawn(), NIL
 
     def guess(self) -> int:
         return self.rng.randrange(len(self.names)) if self.names else NIL
@@ -89,7 +91,7 @@ class Maker:
             elif kind is Step.APPEND:
                 self.state[key] = (now or "") + self.names[value]
             else:
-                self.state[key] = self.names[value]
+                self.state[key] = None if value == NIL else self.names[value]
 
     def history(self) -> Calls:
         first = "" if self.shape.model is Model.KV else None
@@ -186,5 +188,6 @@ def random_shape(rng: random.Random, model: Model) -> Shape:
         values=rng.choice((0, 1, 2, 3)),
         info=rng.choice((0.0, 0.1, 0.3)),
         cas=rng.choice((0.2, 0.5)),
+        deletes=rng.choice((0.0, 0.3)),
         initial=rng.choice((NIL, 0)),
     )

@@ -34,6 +34,7 @@ def shapes(draw: st.DrawFn) -> Shape:
         values=draw(st.integers(0, 3)),
         info=draw(st.sampled_from((0.0, 0.1, 0.4))),
         cas=draw(st.sampled_from((0.2, 0.5))),
+        deletes=draw(st.sampled_from((0.0, 0.3))),
         initial=draw(st.sampled_from((NIL, 0))),
     )
 
