@@ -6,8 +6,9 @@ what is on it (`choose`): values written once are swept in O(n) (`zones`, `block
 searched by a just-in-time frontier (`frontier`, and what it is made of: `split`, `deadlines`,
 `slots`, `configurations`, `moves`),
 maps and several registers over a table of their states (`tables`), from cheap searches that prove
-one side to dear ones (`ladder`). What could not be decided within the budget is `unknown`.
-`registers` reads the operations of a run and explains what it found.
+one side to dear ones (`ladder`). What could not be decided within the budget is `unknown`. What is
+not linearizable is brought down to a few calls that are not (`leaving_out`, by what each `looks`
+at) and put into words (`violation`).
 
 Importing this package compiles nothing.
 """

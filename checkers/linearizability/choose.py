@@ -23,10 +23,12 @@ from checkers.linearizability.decision import (
 )
 from checkers.linearizability.frontier import DIED, SURVIVED, search
 from checkers.linearizability.ladder import FIRST, WIDE, Settled, settle
+from checkers.linearizability.leaving_out import Means, shrink
+from checkers.linearizability.looks import looks_of
 from checkers.linearizability.quick import quick
 from checkers.linearizability.split import Order, problem, recorded_order, split
 from checkers.linearizability.tables import Object, TooLarge, cell, registers
-from checkers.linearizability.witness import contradiction, witness
+from checkers.linearizability.violation import contradiction, witness
 from checkers.verdict import Verdict
 
 ZONES = "zones"
@@ -58,21 +60,11 @@ class _Search:
         settled = settle(found.problem, self._share(left), found.first_state)
         self.work += settled.work
         if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
-            self.witness = witness(self.calls, found, settled.work, _since_quiet(found, settled))
+            self.witness = witness(self.calls, found, settled, ())
         self.keys.append(_decided(found, settled, self.budget))
 
     def _share(self, left: int) -> Budget:
         return replace(self.budget, work=max(LEAST, (self.budget.work - self.work) // left))
-
-
-def _since_quiet(found: Object, settled: Settled) -> list[int]:
-    """What began after the object was last at rest, as long as it held its first value then."""
-    end = settled.end
-    if end.quiet < 0 or end.quiet_state != found.first_state:
-        return list(range(len(found.rows)))
-    begun = found.problem.event[end.quiet + 1 :]
-    since: list[int] = np.unique(begun >> 1).tolist()
-    return since
 
 
 def _decided(found: Object, settled: Settled, budget: Budget) -> KeyDecision:
@@ -140,12 +132,11 @@ def _registers(judged: _Search, calls: Calls, order: Order) -> None:
         judged.settle(each, len(left) - number)
     if judged.explain and judged.witness is None and died >= 0:
         (one,) = _objects(calls, order, [died])
-        settled = settle(one.problem, judged.budget)
-        judged.witness = witness(calls, one, settled.work, _since_quiet(one, settled))
+        judged.witness = witness(calls, one, None, ())
     if judged.explain and judged.witness is None and accused >= 0:
         (one,) = _objects(calls, order, [accused])
         likely = contradiction(calls, found.blocks, accused, one.rows)
-        judged.witness = witness(calls, one, len(one.rows), likely)
+        judged.witness = witness(calls, one, None, likely)
 
 
 def _settled(key: str, algorithm: str, valid: bool, operations: int, work: int) -> KeyDecision:
@@ -209,7 +200,8 @@ _NOTHING = KeyDecision(
 
 
 def warm() -> None:
-    """Decide one read of nothing, and search it, with the types that every history has."""
+    """Decide one read of nothing, search it and look for less of it, with the types that every
+    history has."""
     none, zero = np.array([NIL], np.int32), np.zeros(1, np.int32)
     calls = Calls(
         model=Model.REGISTER,
@@ -230,3 +222,5 @@ def warm() -> None:
     (one,) = _objects(calls, recorded_order(calls), [0])
     for words in (1, WIDE):
         search(one.problem, lives(one.problem, EXACT), words=words, room=1, limit=1)
+        looks = looks_of(calls, one.rows, one.problem)
+        shrink(one.problem, looks, 0, Means(EXACT, 1, 1), words, [0])

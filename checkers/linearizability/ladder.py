@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from checkers.linearizability.deadlines import EXACT, STICKY, lives
-from checkers.linearizability.decision import Budget
+from checkers.linearizability.decision import DEFAULT, Budget
 from checkers.linearizability.frontier import DIED, SURVIVED, End, search
 from checkers.linearizability.split import Problem
 from checkers.verdict import Verdict
@@ -34,6 +34,7 @@ class Settled(NamedTuple):
     rung: Rung
 
 
+WIDEST = Rung("wide frontier", EXACT, WIDE, DEFAULT.configurations, 1.0)
 FIRST = Rung("just-in-time frontier", EXACT, 1, 256, 0.02)
 
 
@@ -46,7 +47,7 @@ def _rungs(budget: Budget) -> Iterator[Rung]:
     yield Rung("beam, pending for 64 events", 64, 1, 512, 0.1, cut_allowed=True)
     yield Rung("wide frontier", EXACT, 1, most, 0.3)
     yield Rung("beam", EXACT, WIDE, 512, 0.1, cut_allowed=True)
-    yield Rung("wide frontier", EXACT, WIDE, most, 1.0)
+    yield WIDEST._replace(room=most)
 
 
 def settle(problem: Problem, budget: Budget, first_state: int = 0) -> Settled:

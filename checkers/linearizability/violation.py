@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checkers.history.calls import Calls, Model, Outcome, Step
 from checkers.linearizability.blocks import (
@@ -12,29 +13,37 @@ from checkers.linearizability.blocks import (
     SPLIT,
     Blocks,
 )
-from checkers.linearizability.decision import Witness
+from checkers.linearizability.decision import DEFAULT, Witness
 from checkers.linearizability.frontier import End
-from checkers.linearizability.shrink import Roles, Shrunk, shrink
-from checkers.linearizability.split import EQUAL, RESET, SWAP, Codes
+from checkers.linearizability.ladder import FIRST, WIDEST, Settled
+from checkers.linearizability.leaving_out import Means, Shrunk, shrink
+from checkers.linearizability.looks import looks_of
+from checkers.linearizability.split import DIFFER, Codes
 from checkers.linearizability.tables import Object
 from checkers.linearizability.words import describe, text
 from checkers.verdict import WITNESS_LIMIT
 
 _SHOWN = 4  # configurations in words
+_LEAST = 200_000  # work for each search, even where the violation was found by less
 
 
-def witness(calls: Calls, found: Object, work: int, likely: Sequence[int]) -> Witness | None:
-    """Why an object is not linearizable. `likely` are numbers of operations; see `shrink`."""
-    shrunk = shrink(found.problem, Roles(calls, found.rows), found.first_state, work, likely)
+def witness(
+    calls: Calls, found: Object, settled: Settled | None, likely: Sequence[int]
+) -> Witness | None:
+    """Why an object is not linearizable; `settled` if a search found that out.
+
+    `likely` are numbers of operations that are known to have no order, and all if there are none.
+    """
+    shrunk = _shrunk(calls, found, settled, likely or range(len(found.rows)))
     if shrunk is None:
         return None
-    states = found.states or _values(calls, found)
-    shown = [op for op in shrunk.operations if op != shrunk.dying][1 - WITNESS_LIMIT :]
-    shown = sorted([*shown, shrunk.dying])
+    states = found.states or _Values(calls, found)
+    others = [at for at, op in enumerate(shrunk.operations) if op != shrunk.dying]
+    shown = sorted([*others[1 - WITNESS_LIMIT :], shrunk.operations.index(shrunk.dying)])
     return Witness(
         key=found.name,
-        calls=tuple(int(found.rows[op]) for op in shown),
-        parts=tuple(_part(found, op, shrunk) for op in shown),
+        calls=tuple(int(found.rows[shrunk.operations[at]]) for at in shown),
+        parts=tuple(_part(found, at, shrunk) for at in shown),
         why=_why(calls, found, shrunk),
         before=tuple(_before(calls, found, shrunk, states)),
         initial=states[found.first_state],
@@ -42,34 +51,50 @@ def witness(calls: Calls, found: Object, work: int, likely: Sequence[int]) -> Wi
     )
 
 
-def _values(calls: Calls, found: Object) -> dict[int, str]:
+def _shrunk(
+    calls: Calls, found: Object, settled: Settled | None, likely: Sequence[int]
+) -> Shrunk | None:
+    """By the search that found the violation; after a sweep, by a narrow one or else a wide one."""
+    rungs = [settled.rung] if settled is not None else [FIRST, WIDEST]
+    limit = max(_LEAST, 4 * settled.work if settled is not None else 0)
+    looks = looks_of(calls, found.rows, found.problem)
+    for rung in rungs:
+        means = Means(rung.bound, min(rung.room, DEFAULT.configurations), limit)
+        shrunk = shrink(found.problem, looks, found.first_state, means, rung.words, likely)
+        if shrunk is not None:
+            return shrunk
+    return None
+
+
+class _Values:
     """States of a register in words."""
-    words = {0: text(calls, calls.initial)}
-    problem = found.problem
-    for op, row in enumerate(found.rows.tolist()):
-        step = int(calls.step_from[row])
-        if problem.kind[op] in (EQUAL, RESET, SWAP):
-            words[int(problem.to[op])] = text(calls, int(calls.value[step]))
-        if problem.kind[op] == SWAP:
-            words[int(problem.start[op])] = text(calls, int(calls.expected[step]))
-    return words
+
+    def __init__(self, calls: Calls, found: Object) -> None:
+        self._calls = calls
+        self._found = found
+
+    def __getitem__(self, state: int) -> str:
+        calls, problem = self._calls, self._found.problem
+        if state == 0:
+            return text(calls, calls.initial)
+        made = (problem.to == state) & (problem.kind != DIFFER)
+        if made.any():
+            return text(calls, int(calls.value[self._step(made)]))
+        return text(calls, int(calls.expected[self._step(problem.start == state)]))
+
+    def _step(self, chosen: NDArray[np.bool_]) -> int:
+        return int(self._calls.step_from[self._found.rows[int(np.argmax(chosen))]])
 
 
-def _part(found: Object, op: int, shrunk: Shrunk) -> str:
+def _part(found: Object, at: int, shrunk: Shrunk) -> str:
+    op = shrunk.operations[at]
     if op == shrunk.dying:
         return "no order explains its return"
     if found.problem.pending[op]:
         return "its outcome is unknown: may have happened at any time, or never"
-    if not _returned_before(found, op, shrunk):
+    if not shrunk.returned[at]:
         return "had not returned: may have happened already, or not"
     return "had returned"
-
-
-def _returned_before(found: Object, op: int, shrunk: Shrunk) -> bool:
-    event = found.problem.event
-    returns = np.flatnonzero(event == 2 * op + 1)
-    dies = np.flatnonzero(event == 2 * shrunk.dying + 1)
-    return bool(returns.size and returns[0] < dies[0])
 
 
 def _why(calls: Calls, found: Object, shrunk: Shrunk) -> str:
@@ -89,10 +114,11 @@ def _refused_writer(calls: Calls, row: int) -> str:
     single = calls.step_from[row + 1] - step == 1
     if not single or calls.kind[step] != Step.READ or calls.value[step] == calls.initial:
         return ""
-    same = (calls.key == calls.key[step]) & (calls.value == calls.value[step])
-    steps = np.flatnonzero(same & np.isin(calls.kind, (Step.WRITE, Step.CAS)))
     if calls.model is Model.KV:
         return ""
+    steps = np.flatnonzero((calls.key == calls.key[step]) & (calls.value == calls.value[step]))
+    kinds = calls.kind[steps]
+    steps = steps[(kinds == Step.WRITE) | (kinds == Step.CAS)]
     writers = np.searchsorted(calls.step_from, steps, side="right") - 1
     failed = calls.outcome[writers] == Outcome.FAIL
     if not failed.all():
@@ -103,7 +129,7 @@ def _refused_writer(calls: Calls, row: int) -> str:
 
 
 def _before(
-    calls: Calls, found: Object, shrunk: Shrunk, states: Sequence[str] | dict[int, str]
+    calls: Calls, found: Object, shrunk: Shrunk, states: Sequence[str] | _Values
 ) -> list[str]:
     """The configurations before the return that none survives."""
     end: End = shrunk.end
