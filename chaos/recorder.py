@@ -90,7 +90,7 @@ class Recorder:
 
     `counts` is what was written, to be compared with what is found later: operations `invoked` and
     their ends by outcome (`ok`, `fail`, `info`), runs of records `sent` and `polled`, `faults` that
-    started, and probes by their kind (`probes-quorum`).
+    started and `faults-passed-over`, and probes by their kind (`probes-quorum`).
 
     Without `syncs` nothing waits for the machine's disk: a run that its seed repeats need not.
     """
@@ -232,6 +232,10 @@ class Recorder:
         self._faults.flush(sync=True)
         self.counts["faults"] += stage is FaultStage.START
         return now
+
+    def pass_over(self) -> None:
+        """A fault that was planned is none: it found nothing to hit."""
+        self.counts["faults-passed-over"] += 1
 
     def note(self, text: str) -> None:
         """A word on the progress of the run, for its reader."""

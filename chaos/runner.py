@@ -130,6 +130,7 @@ class Runner:
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,
+            planned_faults=_planned_faults(plan),
         )
 
     async def _record(self) -> bool:
@@ -271,6 +272,11 @@ def _in_a_line(error: BaseException) -> str:
     """What happened, and the last words of whoever it happened to."""
     what, *words = str(error).splitlines()
     return f"{what}: {words[-1].strip()}" if words else what
+
+
+def _planned_faults(plan: RunPlan) -> int:
+    script = plan.scenario.script
+    return len(script.faults if script is not None else plan.drawn().windows)
 
 
 def _parameters(plan: RunPlan) -> dict[str, str]:

@@ -16,9 +16,10 @@ import zstandard
 
 from chaos.inventory import differences
 from checkers.disk import read_disks
+from checkers.evidence.missing import rows_to_count
 from checkers.history.events import EventType, FaultStage
-from checkers.history.sealed_run import read_run_info
-from checkers.history.store import write_tables
+from checkers.history.sealed_run import RunInfo, read_run_info
+from checkers.history.store import ManifestValue, write_tables
 from checkers.history.tables import (
     FAULTS,
     HARM,
@@ -72,8 +73,20 @@ def seal(directory: Path) -> tuple[str, ...]:
         if info.inventory_crc32c is None
         else differences(directory, info.inventory_crc32c, read=True)
     )
-    write_tables(directory, tables, {"truncated": recorded.dropped, "differs": differs})
+    rows = rows_to_count(tables)
+    found: dict[str, ManifestValue] = {
+        "truncated": recorded.dropped,
+        "differs": differs,
+        "rows": rows,
+        "broken_lines": _broken_lines(info, rows["node_events"]),
+    }
+    write_tables(directory, tables, found)
     return tuple(recorded.dropped)
+
+
+def _broken_lines(info: RunInfo, rows: Mapping[str, int]) -> dict[str, int]:
+    """Lines that begin as trace lines and are none: of a node that died while it wrote."""
+    return {node: lines - rows.get(node, 0) for node, lines in info.trace_lines.items()}
 
 
 def _read_events(directory: Path) -> _Recorded:

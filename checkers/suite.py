@@ -71,6 +71,7 @@ from checkers.quorum.watermarks import (
 from checkers.registers.linearizable import linearizable
 from checkers.registers.provenance import records_were_asked_for
 from checkers.registers.survival import acknowledged_writes_survive
+from checkers.run.evidence_complete import evidence_complete
 from checkers.run.kept_running import nodes_kept_running
 from checkers.run.statistics import Number, statistics
 from checkers.run.sufficiency import (
@@ -147,6 +148,7 @@ CHECKS: tuple[Check, ...] = (
     workload_succeeded,
     faults_bit,
     record_complete,
+    evidence_complete,
 )
 
 

@@ -64,6 +64,7 @@ class FaultBook:
         return len(self._done) - 1
 
     def pass_over(self, number: int, why: str) -> None:
+        self._recorder.pass_over()
         self._done[number] = replace(self._done[number], passed_over=why)
 
     def start(self, number: int, nodes: tuple[NodeId, ...], links: tuple[Link, ...]) -> None:

@@ -16,6 +16,7 @@ from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import Life, lives_of
 from checkers.evidence.metadata_logs import StoredLogs, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
+from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
 from checkers.evidence.traced_logs import TracedLogs, traced_logs
 from checkers.history.sealed_run import Run, RunInfo
@@ -47,6 +48,11 @@ class Evidence:
     def gives(self, kind: Kind) -> bool:
         """Whether the run was planned to leave such evidence; what is there is another matter."""
         return kind in self.info.gives
+
+    @cached_property
+    def missing(self) -> tuple[Missing, ...]:
+        """What the run was planned to leave and is not there."""
+        return missing(self.run)
 
     @cached_property
     def voters(self) -> tuple[int, ...]:

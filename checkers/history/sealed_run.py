@@ -60,6 +60,7 @@ class RunInfo:
     # What the target promises its clients, beyond what every target does.
     promises: Sequence[str] = (LINEARIZABLE_READS,)
     stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
+    planned_faults: int = 0
     # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
     recorded: Mapping[str, int] | None = None
     # What clients counted of their own operations: invoked, ok, fail, info.
@@ -119,3 +120,6 @@ class Run:
     truncated: tuple[str, ...] = ()  # files that were cut, with what was dropped
     # Collected files that are not what they were when they were collected, and in which way.
     differs: Mapping[str, str] = field(default_factory=dict)
+    # By table and node, the rows that were sealed of what nodes left.
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    broken_lines: Mapping[str, int] = field(default_factory=dict)  # by node, of its trace

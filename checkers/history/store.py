@@ -7,7 +7,7 @@ delta-packed (times and indices rise), strings are dictionary-encoded: a quarter
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +20,17 @@ from checkers.history.tables import TABLES
 SCHEMA_VERSION = 4
 MANIFEST = "_manifest.json"
 
-ManifestValue = int | float | str | bool | None | Sequence[str] | Mapping[str, str]
+ManifestValue = (
+    int
+    | float
+    | str
+    | bool
+    | None
+    | Sequence[str]
+    | Mapping[str, str]
+    | Mapping[str, int]
+    | Mapping[str, Mapping[str, int]]
+)
 
 
 class UnreadableRunError(Exception):
@@ -33,8 +43,8 @@ def write_tables(
     """Seal `tables` (one for each name of `TABLES`) into `directory`; durable when it returns.
 
     `extra` goes into the manifest as it is; its entry `truncated`, a list of sentences about what
-    was cut from the recorded files, comes back as `Run.truncated`, and `differs`, collected files
-    that are not what they were, as `Run.differs`. An older seal is taken back first, so that no
+    was cut from the recorded files, comes back as `Run.truncated`; so do `differs`, `rows` and
+    `broken_lines`, under their names. An older seal is taken back first, so that no
     reader ever meets a new file under an old manifest.
     Raises ValueError for a table that is missing or not of its schema.
     """
@@ -110,7 +120,9 @@ def read_run(directory: Path) -> Run:
         info=info,
         tables=tables,
         truncated=_truncated(manifest),
-        differs=_differs(manifest),
+        differs=_texts(manifest.get("differs")),
+        rows={name: _numbers(rows) for name, rows in _entries(manifest.get("rows"))},
+        broken_lines=_numbers(manifest.get("broken_lines")),
     )
 
 
@@ -168,6 +180,13 @@ def _truncated(manifest: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(str(note) for note in notes) if isinstance(notes, list) else ()
 
 
-def _differs(manifest: Mapping[str, object]) -> Mapping[str, str]:
-    found = manifest.get("differs")
-    return {str(name): str(what) for name, what in found.items()} if isinstance(found, dict) else {}
+def _entries(found: object) -> Iterable[tuple[str, object]]:
+    return found.items() if isinstance(found, dict) else ()
+
+
+def _texts(found: object) -> dict[str, str]:
+    return {name: str(text) for name, text in _entries(found)}
+
+
+def _numbers(found: object) -> dict[str, int]:
+    return {name: number for name, number in _entries(found) if isinstance(number, int)}

@@ -1,0 +1,214 @@
+"""What a run should have left and did not: files, lines, rows, processes, looks.
+
+What there should be is known from elsewhere: from what the run was planned to leave, from what the
+recorder, the clients and the harness counted themselves, from the numbers of trace lines, and from
+the inventory of what was collected. Nothing of this accuses a node; it says of which kind of
+evidence nobody can tell any more what it would have shown.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.evidence.kinds import Kind
+from checkers.evidence.left_traces import missing_traces
+from checkers.history.sealed_run import Run, RunInfo
+
+# Looks follow each other after half a second, and take at most as long again.
+LONGEST_GAP_MS = 10_000
+
+_TABLES = {
+    "node_events": Kind.TRACES,
+    "log_batches": Kind.METADATA_LOGS,
+    "log_records": Kind.METADATA_LOGS,
+    "disks": Kind.METADATA_LOGS,
+    "replicas": Kind.PARTITION_LOGS,
+    "replica_batches": Kind.PARTITION_LOGS,
+    "replica_spans": Kind.PARTITION_LOGS,
+}
+_PROBES = {Kind.QUORUM_PROBES: "quorum", Kind.PARTITION_PROBES: "partition"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Something of one kind of evidence; `where` is a node, a table or a file of the run."""
+
+    kind: Kind
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+def missing(run: Run) -> tuple[Missing, ...]:
+    """All that is known to be missing of the kinds of evidence that the run was planned to leave.
+
+    A run that broke off before its evidence was counted has little that can be known to be missing:
+    `evidence-complete` says that nobody counted.
+    """
+    found = (
+        *_files(run),
+        *_operations(run),
+        *_faults(run),
+        *(Missing(kind=Kind.TRACES, where=w, what=s) for w, s in missing_traces(run)),
+        *_disks(run),
+        *_rows(run),
+        *_probes(run),
+    )
+    return tuple(each for each in found if each.kind in run.info.gives)
+
+
+def nobody_counted(run: Run) -> bool:
+    """Whether it is not known what there should be."""
+    info = run.info
+    return info.recorded is None or info.inventory_crc32c is None or not run.rows
+
+
+def _files(run: Run) -> Iterator[Missing]:
+    for name, what in run.differs.items():
+        for kind in _kinds_of_file(name, run.info):
+            yield Missing(kind=kind, where=name, what=what)
+    for note in run.truncated:
+        name = note.partition(":")[0]
+        for kind in _kinds_of_file(name, run.info):
+            yield Missing(kind=kind, where=name, what=note.partition(": ")[2])
+
+
+def _kinds_of_file(name: str, info: RunInfo) -> tuple[Kind, ...]:
+    """Which evidence is read from a file of a run; of the inventory, that all of it is whole."""
+    folder, _, rest = name.partition("/")
+    if folder == "inventory.json":
+        return tuple(Kind(kind) for kind in info.gives)
+    if name.startswith("events-ops"):
+        return (Kind.OPERATIONS,)
+    if name.startswith("events-"):
+        return (Kind.FAULTS, *_PROBES)
+    if folder == "logs":
+        return (Kind.TRACES,) if rest.endswith(".log") else ()
+    if "__cluster_metadata-0/" in rest:
+        return (Kind.METADATA_LOGS,)
+    # Beside the logs lie the identity of the disk and checkpoints of all logs on it.
+    is_partition = rest.count("/") > 1 and not rest.endswith("meta.properties")
+    return (Kind.PARTITION_LOGS,) if is_partition else (Kind.METADATA_LOGS, Kind.PARTITION_LOGS)
+
+
+def _operations(run: Run) -> Iterator[Missing]:
+    recorded, counted = run.info.recorded, run.info.counted
+    if recorded is None:
+        return
+    ops, spans = run.tables["ops"], run.tables["spans"]
+    for what, found in {**_outcomes(ops), **_sent_and_polled(spans)}.items():
+        if found != recorded.get(what, 0):
+            yield _fewer("ops", f"{recorded.get(what, 0):,} {what} were recorded", found)
+    if counted is not None:
+        for what, number in counted.items():
+            if number != recorded.get(what, 0):
+                yield _fewer("ops", f"clients counted {number:,} {what}", recorded.get(what, 0))
+    if not _is_dense(ops):
+        yield Missing(kind=Kind.OPERATIONS, where="ops", what="the order of events has gaps")
+
+
+def _fewer(where: str, should: str, found: int, kind: Kind = Kind.OPERATIONS) -> Missing:
+    return Missing(kind=kind, where=where, what=f"{should}, and {found:,} are there")
+
+
+def _outcomes(ops: pa.Table) -> dict[str, int]:
+    """As the recorder counts them: an operation that never ended has no outcome yet."""
+    ended = ops.filter(ops["complete_index"].is_valid())["outcome"].value_counts().to_pylist()
+    by_word = {each["values"]: each["counts"] for each in ended}
+    return {"invoked": ops.num_rows, **{n: by_word.get(n, 0) for n in ("ok", "fail", "info")}}
+
+
+def _sent_and_polled(spans: pa.Table) -> dict[str, int]:
+    sent = pc.sum(spans["sent"]).as_py() or 0
+    return {"sent": sent, "polled": spans.num_rows - sent}
+
+
+def _is_dense(ops: pa.Table) -> bool:
+    """Whether one counter, from 0, gave every invocation and completion its number."""
+    indices = pa.chunked_array(
+        [*ops["invoke_index"].chunks, *ops["complete_index"].drop_null().chunks], pa.int64()
+    )
+    if not len(indices):
+        return True
+    bounds = pc.min_max(indices).as_py()
+    return bounds == {"min": 0, "max": len(indices) - 1} and _all_differ(indices)
+
+
+def _all_differ(indices: pa.ChunkedArray) -> bool:
+    """Of numbers from 0 to one less than there are: their sum says so."""
+    return bool(pc.sum(indices).as_py() == len(indices) * (len(indices) - 1) // 2)
+
+
+def _faults(run: Run) -> Iterator[Missing]:
+    info, found = run.info, run.tables["faults"].num_rows
+    if info.recorded is None:
+        return
+    began = info.recorded.get("faults", 0)
+    if found != began:
+        yield _fewer("faults", f"{began:,} faults were recorded", found, Kind.FAULTS)
+    passed = info.recorded.get("faults-passed-over", 0)
+    if info.finished and info.planned_faults != began + passed:
+        should = f"{info.planned_faults:,} faults were planned"
+        yield _fewer("faults", should, began + passed, Kind.FAULTS)
+
+
+def _disks(run: Run) -> Iterator[Missing]:
+    found = {row["node"]: row["problem"] for row in run.tables["disks"].to_pylist()}
+    for node in range(1, run.info.nodes + 1):
+        if node not in found:
+            yield _of_disk(node, "its disk was not collected")
+        elif found[node]:
+            yield _of_disk(node, found[node])
+    for row in run.tables["replicas"].to_pylist():
+        if row["problem"] or row["whole"] is False:
+            what = f"{row['key']}: {row['problem'] or 'it was not read to its end'}"
+            yield Missing(kind=Kind.PARTITION_LOGS, where=f"node {row['node']}", what=what)
+
+
+def _of_disk(node: int, what: str) -> Missing:
+    return Missing(kind=Kind.METADATA_LOGS, where=f"node {node}", what=what)
+
+
+def _rows(run: Run) -> Iterator[Missing]:
+    """Rows by node, against what was counted when the tables were made."""
+    for name, counts in run.rows.items():
+        there = rows_by_node(run.tables[name])
+        for node, number in counts.items():
+            found = there.get(node, 0)
+            if found != number:
+                should = f"{number:,} rows of node {node} were sealed"
+                yield _fewer(name, should, found, _TABLES[name])
+
+
+def rows_by_node(table: pa.Table) -> Mapping[str, int]:
+    """How many rows of a table each node has."""
+    counts = table["node"].drop_null().value_counts().to_pylist()
+    return {str(each["values"]): each["counts"] for each in counts}
+
+
+def rows_to_count(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, int]]:
+    """`Run.rows` of tables that were just made from what was collected."""
+    return {name: dict(rows_by_node(tables[name])) for name in _TABLES}
+
+
+def _probes(run: Run) -> Iterator[Missing]:
+    info = run.info
+    if info.recorded is None:
+        return
+    kinds = run.tables["probes"]["kind"].value_counts().to_pylist()
+    there = {each["values"]: each["counts"] for each in kinds}
+    for kind, word in _PROBES.items():
+        should, found = info.recorded.get(f"probes-{word}", 0), there.get(word, 0)
+        if found != should:
+            yield _fewer("probes", f"{should:,} answers ({word}) were recorded", found, kind)
+        elif not found:
+            yield Missing(kind=kind, where="probes", what=f"nobody answered about a {word}")
+        looks = info.looks.get(kind.value, {})
+        gap_ms = looks.get("longest_gap_ms", 0)
+        if gap_ms > LONGEST_GAP_MS:
+            what = f"for {gap_ms / 1000:.1f} s the harness asked nobody about a {word}"
+            yield Missing(kind=kind, where="probes", what=what)

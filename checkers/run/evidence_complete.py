@@ -1,0 +1,47 @@
+"""Is all there that the run was planned to leave?"""
+
+from checkers.check import check, everywhere
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.missing import nobody_counted
+from checkers.verdict import CheckResult, Verdict
+
+_NAMED = 3
+
+
+@check("evidence-complete", applies=everywhere, source="")
+def evidence_complete(evidence: Evidence) -> CheckResult:
+    """All that the run was planned to leave is there: what was counted while it went on is what is
+    found.
+
+    Counted are operations, by the recorder and by the clients themselves; faults, planned and
+    begun; answers to probes; processes of each node, the numbers of their trace lines and how the
+    last one ended; files, by bytes and CRC, as they were collected; disks. What is missing accuses
+    nobody, and what is found without it is unknown at best.
+    """
+    lacking = evidence.missing
+    if lacking:
+        named = "; ".join(str(each) for each in lacking[:_NAMED])
+        more = f" (and {len(lacking) - _NAMED} more)" if len(lacking) > _NAMED else ""
+        return _row(Verdict.UNKNOWN, f"evidence is missing: {named}{more}", len(lacking))
+    if nobody_counted(evidence.run):
+        return _row(Verdict.UNKNOWN, "nobody counted what this run should have left", 0)
+    counts = _counts(evidence)
+    told = ", ".join(f"{number:,} {what}" for what, number in counts.items())
+    return _row(Verdict.VALID, f"all that was counted is there: {told}", sum(counts.values()))
+
+
+def _counts(evidence: Evidence) -> dict[str, int]:
+    tables = evidence.tables
+    found = {
+        "operations": tables["ops"].num_rows,
+        "faults": tables["faults"].num_rows,
+        "answers to probes": tables["probes"].num_rows,
+        "trace lines": tables["node_events"].num_rows,
+        "disks": tables["disks"].num_rows,
+        "replicas": tables["replicas"].num_rows,
+    }
+    return {what: number for what, number in found.items() if number}
+
+
+def _row(verdict: Verdict, message: str, looked_at: int) -> CheckResult:
+    return CheckResult(verdict=verdict, message=message, looked_at=looked_at)
