@@ -14,6 +14,7 @@ from checkers.history.traces import parse_traces
 from checkers.suite import judge
 from checkers.verdict import Verdict
 from node.server.client import Client
+from tests.support.counted import counted
 from tests.support.histories import Row, make_run, op
 from tests.support.quorum_processes import (
     NodeProcess,
@@ -145,4 +146,4 @@ def whole_run(quorum: QuorumProcesses, recorder: Recorder) -> Run:
         "node_events": pa.concat_tables([found.table for found in traces]),
         "ops": pa.Table.from_pylist(recorder.ops, schema=OPS),
     }
-    return Run(directory=run.directory, info=run.info, tables=tables)
+    return counted(Run(directory=run.directory, info=run.info, tables=tables))

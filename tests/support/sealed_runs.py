@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
+from tests.support.counted import counted
 from tests.support.histories import (
     MS,
     NodeTrace,
@@ -71,7 +72,7 @@ def seal_run(directory: Path, shape: Shape | None = None, violation: str | None 
     write_run_info(directory, replace(run.info, run_id=directory.name))
     schedule = [{"kind": row["kind"], "at_ns": row["t_start"]} for row in _faults(shape or Shape())]
     (directory / "schedule.json").write_text(json.dumps(schedule) + "\n")
-    write_tables(directory, run.tables, {"truncated": list(run.truncated)})
+    write_tables(directory, run.tables, {"truncated": list(run.truncated), "rows": run.rows})
     read_run(directory)
     return directory
 
@@ -95,7 +96,7 @@ def synthetic_run(shape: Shape | None = None, violation: str | None = None) -> R
         rival.state("leader", model.epoch, leader=rival.node, log_end=len(model.log))
     elif violation == "no-evidence":
         faults[0] = {**faults[0], "bit": False, "evidence": "no byte was swallowed"}
-    return make_run(
+    run = make_run(
         ops=sorted(model.ops, key=lambda row: int(str(row["op_id"]))),
         traces=traces,
         faults=faults,
@@ -108,6 +109,7 @@ def synthetic_run(shape: Shape | None = None, violation: str | None = None) -> R
         command=f"kraft-chaos run {shape.scenario} --seed {shape.seed}",
         **rows,  # type: ignore[arg-type]  # batches, records, disks
     )
+    return counted(run)
 
 
 def _faults(shape: Shape) -> list[Row]:
