@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from chaos.operator_errors import UsageError
+from checkers.counted import counted
 from checkers.foreign import (
     CasFailures,
     Declared,
@@ -87,6 +88,7 @@ def _as_json(history: History, judged: Judged) -> str:
         "operations": judged.operations,
         "keys": judged.keys,
         "seconds": round(judged.seconds, 6),
+        "witness_seconds": round(judged.witness_seconds, 6),
         "witness": [
             {
                 "line": shown.line,
@@ -104,14 +106,17 @@ def _as_json(history: History, judged: Judged) -> str:
 
 
 def _as_text(history: History, judged: Judged) -> str:
-    keys = f"{judged.keys:,} key{'s' if judged.keys != 1 else ''}"
+    keys = counted(judged.keys, "key")
+    seconds = f"{judged.seconds:.3f} s"
+    if judged.witness:
+        seconds += f", explained in {judged.witness_seconds:.3f} s"
     rows = [
         f"{history.path}: {judged.verdict.word.upper()}: {judged.message}",
         f"  format      {history.format.value}",
         f"  model       {history.calls.model.value}: {history.model_why}",
         *_policies(history),
         f"  algorithm   {judged.algorithm}",
-        f"  operations  {judged.operations:,} on {keys}, judged in {judged.seconds:.3f} s",
+        f"  operations  {judged.operations:,} on {keys}, judged in {seconds}",
         *_witness(judged),
     ]
     return "\n".join(map(printable, rows))

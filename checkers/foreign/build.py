@@ -60,6 +60,9 @@ class _Builder:
                 self.rows.append(_StepRow(Step.READ, self._key(told.key), value))
             case Act.CAS:
                 return self._compare_and_set(told)
+            case Act.DELETE:
+                self._require_no_value(told)
+                self.rows.append(_StepRow(Step.WRITE, self._key(told.key), NIL))
             case Act.WRITE | Act.APPEND:
                 written = self._written(told)
                 self.rows.append(_StepRow(_STEPS[told.act], self._key(told.key), written))
@@ -102,6 +105,11 @@ class _Builder:
             raise MalformedError(told.pair.invoke.line, "a string to append", "nil")
         require_same(told)
         return self._code(told.given, told.pair.invoke.line)
+
+    def _require_no_value(self, told: Told) -> None:
+        if told.given is not ABSENT and told.given is not None:
+            found = excerpt(render(told.given))
+            raise MalformedError(told.pair.invoke.line, "a delete without a value", found)
 
     def _compare_and_set(self, told: Told) -> Outcome:
         if not isinstance(told.given, tuple) or len(told.given) != 2:

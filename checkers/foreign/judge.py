@@ -1,7 +1,7 @@
 """The verdict on a foreign history, with its witness in the words and lines of the file."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,8 @@ class Shown:
 class Judged:
     """What is said of a file. `context` are the lines that the witness needs beside itself.
 
-    `seconds` is the time to decide, once what `linearizability.warm` loads is loaded.
+    `seconds` is the time to decide, once what `linearizability.warm` loads is loaded;
+    `witness_seconds` is what looking for the witness took beside it.
     """
 
     verdict: Verdict
@@ -45,6 +46,7 @@ class Judged:
     operations: int
     keys: int
     seconds: float
+    witness_seconds: float = 0.0
     witness: tuple[Shown, ...] = ()
     context: tuple[str, ...] = ()
 
@@ -73,11 +75,13 @@ def _judge_log(log: Log) -> Judged:
         if not chosen.all()
     )
     if bad:
+        started = time.perf_counter()
         case = explain(arrays, bad[0], 0)
         kinds = ", ".join(f"{len(one):,} {one.anomaly}" for one in bad)
         witness = tuple(_shown(case.key, log.calls[row], part) for row, part in case.operations)
         message = f"{case.message} ({kinds})"
-        return _judged_log(log, Verdict.INVALID, message, seconds, witness, context)
+        judged = _judged_log(log, Verdict.INVALID, message, seconds, witness, context)
+        return replace(judged, witness_seconds=time.perf_counter() - started)
     if not any(call.type is EventType.OK for call in log.calls):
         return _judged_log(log, Verdict.UNKNOWN, _NOTHING, seconds)
     message = f"{len(log.calls):,} operations break no promise of a log"
@@ -120,7 +124,7 @@ def _judge_calls(history: History, calls: Calls) -> Judged:
     warm()
     started = time.perf_counter()
     decision = decide(calls)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started - decision.witness_seconds
     silent = decision.verdict is Verdict.VALID and not (calls.outcome == Outcome.OK).any()
     return Judged(
         verdict=Verdict.UNKNOWN if silent else decision.verdict,
@@ -129,6 +133,7 @@ def _judge_calls(history: History, calls: Calls) -> Judged:
         operations=decision.operations,
         keys=len(calls.keys),
         seconds=seconds,
+        witness_seconds=decision.witness_seconds,
         witness=_witness(history, calls, decision),
         context=(*_context(decision), *_unwritten(history, calls, decision)),
     )
@@ -164,16 +169,20 @@ def _context(decision: Decision) -> tuple[str, ...]:
 
 
 def _unwritten(history: History, calls: Calls, decision: Decision) -> tuple[str, ...]:
-    """A hint where one value was read that nobody wrote: it may have been there at first."""
+    """A hint where one value was read that no write can have made: it may have been there first."""
     if decision.verdict is not Verdict.INVALID or history.policies.initial is not None:
         return ()
-    read = set(np.unique(calls.value[calls.kind == Step.READ]).tolist())
-    written = set(np.unique(calls.value[calls.kind != Step.READ]).tolist())
+    reads = calls.kind == Step.READ
+    steps_of_failed = np.repeat(calls.outcome == Outcome.FAIL, np.diff(calls.step_from))
+    read = set(calls.value[reads].tolist())
+    written = set(calls.value[~reads & ~steps_of_failed].tolist())
     strange = sorted(read - written - {ANY, NIL, calls.initial})
     if len(strange) != 1 or calls.model is Model.KV:
         return ()
     value = calls.values[strange[0]]
-    return (f"nobody wrote {value}; if it was there before all writes: --initial '{value}'",)
+    tried = (calls.value[~reads] == strange[0]).any()
+    what = f"no write of {value} succeeded" if tried else f"nobody wrote {value}"
+    return (f"{what}; if it was there before all writes: --initial '{value}'",)
 
 
 def _what(calls: Calls, row: int) -> str:

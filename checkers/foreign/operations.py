@@ -14,6 +14,7 @@ from checkers.history.calls import Model
 class Act(Enum):
     READ = "read"
     WRITE = "write"
+    DELETE = "delete"  # a write of nothing
     CAS = "cas"
     APPEND = "append"
     TXN = "txn"
@@ -26,6 +27,7 @@ _ACTS = {
     "write": Act.WRITE,
     "w": Act.WRITE,
     "put": Act.WRITE,
+    "delete": Act.DELETE,
     "cas": Act.CAS,
     "append": Act.APPEND,
     "txn": Act.TXN,
@@ -34,10 +36,10 @@ _MAP_WORDS = ("get", "put")
 _MICRO = (Act.READ, Act.WRITE)
 
 ACTS_OF = {
-    Model.REGISTER: (Act.READ, Act.WRITE),
-    Model.CAS_REGISTER: (Act.READ, Act.WRITE, Act.CAS),
+    Model.REGISTER: (Act.READ, Act.WRITE, Act.DELETE),
+    Model.CAS_REGISTER: (Act.READ, Act.WRITE, Act.DELETE, Act.CAS),
     Model.MULTI_REGISTER: (Act.READ, Act.WRITE, Act.TXN),
-    Model.KV: (Act.READ, Act.WRITE, Act.APPEND),
+    Model.KV: (Act.READ, Act.WRITE, Act.DELETE, Act.APPEND),
 }
 
 

@@ -5,12 +5,14 @@ the just-in-time frontier, key by key. Maps are taken apart by keys as well, and
 table of the states somebody observed; several registers that one call may touch are one object.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.counted import counted
 from checkers.history.calls import NIL, Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED
 from checkers.linearizability.deadlines import EXACT, lives
@@ -47,6 +49,7 @@ class _Search:
         self.work = 0
         self.keys: list[KeyDecision] = []
         self.witness: Witness | None = None
+        self.witness_seconds = 0.0
 
     def settle(self, found: Object | TooLarge, left: int) -> None:
         """Decide one of so many that are left: an equal share of what may be spent on them.
@@ -60,8 +63,16 @@ class _Search:
         settled = settle(found.problem, self._share(left), found.first_state)
         self.work += settled.work
         if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
-            self.witness = witness(self.calls, found, settled, ())
+            self.look_for_witness(found, settled, ())
         self.keys.append(_decided(found, settled, self.budget))
+
+    def look_for_witness(
+        self, found: Object, settled: Settled | None, likely: Sequence[int]
+    ) -> None:
+        """See `violation.witness`."""
+        began = time.perf_counter()
+        self.witness = witness(self.calls, found, settled, likely)
+        self.witness_seconds += time.perf_counter() - began
 
     def _share(self, left: int) -> Budget:
         return replace(self.budget, work=max(LEAST, (self.budget.work - self.work) // left))
@@ -132,11 +143,11 @@ def _registers(judged: _Search, calls: Calls, order: Order) -> None:
         judged.settle(each, len(left) - number)
     if judged.explain and judged.witness is None and died >= 0:
         (one,) = _objects(calls, order, [died])
-        judged.witness = witness(calls, one, None, ())
+        judged.look_for_witness(one, None, ())
     if judged.explain and judged.witness is None and accused >= 0:
         (one,) = _objects(calls, order, [accused])
         likely = contradiction(calls, found.blocks, accused, one.rows)
-        judged.witness = witness(calls, one, None, likely)
+        judged.look_for_witness(one, None, likely)
 
 
 def _settled(key: str, algorithm: str, valid: bool, operations: int, work: int) -> KeyDecision:
@@ -171,7 +182,9 @@ def _rows_by_key(calls: Calls) -> list[NDArray[np.int32]]:
 def _summary(calls: Calls, judged: _Search) -> Decision:
     worst = max(judged.keys, key=lambda key: key.verdict.value, default=_NOTHING)
     if worst.verdict is Verdict.VALID:
-        message = f"{len(calls):,} calls on {len(judged.keys):,} keys are linearizable"
+        message = (
+            f"{counted(len(calls), 'call')} on {counted(len(judged.keys), 'key')} are linearizable"
+        )
     elif judged.witness is not None:
         message = f"{judged.witness.key}: {judged.witness.why}"
     else:
@@ -186,6 +199,7 @@ def _summary(calls: Calls, judged: _Search) -> Decision:
         budget=judged.budget,
         keys=judged.keys,
         witness=judged.witness,
+        witness_seconds=judged.witness_seconds,
     )
 
 

@@ -73,3 +73,4 @@ class Decision:
     budget: Budget
     keys: Sequence[KeyDecision]
     witness: Witness | None = None
+    witness_seconds: float = 0.0  # what looking for it took

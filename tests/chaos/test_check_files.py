@@ -78,6 +78,7 @@ def test_json_is_an_object_a_file(
     assert (first["model"], first["operations"], first["keys"]) == ("cas-register", 6, 1)
     assert first["algorithm"]
     assert first["seconds"] >= 0
+    assert first["witness_seconds"] == 0 < second["witness_seconds"]
     assert second["verdict"] == "invalid"
     assert {"line": 5, "completed_line": 6, "process": 1}.items() <= second["witness"][-1].items()
 
@@ -132,6 +133,22 @@ def test_policies_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["check", str(refused)]) == 0
     assert main(["check", "--cas-failures", "observed", str(refused)]) == 1
     capsys.readouterr()
+
+
+def test_a_value_whose_write_failed_may_have_been_there_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "failed.edn"
+    path.write_text(
+        INVOKE % ("write", 0, "3")
+        + "{:type :fail, :f :write, :process 0, :value 3}\n"
+        + INVOKE % ("read", 1, "nil")
+        + OK % ("read", 1, "3")
+    )
+    assert main(["check", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "no write of 3 succeeded; if it was there before all writes: --initial '3'" in out
+    assert main(["check", "--initial", "3", str(path)]) == 0
 
 
 def test_a_model_is_taken_as_told(good: Path, capsys: pytest.CaptureFixture[str]) -> None:

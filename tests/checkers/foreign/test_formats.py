@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 import zstandard
 
-from checkers.foreign import CasFailures, Declared, Format, History, Log, NilReads, read_history
+from checkers.foreign import (
+    CasFailures,
+    Declared,
+    Format,
+    History,
+    Log,
+    NilReads,
+    UnreadableHistoryError,
+    read_history,
+)
 from checkers.history.calls import ANY, NEVER, NIL, Calls, Model, Outcome, Step
 from tests.support.foreign import ETCD, EVENTS, JEPSEN, JSON_LINES, KV, MULTI
 
@@ -190,6 +199,19 @@ def test_nil_reads_and_initial_values_as_declared(tmp_path: Path) -> None:
     calls = calls_of(read(tmp_path, text, declared))
     assert told(calls) == ["0: 0..1 read=nil ok"]
     assert calls.values[calls.initial] == "0"
+
+
+def test_a_delete_writes_nothing(tmp_path: Path) -> None:
+    line = "{:type %s, :f %s, :process 0, :value %s}\n"
+    text = line % (":invoke", ":write", "1") + line % (":ok", ":write", "1")
+    text += line % (":invoke", ":delete", "nil") + line % (":ok", ":delete", "nil")
+    history = read(tmp_path, text)
+    assert history.calls.model is Model.REGISTER
+    assert told(calls_of(history)) == ["0: 0..1 write=1 ok", "0: 2..3 write=nil ok"]
+    with pytest.raises(UnreadableHistoryError, match="line 3: expected a delete without a value"):
+        read(
+            tmp_path, text.replace("delete, :process 0, :value nil", "delete, :process 0, :value 1")
+        )
 
 
 def test_elles_nil_is_what_was_there_at_first(tmp_path: Path) -> None:
