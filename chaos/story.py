@@ -6,7 +6,7 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 import asyncio
 from pathlib import Path
 
-from chaos.cluster.interface import Cluster
+from chaos.cluster.interface import Cluster, Stepping
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
@@ -81,6 +81,8 @@ class Story:
                 beside = [group.create_task(self._tick())]
                 watches = (self._watch, self._quorum_watch)
                 beside += [group.create_task(each.sample()) for each in watches if each is not None]
+                if isinstance(self._cluster, Stepping):
+                    beside.append(group.create_task(self._cluster.until_a_step_fails()))
                 load = group.create_task(self._workload.run())
                 await self._hurt()
                 self._workload.stop()

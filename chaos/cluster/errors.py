@@ -11,3 +11,7 @@ class PowerRefusedError(ClusterError):
 
 class DiedAtStartError(ClusterError):
     """A node that was started ended by itself before it answered: no slow machine excuses that."""
+
+
+class StepError(ClusterError):
+    """A simulated node does not end a step, or eats the machine's memory in it."""

@@ -211,6 +211,14 @@ class Watched(Protocol):
 
 
 @runtime_checkable
+class Stepping(Protocol):
+    """A cluster whose nodes take their steps in this very process, and could hold it up."""
+
+    async def until_a_step_fails(self) -> None:
+        """Raises StepError once a step did not end, or took too much memory."""
+
+
+@runtime_checkable
 class Killable(Protocol):
     async def kill(self, node: NodeId) -> Evidence:
         """SIGKILL: the process is gone, the page cache survives."""

@@ -20,6 +20,7 @@ from chaos.cluster.sim.network import client_address
 from chaos.cluster.sim.process import SHUTDOWN_BOUND_S, SIGKILLED
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.trouble import Step
+from chaos.cluster.sim.watchdog import Watchdog
 from chaos.probes import QuorumProbe, driver_for
 from node.effects import Effect, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
@@ -80,7 +81,13 @@ def lived(story: Callable[[Rig], Awaitable[None]], *, seed: int = 1, nodes: int 
 
     async def main() -> None:
         clock = VirtualClock(loop, seed)
-        cluster = SimCluster(loop=loop, clock=clock, nodes=nodes, seed=seed)
+        cluster = SimCluster(
+            loop=loop,
+            clock=clock,
+            nodes=nodes,
+            seed=seed,
+            watchdog=Watchdog(lambda: loop.is_signalled),
+        )
         rig = Rig(cluster, clock, loop)
         await cluster.create()
         workload = RegisterWorkload(driver_for(cluster), rig.history, seed=seed, options=LOAD)

@@ -15,6 +15,7 @@
     invariants/  what must hold after every step, looked at from inside
     durable.py   what a disk is sure to hold of its node
     lookout.py   keeps the invariants of a run
+    watchdog.py  ends a step that never ends, or eats memory
     world.py     what a run needs of its runtime: loop, clock, cluster
 
 The node is the very one of the containers, and so are workloads, nemesis, recorder and checkers.

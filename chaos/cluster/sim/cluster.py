@@ -31,6 +31,7 @@ from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.machine import Machine, Site
 from chaos.cluster.sim.network import Network, client_address
 from chaos.cluster.sim.strike import strike
+from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port
@@ -59,6 +60,7 @@ class SimCluster:
         clock: VirtualClock,
         nodes: int,
         seed: int,
+        watchdog: Watchdog,
         mutation: str = "",
         conditions: Conditions | None = None,
     ) -> None:
@@ -83,7 +85,9 @@ class SimCluster:
             seed=seed,
             conditions=conditions,
             lookout=self._lookout,
+            watchdog=watchdog,
         )
+        self._watchdog = watchdog
         self.machines = {
             node: Machine(site, self._config(seat), NodeClock(clock, loop))
             for node, seat in self._seats.items()
@@ -112,6 +116,9 @@ class SimCluster:
     @property
     def starts(self) -> Mapping[NodeId, int]:
         return dict(self._starts)
+
+    async def until_a_step_fails(self) -> None:
+        await self._watchdog.until_it_bites()
 
     async def unasked_ends(self) -> Sequence[UnaskedEnd]:
         ends = [end for machine in self.machines.values() for end in machine.unasked_ends]

@@ -178,6 +178,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._handlers[sig] = asyncio.Handle(callback, args, self, None)
         signal.signal(sig, lambda number, _frame: self._signals.append(number))
 
+    @property
+    def is_signalled(self) -> bool:
+        """Whether a signal waits for the next turn."""
+        return bool(self._signals)
+
     def remove_signal_handler(self, sig: int) -> bool:
         if self._handlers.pop(sig, None) is None:
             return False

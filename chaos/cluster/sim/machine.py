@@ -11,6 +11,7 @@ from chaos.cluster.sim.lookout import Lookout
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import Between, Process, Surroundings
+from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
@@ -33,6 +34,7 @@ class Site:
     seed: int
     conditions: Conditions
     lookout: Lookout
+    watchdog: Watchdog
 
 
 class Machine:
@@ -148,6 +150,8 @@ class Machine:
                 sync_ns=self.drive.sync_ns,
                 between=self._between,
                 post=self._site.lookout.begin(found, node, self.drive),
+                watchdog=self._site.watchdog,
+                life=self._lives,
                 err=self._say,
                 close_files=self.drive.files.close_all,
                 end_unasked=self._end_unasked,

@@ -11,6 +11,7 @@ nothing: what arrives waits, as in a kernel's buffers, and so it does while the 
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
@@ -20,6 +21,7 @@ from chaos.cluster.sim.clock import NodeClock
 from chaos.cluster.sim.lookout import Post
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Attempt, Network, link_address
+from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from node import ids
 from node.config import NodeConfig
 from node.effects import (
@@ -68,6 +70,8 @@ class Surroundings:
     sync_ns: Callable[[], int]  # how long the next sync will take
     between: Between
     post: Post
+    watchdog: Watchdog
+    life: int  # which one of the node's
     err: Callable[[str], None]  # stderr
     close_files: Callable[[], None]  # as the kernel does when a process ends
     end_unasked: Callable[[int], None]  # it ended by itself, with this exit code
@@ -102,6 +106,7 @@ class Process:
         self._peers = Peers(self._addresses(), self._ready_append, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
+        self._steps = 0
         self._is_told_to_stop = False
         self._deadline_ns = 0  # when the node has something to do, as of the last look
         self._timer_at = 0.0
@@ -176,6 +181,10 @@ class Process:
         except StruckError:
             assert self.exit_code is not None, "struck, and still alive"
             return
+        except (StepHalted, MemoryError) as error:
+            self._end(SIGKILLED)
+            self._around.watchdog.fail(self._id, error)
+            return
         except Exception as error:  # noqa: BLE001 - whatever nobody expected ends the node
             self._die(error)
             return
@@ -190,8 +199,10 @@ class Process:
             loop.at(loop.time() + wait_ns / 1e9, self._turn)
 
     def _begin(self) -> Iterator[int]:
-        now = self._around.clock.now()
-        yield from self._take(self.node.core.start(now))
+        with self._watched("start"):
+            outputs = self.node.core.start(self._around.clock.now())
+            effects = self.node.encode(outputs)
+        yield from self._take(outputs, effects)
         yield from self._drain()
 
     def _drain(self) -> Iterator[int]:
@@ -232,11 +243,18 @@ class Process:
                 yield from self._step(event)
 
     def _step(self, event: Event) -> Iterator[int]:
-        return self._take(self.node.decide(event, self._around.clock.now()))
+        with self._watched(event):
+            outputs = self.node.decide(event, self._around.clock.now())
+            effects = self.node.encode(outputs)
+        return self._take(outputs, effects)
 
-    def _take(self, outputs: list[Output]) -> Iterator[int]:
+    def _watched(self, event: object) -> AbstractContextManager[None]:
+        self._steps += 1
+        return self._around.watchdog.over(self._id, self._around.life, self._steps, event)
+
+    def _take(self, outputs: list[Output], effects: list[Effect]) -> Iterator[int]:
         """Also the step in which a node stops is looked at: its last answers have left in it."""
-        yield from self._perform(self.node.encode(outputs))
+        yield from self._perform(effects)
         self._around.post.after_step(outputs)
 
     def _perform(self, effects: list[Effect]) -> Iterator[int]:

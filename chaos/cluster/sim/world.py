@@ -11,6 +11,7 @@ from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.clock import VirtualClock
 from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from chaos.mutations.planted import planted_by
 
@@ -41,6 +42,7 @@ class SimWorld:
                 "without: nothing would be wrong with it\n  try: --runtime docker"
             )
         self._loop = VirtualLoop()
+        self._watchdog = Watchdog(lambda: self._loop.is_signalled)
         self._real_s = 0.0
         self.clock = VirtualClock(self._loop, seed)
 
@@ -67,6 +69,7 @@ class SimWorld:
             clock=self.clock,
             nodes=nodes,
             seed=self._seed,
+            watchdog=self._watchdog,
             mutation=self._mutation,
             conditions=self._conditions,
         )
@@ -76,7 +79,7 @@ class SimWorld:
         planted = self._planted.planted() if self._planted is not None else nullcontext()
         began = time.perf_counter()
         try:
-            with planted:
+            with planted, self._watchdog.awake():
                 return run(main, self._loop)
         finally:
             self._real_s = time.perf_counter() - began
