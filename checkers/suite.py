@@ -71,6 +71,7 @@ from checkers.quorum.watermarks import (
 from checkers.registers.linearizable import linearizable
 from checkers.registers.provenance import records_were_asked_for
 from checkers.registers.survival import acknowledged_writes_survive
+from checkers.run.answers import answers_are_well_formed, wrong_requests_are_refused
 from checkers.run.evidence_complete import evidence_complete
 from checkers.run.kept_running import nodes_kept_running
 from checkers.run.statistics import Number, statistics
@@ -97,6 +98,8 @@ CHECKS: tuple[Check, ...] = (
     log_polls,
     log_sends,
     records_were_asked_for,
+    answers_are_well_formed,
+    wrong_requests_are_refused,
     logs_have_no_holes,
     partitions_have_no_holes,
     monotonic_epochs,

@@ -1,0 +1,137 @@
+"""What nodes answer, whatever it says: by Kafka's protocol, and no to what must be refused.
+
+A client cannot tell a promise from an answer that it cannot read: such an operation is in doubt or
+failed, and no other check would ever miss it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from checkers.check import check, everywhere, of_registers
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED
+from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sighting:
+    """A malformed answer. `process`: of the operation that it was to answer, if of one."""
+
+    t: int
+    node: int
+    what: str  # API and problem, as far as known
+    head: str
+    process: int | None
+
+    def as_witness(self) -> Mapping[str, EventValue]:
+        return {
+            "what": self.what,
+            "t_ns": self.t,
+            "node": self.node,
+            "process": self.process,
+            "first_bytes": self.head,
+        }
+
+
+@check("answers-well-formed", applies=everywhere, source="Kafka protocol, KIP-482")
+def answers_are_well_formed(evidence: Evidence) -> CheckResult:
+    """Whatever a node answers, clients can read it, and had asked for it.
+
+    Not of a node whose stored bytes a fault may have damaged before. Needs: ops, malformed, faults.
+    """
+    damaging = [fault for fault in evidence.faults if fault.damages_bytes and fault.may_have_bitten]
+    seen = sorted(_sightings(evidence), key=lambda each: each.t)
+    blamed = [each for each in seen if not any(_excuses(fault, each) for fault in damaging)]
+    answered = pc.sum(evidence.tables["ops"]["t1"].is_valid()).as_py() or 0
+    excused = f"; {len(seen) - len(blamed)} of nodes whose bytes a fault had damaged"
+    if not blamed:
+        return CheckResult(
+            verdict=Verdict.VALID,
+            message=f"no malformed answer among {answered:,} operations{excused * bool(seen)}",
+            looked_at=answered,
+        )
+    first = blamed[0]
+    to = f" to process {first.process}" if first.process is not None else ""
+    nodes = ", ".join(f"node {node}" for node in sorted({each.node for each in blamed}))
+    return CheckResult(
+        verdict=Verdict.INVALID,
+        message=f"{len(blamed):,} malformed answers of {nodes}: the first, of node {first.node}"
+        f"{to}: {first.what}",
+        looked_at=answered,
+        count=len(blamed),
+        witness=[each.as_witness() for each in blamed[:WITNESS_LIMIT]],
+    )
+
+
+def _excuses(fault: FaultFact, sighting: _Sighting) -> bool:
+    """Damage stays when the fault is over."""
+    return sighting.node in fault.targets and fault.t_start <= sighting.t
+
+
+def _sightings(evidence: Evidence) -> Iterator[_Sighting]:
+    """Those that were recorded as they came, and operations that tell of one that was not."""
+    ops = evidence.tables["ops"]
+    told = ops.filter(pc.starts_with(ops["error"], MALFORMED))
+    columns = ["t0", "t1", "node", "process", "f", "error"]
+    untold = [row for row in told.select(columns).to_pylist() if row["t1"] is not None]
+    for row in evidence.tables["malformed"].sort_by("t").to_pylist():
+        of = next((each for each in untold if _is_of(row, each)), None)
+        if of is not None:
+            untold.remove(of)
+        what = f"{row['api']}: {row['problem']}" if row["api"] else row["problem"]
+        process = of["process"] if of is not None else None
+        yield _Sighting(t=row["t"], node=row["node"], what=what, head=row["head"], process=process)
+    for each in untold:
+        problem = each["error"].removeprefix(MALFORMED)
+        what, process = f"{each['f']}: {problem}", each["process"]
+        yield _Sighting(t=each["t1"], node=each["node"], what=what, head="", process=process)
+
+
+def _is_of(row: Mapping[str, EventValue], operation: Mapping[str, EventValue]) -> bool:
+    """Whether this answer ended that operation."""
+    t, t0, t1 = row["t"], operation["t0"], operation["t1"]
+    assert isinstance(t, int)
+    assert isinstance(t0, int)
+    assert isinstance(t1, int)
+    same = (operation["node"], operation["error"]) == (row["node"], f"{MALFORMED}{row['problem']}")
+    return same and t0 <= t <= t1
+
+
+@check("wrong-requests-refused", applies=of_registers, source="ConfigurationControlManager")
+def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
+    """What must be refused is answered by an error: values, configs and resources that cannot be.
+
+    That it changes nothing either is for the checks of reads and disks: of a refused write the
+    outcome is `fail`, and whoever finds its value accuses. Needs: ops.
+    """
+    ops = evidence.tables["ops"]
+    refused = pc.sum(pc.starts_with(ops["error"], REFUSED)).as_py() or 0
+    accepted = ops.filter(pc.starts_with(ops["error"], ACCEPTED)).to_pylist()
+    if not accepted:
+        return CheckResult(
+            verdict=Verdict.VALID,
+            message=f"{refused:,} wrong requests were refused",
+            looked_at=refused,
+        )
+    first = accepted[0]
+    return CheckResult(
+        verdict=Verdict.INVALID,
+        message=f"node {first['node']} told process {first['process']} that a write of "
+        f"{first['key']} had happened: {first['error'].removeprefix(ACCEPTED)}",
+        looked_at=refused + len(accepted),
+        count=len(accepted),
+        witness=[
+            {
+                "what": row["error"],
+                "t_ns": row["t1"],
+                "node": row["node"],
+                "process": row["process"],
+                "key": row["key"],
+                "value": row["value"],
+            }
+            for row in accepted[:WITNESS_LIMIT]
+        ],
+    )
