@@ -173,3 +173,10 @@ def test_payloads_tell_their_value_and_their_damage() -> None:
     assert value_in(payload(0, 8)) == 0
     for bad in (None, b"", bytes(7), payload(FIRST, 1024)[1:], payload(FIRST, 24) + bytes(8)):
         assert value_in(bad) == NOBODYS
+
+
+@pytest.mark.parametrize("base", [-1, (1 << 63) - 1])
+def test_a_batch_at_an_offset_that_no_log_has_is_malformed(base: int) -> None:
+    batch = base.to_bytes(8, "big", signed=True) + encode_batch(7, 2, 64)[8:]
+    with pytest.raises(MalformedAnswerError, match="no record batch"):
+        list(read_batches(batch, 0))

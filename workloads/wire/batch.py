@@ -22,6 +22,8 @@ _LENGTH = struct.Struct(">qi")  # base offset and length of what follows
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _UNCHECKED = struct.Struct(">qiibI")  # what stands before what the CRC is of
 _CHECKED = struct.Struct(">hiqqqhii")
+_LAST_DELTA, _LAST_DELTA_AT = struct.Struct(">i"), 23
+_HIGHEST = (1 << 63) - 2  # offset of a record
 _CODEC_BITS, _CONTROL_BIT = 0x07, 0x20
 _NO_TIMESTAMP = -1
 _NO_KEY = b"\x01"
@@ -93,7 +95,9 @@ def read_batches(data: bytes, start: int) -> Iterator[Values]:
     while len(data) - at >= _HEADER.size:
         length = _LENGTH.unpack_from(data, at)[1]
         size = _LENGTH.size + length
-        if size < _HEADER.size or data[at + 16] != _MAGIC:
+        base = _LENGTH.unpack_from(data, at)[0]
+        last_delta = _LAST_DELTA.unpack_from(data, at + _LAST_DELTA_AT)[0]
+        if size < _HEADER.size or data[at + 16] != _MAGIC or not 0 <= base <= _HIGHEST - last_delta:
             raise MalformedAnswerError(f"no record batch at byte {at} of what was fetched")
         if at + size > len(data):
             return
@@ -130,7 +134,7 @@ def _read_batch(data: bytes, at: int, size: int) -> Iterable[Values]:
         return [Values(base + delta, NOBODYS, 1, epoch) for delta in range(count)]
     block = checked[_CHECKED.size :]
     value, value_size = _first_value(block)
-    dense = value != NOBODYS and records == last_delta + 1
+    dense = value != NOBODYS and records == last_delta + 1 <= len(block)
     if dense and record_block(value, records, value_size) == block:
         return (Values(base, value, records, epoch),)
     return _runs(block, base, records, epoch)

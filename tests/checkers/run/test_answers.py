@@ -88,7 +88,9 @@ def test_only_a_fault_that_damages_bytes_excuses_its_victims_from_then_on(
 
 
 def test_a_wrong_request_that_is_told_to_have_happened_is_invalid() -> None:
-    refused = write(100, 0, 1, outcome="fail", error=f"{REFUSED}interval.ms is no number (error-40)")
+    refused = write(
+        100, 0, 1, outcome="fail", error=f"{REFUSED}interval.ms is no number (error-40)"
+    )
     valid = wrong_requests_are_refused(make_run(ops=[refused]))
     assert (valid.verdict, valid.looked_at) == (Verdict.VALID, 1)
     taken = write(101, 2, 3, outcome="info", error=f"{ACCEPTED}interval.ms is no number", node=2)
