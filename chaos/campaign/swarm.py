@@ -40,7 +40,7 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
     return Trial(
         nodes=nodes,
         schedule=_schedule(seed, nodes, duration_s),
-        load=_load(_stream(seed, "load")),
+        load=_mixed(_load(_stream(seed, "load")), _stream(seed, "mix")),
         conditions=replace(
             _conditions(_stream(seed, "conditions")),
             segment_bytes=_stream(seed, "segments").choice(_SEGMENTS),
@@ -145,6 +145,20 @@ def _load(rng: random.Random) -> RegisterOptions:
         operations_per_key=rng.choice((50, 400)),
         read_share=rng.choice((0.2, 0.5, 0.8)),
         timeout_s=rng.choice((0.5, 1.0, 2.0)),
+    )
+
+
+def _mixed(load: RegisterOptions, rng: random.Random) -> RegisterOptions:
+    """What there is beside reads and writes of one register: nothing of it in some trials, much in
+    others."""
+    return replace(
+        load,
+        delete_share=rng.choice((0.0, 0.05, 0.3)),
+        wrong_share=rng.choice((0.0, 0.05, 0.2)),
+        several_share=rng.choice((0.0, 0.05, 0.3)),
+        most_in_request=rng.choice((2, 4, 40)),  # forty are an answer of several packets
+        retry_share=rng.choice((0.0, 0.3, 0.9)),
+        repeat_share=rng.choice((0.0, 0.0, 0.02)),
     )
 
 

@@ -38,7 +38,7 @@ LOGS = AppendOptions(
 async def registers(pass_on: PassOn, history: ListedHistory) -> None:
     cluster = FakeCluster()
     await cluster.create()
-    entries = {node: Entry(host=a.host, port=a.port) for node, a in cluster.bootstrap.items()}
+    entries = {int(n): Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
     driver = TappedDriver(TcpDriver(entries, history.malformed.append), pass_on)
     workload = RegisterWorkload(driver, history, seed=1, options=REGISTERS)
     try:
