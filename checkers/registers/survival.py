@@ -1,6 +1,6 @@
 """Acknowledged writes are on the disks; and what became of those that nobody knows about."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
@@ -46,7 +46,8 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     Needs: ops, log_records, disks; with traces, committed also means below the highest high
     watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
     disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown. What
-    counts are the disks of voters.
+    counts are the disks of voters. A write that is sent again has the value of the first: a failed
+    one happened if the value stands more often than all the others can have put it there.
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
     for row, fate in fates_of_writes(evidence):
@@ -56,14 +57,21 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
 
 def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
     """Every write as a row of `OPS`, in their order, and what became of it."""
-    stored, complete = evidence.once(stored_values), evidence.once(complete_disks)
+    stored, complete = evidence.once(stored_copies), evidence.once(complete_disks)
     voters = len(evidence.voters)
     majority = voters // 2 + 1
-    for row in _writes(evidence):
-        copies = stored.get((str(row["key"]), str(row["value"])), 0)
-        found = copies >= majority
-        possible = copies + voters - complete >= majority
-        yield row, _fate(row["outcome"], found=found, possible=possible)
+    writes = _writes(evidence)
+    others = Counter(_written(row) for row in writes if row["outcome"] != "fail")
+    for row in writes:
+        copies = stored.get(_written(row), ())
+        times = sum(count >= majority for count in copies)
+        possible = max(copies, default=0) + voters - complete >= majority
+        least = others[_written(row)] if row["outcome"] == "fail" else 0
+        yield row, _fate(row["outcome"], found=times > least, possible=possible)
+
+
+def _written(row: _Row) -> Written:
+    return str(row["key"]), str(row["value"])
 
 
 def _writes(evidence: Evidence) -> list[_Row]:
@@ -84,6 +92,11 @@ def _fate(outcome: EventValue, *, found: bool, possible: bool) -> Fate:
 
 def stored_values(evidence: Evidence) -> dict[Written, int]:
     """For each written value, on how many disks its record stands at one and the same offset."""
+    return {written: max(copies) for written, copies in evidence.once(stored_copies).items()}
+
+
+def stored_copies(evidence: Evidence) -> dict[Written, tuple[int, ...]]:
+    """For each written value, on how many disks its record stands, offset by offset."""
     highest = _highest_high_watermark(evidence)
     records, voters = evidence.tables["log_records"], set(evidence.voters)
     configs = records.filter(pc.equal(records["type"], "Config"))
@@ -95,7 +108,7 @@ def stored_values(evidence: Evidence) -> dict[Written, int]:
         counts = str(kind) == CLIENT_METRICS and (highest is None or offset < highest)
         if counts and value is not None and node in voters:
             copies[(key, value)][(offset, epoch)].add(node)
-    return {written: max(map(len, places.values())) for written, places in copies.items()}
+    return {written: tuple(map(len, places.values())) for written, places in copies.items()}
 
 
 def _highest_high_watermark(evidence: Evidence) -> int | None:

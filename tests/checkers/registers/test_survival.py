@@ -78,6 +78,16 @@ def test_a_refused_write_that_is_found() -> None:
     assert (result.count, result.witness[0]["what"]) == (1, "refused, but found")
 
 
+def test_a_write_sent_again_that_could_not_be_sent_is_not_blamed_for_the_first_attempt() -> None:
+    doubtful = write(7, 0, 1, outcome="info", error="timed-out")
+    again = write(7, 2, 3, outcome="fail", error="no leader found", process=1)
+    assert judged([doubtful, again, write(8, 4, 5)], on(ALL, 3, 7) + on(ALL, 4, 8)).verdict is VALID
+    twice = on(ALL, 3, 7) + on(ALL, 4, 8) + on(ALL, 5, 7)
+    result = judged([doubtful, again, write(8, 4, 5)], twice)
+    assert result.verdict is INVALID
+    assert "by process 1, refused, happened nevertheless" in result.message
+
+
 def test_absence_on_missing_disks_proves_nothing() -> None:
     result = judged([write(1, 0, 1)], on((1,), 1, 1), disks=(1, 2))
     assert result.verdict is UNKNOWN
