@@ -15,6 +15,7 @@ import pyarrow as pa
 import zstandard
 
 from chaos.inventory import differences
+from chaos.spans import spans_table
 from checkers.disk import read_disks
 from checkers.evidence.missing import rows_to_count
 from checkers.history.events import EventType, FaultStage
@@ -27,7 +28,6 @@ from checkers.history.tables import (
     NODE_EVENTS,
     OPS,
     PROBES,
-    SPANS,
     TABLES,
 )
 from checkers.history.traces import parse_trace_lines
@@ -177,39 +177,6 @@ def _invoked(event: Mapping[str, Any], op_id: int) -> dict[str, Any]:
         "t1": None,
         "request": event.get("r"),
     }
-
-
-_SPAN = ("key", "offset", "value", "records", "epoch", "high_watermark")
-
-
-def spans_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """What operations on logs sent and polled, in the order of the operations."""
-    rows: list[dict[str, Any]] = []
-    open_sends: dict[int, list[dict[str, Any]]] = {}
-    op_id = -1
-    op_of: dict[int, int] = {}
-    for event in events:
-        process = event["p"]
-        if event["type"] == EventType.INVOKE:
-            op_id += 1
-            op_of[process] = op_id
-            how = {"acks": event.get("a"), "idempotent": event.get("x"), "sent": True}
-            sent = [_span(line, op_id, how) for line in event.get("s", ())]
-            open_sends[process] = sent
-            rows += sent
-        elif sent := open_sends.pop(process, []):
-            told = event.get("s") or [[None, None]] * len(sent)
-            for row, line in zip(sent, told, strict=True):
-                row["offset"] = line[1]
-        else:
-            polled = {"sent": False, "acks": None, "idempotent": None}
-            rows += [_span(line, op_of[process], polled) for line in event.get("s", ())]
-    rows.sort(key=lambda row: int(row["op_id"]))
-    return pa.Table.from_pylist(rows, schema=SPANS)
-
-
-def _span(line: Sequence[Any], op_id: int, how: Mapping[str, Any]) -> dict[str, Any]:
-    return {"op_id": op_id, **how, **dict(zip(_SPAN, line, strict=True))}
 
 
 _STAGE_TIMES = {

@@ -39,24 +39,24 @@ def sent_twice(log: Log) -> Record | None:
 
 @dataclass(slots=True)
 class _Rows:
-    """Records as rows of numbers: operation, key, offset, value; of polled ones also a flag."""
+    """Records as rows of numbers: operation, step, key, offset; of polled ones value and a flag."""
 
     key_codes: dict[str, int]
     codes: dict[tuple[int, str], int] = field(default_factory=dict)
-    sent: list[tuple[int, int, int]] = field(default_factory=list)
-    polled: list[tuple[int, int, int, int, bool]] = field(default_factory=list)
+    sent: list[tuple[int, int, int, int]] = field(default_factory=list)
+    polled: list[tuple[int, int, int, int, int, bool]] = field(default_factory=list)
 
     def add_sent(self, op: int, call: LogCall) -> None:
         for key, record in self._by_key(call.sent):
             self.codes[key, record.value] = len(self.sent)
-            self.sent.append((op, key, _offset(record)))
+            self.sent.append((op, record.step, key, _offset(record)))
 
     def add_polled(self, op: int, call: LogCall) -> None:
         """After all that was sent has its code."""
         for key, record in self._by_key(call.polled):
             value = self.codes.setdefault((key, record.value), len(self.codes))
             moved = record.key in call.rebalanced
-            self.polled.append((op, key, _offset(record), value, moved))
+            self.polled.append((op, record.step, key, _offset(record), value, moved))
 
     def _by_key(self, records: tuple[Record, ...]) -> Iterator[tuple[int, Record]]:
         """Key by key, each in its order."""
@@ -102,10 +102,11 @@ def _operations(log: Log) -> Operations:
 
 
 def _sent(rows: _Rows) -> Sent:
-    op, key, offset = np.array(rows.sent, np.int64).reshape(-1, 3).T
+    op, step, key, offset = np.array(rows.sent, np.int64).reshape(-1, 4).T
     count = len(op)
     return Sent(
         op=op.astype(np.int32),
+        step=step.astype(np.int32),
         key=key.astype(np.int32),
         value=np.arange(count),
         offset=offset.copy(),
@@ -114,9 +115,10 @@ def _sent(rows: _Rows) -> Sent:
 
 
 def _polled(rows: _Rows) -> Polled:
-    op, key, offset, value, moved = np.array(rows.polled, np.int64).reshape(-1, 5).T
+    op, step, key, offset, value, moved = np.array(rows.polled, np.int64).reshape(-1, 6).T
     return Polled(
         op=op.astype(np.int32),
+        step=step.astype(np.int32),
         key=key.astype(np.int32),
         offset=offset.copy(),
         value=value.astype(np.int32),

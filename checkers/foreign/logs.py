@@ -30,11 +30,12 @@ _OTHERS = ("crash", "debug-topic-partitions", SEEK, "commit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """`offset` is None where the producer was not told."""
+    """`offset` is None where the producer was not told. `step` is its micro-operation, from 0."""
 
     key: str
     offset: int | None
     value: str
+    step: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,18 +145,18 @@ def _steps(entry: Entry) -> list[tuple[Value, ...]]:
 
 def _sent(entry: Entry) -> tuple[Record, ...]:
     records = []
-    for step in _steps(entry):
+    for number, step in enumerate(_steps(entry)):
         if name_of(step[0]) != SEND:
             continue
         if len(step) != 3:
             raise MalformedError(entry.line, "[:send key value]", excerpt(render(step)))
-        records.append(_record(entry.line, plain(step[1]), step[2]))
+        records.append(_record(entry.line, number, plain(step[1]), step[2]))
     return tuple(records)
 
 
 def _polled(entry: Entry) -> tuple[Record, ...]:
     records: list[Record] = []
-    for step in _steps(entry):
+    for number, step in enumerate(_steps(entry)):
         if name_of(step[0]) != POLL:
             continue
         if len(step) == 1 and entry.type is not EventType.OK:
@@ -163,15 +164,15 @@ def _polled(entry: Entry) -> tuple[Record, ...]:
         if len(step) != 2 or not isinstance(step[1], dict):
             expected = "[:poll {key [[offset value] ...]}]"
             raise MalformedError(entry.line, expected, excerpt(render(step)))
-        records += _fetched(entry.line, step[1])
+        records += _fetched(entry.line, number, step[1])
     return tuple(records)
 
 
-def _fetched(line: int, by_key: Map) -> list[Record]:
+def _fetched(line: int, step: int, by_key: Map) -> list[Record]:
     records = []
     for key, fetched in by_key.items():
         for item in fetched if isinstance(fetched, tuple) else (fetched,):
-            record = _record(line, _unquoted(key), item)
+            record = _record(line, step, _unquoted(key), item)
             if record.offset is None:
                 raise MalformedError(line, "polled records of [offset value]", render(item))
             records.append(record)
@@ -183,12 +184,12 @@ def _unquoted(key: str) -> str:
     return str(json.loads(key)) if key.startswith('"') else key
 
 
-def _record(line: int, key: str, item: Value) -> Record:
+def _record(line: int, step: int, key: str, item: Value) -> Record:
     """`value`, or `[offset value]`."""
     if not isinstance(item, tuple):
-        return Record(key=key, offset=None, value=render(item))
+        return Record(key=key, offset=None, value=render(item), step=step)
     if len(item) == 2 and (item[0] is None or (type(item[0]) is int and item[0] >= 0)):
         offset = item[0]
         assert offset is None or isinstance(offset, int)
-        return Record(key=key, offset=offset, value=render(item[1]))
+        return Record(key=key, offset=offset, value=render(item[1]), step=step)
     raise MalformedError(line, "a record of [offset value]", excerpt(render(item)))

@@ -13,7 +13,12 @@ last frame only. `type` says what a line is:
 
 Operations on logs carry "s", what they sent (with the invocation, and again with the offset that an
 answer gave) or polled: [key, offset, value, records, epoch, high_watermark], as in `SPANS`. The
-invocation of a send has "a", its acks, and "x", whether its producer is idempotent.
+invocation of a send has "a", its acks, and "x", whether its producer is idempotent. The completion
+of a `txn`, which does both, has all of it in the order in which it was done; what it sent is known
+by its key, value and records:
+
+    {"type":"invoke","i":1,"p":3,"f":"txn",...,"s":[["t-0",null,12884901888,1,null,null]],"a":-1}
+    {"type":"ok","i":2,"p":3,...,"s":[["t-1",4,17,1,0,5],["t-0",9,12884901888,1,null,null]]}
 
 A process has at most one open invocation, and none after an `info` (it retires).
 

@@ -48,10 +48,11 @@ OPS = pa.schema(
     ]
 )
 
-# One row a run of consecutive records of one partition that one operation sent or polled, in the
-# order of the operation: offset and value rise by one from record to record. A value is its
-# producer's process << 32 | a number that the process counts up. Of a send that was not
-# acknowledged, or whose broker told no offset, the offset is null.
+# One row a run of consecutive records of one partition that one operation sent or polled: offset
+# and value rise by one from record to record. The rows of an operation are in the order in which it
+# did them: a send is a micro-operation, and so are polled rows between sends; a transaction (`txn`)
+# may mix both. A value is its producer's process << 32 | a number that the process counts up. Of a
+# send that was not acknowledged, or whose broker told no offset, the offset is null.
 SPANS = pa.schema(
     [
         ("op_id", pa.int64()),

@@ -48,6 +48,7 @@ class Sent:
     """Row `c` is the record with the value code `c`."""
 
     op: Codes
+    step: Codes  # which micro-operation of its operation, from 0
     key: Codes
     value: Ints  # as it was recorded; of a file, whose values are texts, the code
     offset: Ints  # NO_OFFSET where unknown
@@ -62,6 +63,7 @@ class Polled:
     """`rebalanced`: the key changed hands while the operation ran, so its order binds nobody."""
 
     op: Codes
+    step: Codes  # as of `Sent`
     key: Codes
     offset: Ints
     value: Codes
@@ -106,6 +108,11 @@ class LogArrays:
     values: int  # codes are below it
     name: Callable[[int], str]  # of a value code, for a reader
     silent: Flags  # by operation: under a subscription that tells of no rebalance
+
+
+def no_steps(records: int) -> Codes:
+    """Where no operation both sends and polls it does not matter: all are the first. No room."""
+    return np.broadcast_to(np.int32(0), records)
 
 
 NO_ANSWERS = Answers(

@@ -24,6 +24,7 @@ from checkers.log.arrays import (
     Polled,
     Resets,
     Sent,
+    no_steps,
 )
 from checkers.log.subscriptions import silent_subscriptions
 
@@ -50,8 +51,9 @@ def arrays_of(run: Run) -> LogArrays:
     key = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     op = _rows(ops["op_id"].to_numpy(), spans["op_id"].to_numpy())
     is_sent = spans["sent"].to_numpy(zero_copy_only=False).astype(np.bool_, copy=False)
-    sent = _sent(spans, op, key, is_sent)
-    polled, answers, strangers = _polled(spans, op, key, ~is_sent, sent)
+    step = _steps(op, is_sent, ops.num_rows)
+    sent = _sent(spans, op, step, key, is_sent)
+    polled, answers, strangers = _polled(spans, op, step, key, ~is_sent, sent)
 
     def name(code: int) -> str:
         value = int(sent.value[code] if code < len(sent) else strangers[code - len(sent)])
@@ -143,12 +145,29 @@ def _column(spans: pa.Table, name: str, null: int) -> Ints:
     return values
 
 
-def _sent(spans: pa.Table, op: Codes, key: Codes, chosen: Flags) -> Sent:
+def _steps(op: Codes, is_sent: Flags, ops: int) -> Codes:
+    """By span: which micro-operation it belongs to. A send is one, and what is polled between."""
+    sends = np.zeros(ops, np.bool_)
+    sends[op[is_sent]] = True
+    if not sends[op[~is_sent]].any():
+        return no_steps(len(op))
+    first = np.ones(len(op), np.bool_)
+    first[1:] = op[1:] != op[:-1]
+    begins = first | is_sent
+    begins[1:] |= is_sent[:-1]
+    number = np.cumsum(begins) - 1
+    begun = np.maximum.accumulate(np.where(first, np.arange(len(op)), 0))
+    steps: Ints = number - number[begun]
+    return steps.astype(np.int32)
+
+
+def _sent(spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags) -> Sent:
     rows = _grouped(np.flatnonzero(chosen), op, key)
     row, place = _expand(rows, _column(spans, "records", 0)[rows])
     first = _column(spans, "offset", NO_OFFSET)[row]
     return Sent(
         op=op[row],
+        step=step[row],
         key=key[row],
         value=_column(spans, "value", CORRUPT)[row] + place,
         offset=np.where(first == NO_OFFSET, NO_OFFSET, first + place),
@@ -163,7 +182,7 @@ def _grouped(rows: Ints, op: Codes, key: Codes) -> Ints:
 
 
 def _polled(
-    spans: pa.Table, op: Codes, key: Codes, chosen: Flags, sent: Sent
+    spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags, sent: Sent
 ) -> tuple[Polled, Answers, Ints]:
     """The records polled, what the answers to polls said, and values that nobody sent."""
     rows = _grouped(np.flatnonzero(chosen), op, key)
@@ -174,6 +193,7 @@ def _polled(
     code, strangers = _codes(value, key[row], sent)
     polled = Polled(
         op=op[row],
+        step=step[row],
         key=key[row],
         offset=_column(spans, "offset", NO_OFFSET)[row] + place,
         value=code,

@@ -9,6 +9,7 @@ import pytest
 
 from chaos.recorder import Event, Recorder
 from chaos.seal import UnsealableError, faults_table, operations_table, seal
+from chaos.spans import spans_table
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
@@ -227,6 +228,45 @@ def test_what_is_no_run_is_not_sealed(tmp_path: Path) -> None:
     (directory / "run.json").write_text("{}")
     with pytest.raises(UnsealableError, match="it has no checksum"):
         seal(directory)
+
+
+def told(*lines: tuple[str, int | None, int, int]) -> dict[str, Any]:
+    return {
+        "s": [[key, offset, value, records, None, None] for key, offset, value, records in lines]
+    }
+
+
+@pytest.mark.parametrize(
+    ("lines", "done"),
+    [
+        (
+            [("t-1", 7, 900, 2), ("t-0", 4, 100, 1), ("t-1", 9, 902, 1), ("t-0", 6, 101, 3)],
+            [(False, 900, 7), (True, 100, 4), (False, 902, 9), (True, 101, 6)],
+        ),
+        # It polled what it had sent itself; and what has its value in another partition.
+        (
+            [("t-0", 4, 100, 1), ("t-0", 4, 100, 1), ("t-1", 6, 101, 3)],
+            [(True, 100, 4), (False, 100, 4), (False, 101, 6), (True, 101, None)],
+        ),
+        ([("t-1", 7, 900, 2)], [(False, 900, 7), (True, 100, None), (True, 101, None)]),
+        ([], [(True, 100, None), (True, 101, None)]),
+    ],
+)
+def test_an_operation_that_sends_and_polls_is_a_row_of_micro_operations(
+    lines: list[tuple[str, int | None, int, int]], done: list[tuple[bool, int, int | None]]
+) -> None:
+    asked = told(("t-0", None, 100, 1), ("t-0", None, 101, 3)) | {"a": -1, "x": True}
+    events = [
+        invoke(0, 1, "txn") | asked,
+        invoke(1, 2, "poll"),
+        end("ok", 2, 2) | told(("t-0", 0, 5, 1)),
+        end("ok", 3, 1) | told(*lines),
+    ]
+    *rows, other = spans_table(events).to_pylist()
+    assert [(row["sent"], row["value"], row["offset"]) for row in rows] == done
+    assert {row["op_id"] for row in rows} == {0}
+    assert {row["acks"] for row in rows if row["sent"]} == {-1}
+    assert (other["op_id"], other["sent"], other["acks"]) == (1, False, None)
 
 
 def test_what_was_sent_and_polled_is_sealed_in_spans(tmp_path: Path) -> None:
