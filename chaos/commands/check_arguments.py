@@ -6,6 +6,7 @@ from pathlib import Path
 MODELS = ("register", "cas-register", "multi-register", "kv", "log")
 CAS_FAILURES = ("observed", "dropped")
 NIL_READS = ("value", "any")
+ISOLATIONS = ("kafka", "read-committed", "serializable", "strict-serializable")
 
 HELP = "judge runs again, or histories that others recorded"
 
@@ -28,7 +29,8 @@ EXAMPLES = """\
     kraft-chaos check history.edn
     kraft-chaos check --json logs/*.log
     kraft-chaos check --model kv store.jsonl.gz
-    kraft-chaos check --initial 0 --nil-reads any history.edn"""
+    kraft-chaos check --initial 0 --nil-reads any history.edn
+    kraft-chaos check --isolation read-committed kafka.edn"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -51,6 +53,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--nil-reads",
         choices=NIL_READS,
         help="reading nil saw that nothing was written (value), or nothing at all (any; for EDN)",
+    )
+    files.add_argument(
+        "--isolation",
+        choices=ISOLATIONS,
+        help="what transactions on logs are promised: kafka (default; what they send interleaves, "
+        "so G0, and G1c with a ww, are told and allowed, as Jepsen does), read-committed (neither),"
+        " serializable (no G1b, G-single, G2 either), strict-serializable (over real time too)",
     )
     files.add_argument(
         "--initial",

@@ -11,6 +11,7 @@ from checkers.foreign import (
     CasFailures,
     Declared,
     History,
+    Isolation,
     Judged,
     Log,
     NilReads,
@@ -26,6 +27,12 @@ from checkers.verdict import Verdict
 _NIL_READS = {
     NilReads.VALUE: "nothing had been written",
     NilReads.ANY: "nothing, it fits whatever is there",
+}
+_ISOLATIONS = {
+    Isolation.KAFKA: "what transactions send interleaves, and is seen once they are committed",
+    Isolation.READ_COMMITTED: "what they send is in one order",
+    Isolation.SERIALIZABLE: "all that they do is in one order",
+    Isolation.STRICT_SERIALIZABLE: "all that they do is in one order, that of real time",
 }
 _CAS_FAILURES = {
     CasFailures.OBSERVED: "it saw another value",
@@ -44,6 +51,7 @@ def declared(arguments: argparse.Namespace) -> Declared:
         cas_failures=CasFailures(arguments.cas_failures) if arguments.cas_failures else None,
         nil_reads=NilReads(arguments.nil_reads) if arguments.nil_reads else None,
         initial=initial,
+        isolation=Isolation(arguments.isolation) if arguments.isolation else None,
     )
 
 
@@ -84,6 +92,7 @@ def _as_json(history: History, judged: Judged) -> str:
         "model_why": history.model_why,
         "cas_failures": history.policies.cas_failures.value,
         "nil_reads": history.policies.nil_reads.value,
+        "isolation": history.policies.isolation.value,
         "algorithm": judged.algorithm,
         "operations": judged.operations,
         "keys": judged.keys,
@@ -126,7 +135,7 @@ def _policies(history: History) -> list[str]:
     """What was assumed, where it can have mattered."""
     calls, policies = history.calls, history.policies
     if isinstance(calls, Log):
-        return []
+        return [f"  isolation   {policies.isolation}: {_ISOLATIONS[policies.isolation]}"]
     lines = []
     if (calls.kind == Step.READ).any():
         lines.append(f"  nil reads   tell: {_NIL_READS[policies.nil_reads]}")
@@ -137,7 +146,7 @@ def _policies(history: History) -> list[str]:
 
 def _witness(judged: Judged) -> list[str]:
     if not judged.witness:
-        return []
+        return [f"  {line}" for line in judged.context]
     on = f" on key {judged.witness[0].key}" if judged.witness[0].key else ""
     return [
         f"  witness{on}, by lines of the file:",

@@ -28,12 +28,14 @@ from checkers.foreign.judge import Judged, Shown, judge
 from checkers.foreign.logs import Log
 from checkers.foreign.policies import CasFailures, NilReads, Policies
 from checkers.foreign.read import Declared, History, read_calls, read_history
+from checkers.log.allowances import Isolation
 
 __all__ = [
     "CasFailures",
     "Declared",
     "Format",
     "History",
+    "Isolation",
     "Judged",
     "Log",
     "NilReads",

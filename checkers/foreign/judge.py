@@ -12,7 +12,7 @@ from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
 from checkers.linearizability.words import describe
-from checkers.log.allowances import held_against
+from checkers.log.allowances import Isolation, held_against
 from checkers.log.sweep import ALGORITHM, sweep
 from checkers.log.words import explain
 from checkers.verdict import Verdict
@@ -54,20 +54,20 @@ class Judged:
 def judge(history: History) -> Judged:
     """Decide, within the default budget. A history in which nothing succeeded is unknown."""
     if isinstance(history.calls, Log):
-        return _judge_log(history.calls)
+        return _judge_log(history.calls, history.policies.isolation)
     return _judge_calls(history, history.calls)
 
 
-def _judge_log(log: Log) -> Judged:
+def _judge_log(log: Log, isolation: Isolation) -> Judged:
     repeated = sent_twice(log)
     if repeated is not None:
         message = f"{repeated.value} was sent twice to {repeated.key}"
         return _judged_log(log, Verdict.UNKNOWN, message, 0.0)
     started = time.perf_counter()
     arrays = arrays_of(log)
-    found = sweep(arrays)[1]
+    found = sweep(arrays, isolation)[1]
     seconds = time.perf_counter() - started
-    held = [(one, held_against(arrays, one)) for one in found]
+    held = [(one, held_against(arrays, one, isolation)) for one in found]
     bad = [one.where(chosen) for one, chosen in held if chosen.any()]
     context = tuple(
         f"not held against it: {(~chosen).sum():,} {one.anomaly}"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from checkers.foreign.values import Value
+from checkers.log.allowances import Isolation
 
 
 class CasFailures(Enum):
@@ -18,8 +19,9 @@ class NilReads(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """`initial` is what every object holds at first; None is nil."""
+    """`initial` is what every object holds at first; None is nil. `isolation` is of logs."""
 
     cas_failures: CasFailures
     nil_reads: NilReads
     initial: Value = None
+    isolation: Isolation = Isolation.KAFKA

@@ -16,6 +16,7 @@ from checkers.foreign.policies import CasFailures, NilReads, Policies
 from checkers.foreign.source import read_text
 from checkers.foreign.values import Value, name_of
 from checkers.history.calls import Calls, Model
+from checkers.log.allowances import Isolation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Declared:
     cas_failures: CasFailures | None = None
     nil_reads: NilReads | None = None
     initial: Value = None
+    isolation: Isolation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,7 @@ def _policies(reader: Reader, declared: Declared, *, elle: bool) -> Policies:
         cas_failures=declared.cas_failures or reader.cas_failures,
         nil_reads=declared.nil_reads or nil_reads,
         initial=declared.initial,
+        isolation=declared.isolation or Isolation.KAFKA,
     )
 
 

@@ -7,12 +7,12 @@ REALTIME_SEND, PAST_HIGH_WATERMARK, HIGH_WATERMARK_BACK and VANISHED.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import compress
 
 import numpy as np
 
-from checkers.log.arrays import Codes, Flags, Ints
-
-NONE = -1  # an operation, offset or value that a case does not have
+from checkers.log.arrays import NONE, Codes, Flags, Ints
+from checkers.log.circles import Cycle
 
 
 class Anomaly(StrEnum):
@@ -25,6 +25,15 @@ class Anomaly(StrEnum):
     INCONSISTENT_OFFSETS = "inconsistent-offsets"
     DUPLICATE = "duplicate"
     PRECOMMITTED_READ = "precommitted-read"
+    G1C = "G1c"
+    G1C_REALTIME = "G1c-realtime"
+    G0 = "G0"
+    G0_REALTIME = "G0-realtime"
+    G1B = "G1b"
+    G_SINGLE = "G-single"
+    G_SINGLE_REALTIME = "G-single-realtime"
+    G2 = "G2"
+    G2_REALTIME = "G2-realtime"
     LOST_WRITE = "lost-write"
     VANISHED = "vanished"
     UNSEEN = "unseen"
@@ -51,7 +60,8 @@ class Found:
     """All cases of one anomaly: row `i` of each array is case `i`.
 
     `one` and `other` are the operations that show it, `other` the one that gives it away; `offset`
-    and `value` are what they say, NONE where they have none.
+    and `value` are what they say, NONE where they have none. Cases that are cycles have all of it
+    in `cycles`, and else it is empty.
     """
 
     anomaly: Anomaly
@@ -62,6 +72,7 @@ class Found:
     other_offset: Ints
     one_value: Codes
     other_value: Codes
+    cycles: tuple[Cycle, ...] = ()
 
     def __len__(self) -> int:
         return len(self.key)
@@ -77,6 +88,7 @@ class Found:
             other_offset=self.other_offset[chosen],
             one_value=self.one_value[chosen],
             other_value=self.other_value[chosen],
+            cycles=tuple(compress(self.cycles, chosen)),
         )
 
 
@@ -90,6 +102,7 @@ def cases(
     other_offset: Ints | None = None,
     one_value: Codes | None = None,
     other_value: Codes | None = None,
+    cycles: tuple[Cycle, ...] = (),
 ) -> Found:
     """Cases with NONE wherever nothing is given."""
     no_code, no_offset = np.full(len(key), NONE, np.int32), np.full(len(key), NONE, np.int64)
@@ -102,6 +115,7 @@ def cases(
         other_offset=no_offset if other_offset is None else other_offset,
         one_value=no_code if one_value is None else one_value,
         other_value=no_code if other_value is None else other_value,
+        cycles=cycles,
     )
 
 

@@ -21,6 +21,7 @@ Small = NDArray[np.int8]
 CORRUPT = -1  # the value code of a record that was damaged on its way
 NO_OFFSET = -1  # the offset of a record whose producer was not told
 EVERY_KEY = -1  # the key of a reset that lets go of all
+NONE = -1  # an operation, key, offset or value that a case does not have
 
 
 class Acks(IntEnum):

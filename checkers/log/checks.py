@@ -25,8 +25,21 @@ POLLS = (
     Anomaly.INT_POLL_SKIP,
     Anomaly.NONMONOTONIC_POLL,
     Anomaly.POLL_SKIP,
+    Anomaly.G1B,
+    Anomaly.G1C,
+    Anomaly.G1C_REALTIME,
+    Anomaly.G_SINGLE,
+    Anomaly.G_SINGLE_REALTIME,
+    Anomaly.G2,
+    Anomaly.G2_REALTIME,
 )
-SENDS = (Anomaly.NONMONOTONIC_SEND, Anomaly.REALTIME_SEND, Anomaly.INT_NONMONOTONIC_SEND)
+SENDS = (
+    Anomaly.NONMONOTONIC_SEND,
+    Anomaly.REALTIME_SEND,
+    Anomaly.INT_NONMONOTONIC_SEND,
+    Anomaly.G0,
+    Anomaly.G0_REALTIME,
+)
 
 
 @check(
@@ -58,7 +71,8 @@ def log_polls(evidence: Evidence) -> CheckResult:
     """A consumer is given what was sent and is committed, all of it, once, in the log's order.
 
     corrupt, phantom, future-read, G1a, precommitted-read, poll-past-high-watermark,
-    nonmonotonic-high-watermark, {int-,}poll-skip, {int-,}nonmonotonic-poll. Needs: ops, spans.
+    nonmonotonic-high-watermark, {int-,}poll-skip, {int-,}nonmonotonic-poll; and of transactions
+    G1b, G1c, G-single and G2, as far as the run's `isolation` forbids them. Needs: ops, spans.
     """
     findings = evidence.once(findings_of)
     polled = len(findings.log.polled)
@@ -75,7 +89,8 @@ def log_polls(evidence: Evidence) -> CheckResult:
 def log_sends(evidence: Evidence) -> CheckResult:
     """What is sent later stands later: after the sender's own records, and all that is there.
 
-    nonmonotonic-send, int-nonmonotonic-send, nonmonotonic-send-realtime. Needs: ops, spans.
+    nonmonotonic-send, int-nonmonotonic-send, nonmonotonic-send-realtime; and of transactions G0,
+    if the run's `isolation` forbids it. Needs: ops, spans.
     """
     findings = evidence.once(findings_of)
     known = int((findings.order.first_rank[: len(findings.log.sent)] >= 0).sum())

@@ -9,8 +9,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.kinds import Kind
 from checkers.evidence.loss_budget import UNTOLD
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import NONE
-from checkers.log.arrays import NO_OFFSET, Acks, Ints
+from checkers.log.arrays import NO_OFFSET, NONE, Acks, Ints
 from checkers.log.findings import Findings, findings_of
 from checkers.log.witness import WitnessRow, fault, operation
 from checkers.verdict import CheckResult, EventValue, Verdict

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from checkers.history.calls import Outcome
 from checkers.history.sealed_run import Run
-from checkers.log.anomalies import NONE
-from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, Flags, Ints, LogArrays
+from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, Flags, Ints, LogArrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

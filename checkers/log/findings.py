@@ -1,5 +1,6 @@
 """What the kernels found in a run, once for all checks, and what of it accuses."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,9 +8,11 @@ import numpy as np
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import FOREVER_NS
 from checkers.evidence.loss_budget import LossBudget, loss_budget
-from checkers.log.allowances import held_against
-from checkers.log.anomalies import NONE, Anomaly, Found
-from checkers.log.arrays import Flags, Ints, LogArrays
+from checkers.log.allowances import Isolation, held_against
+from checkers.log.anomalies import Anomaly, Found
+from checkers.log.arrays import NONE, Codes, Flags, Ints, LogArrays
+from checkers.log.circles import Cycle
+from checkers.log.dependencies import Dependency
 from checkers.log.fates import Fates, fates
 from checkers.log.sweep import sweep
 from checkers.log.tables import arrays_of
@@ -28,12 +31,15 @@ _WITHOUT_EXCUSE = frozenset(
     }
 )
 
+_Allowing = Callable[[Sequence[str], Codes, Ints, Ints], Flags]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     log: LogArrays
     order: VersionOrder
     found: tuple[Found, ...]
+    isolation: Isolation  # what was promised of transactions
     budget: LossBudget
     fates: Fates
     began_ns: Ints  # by operation
@@ -41,19 +47,33 @@ class Findings:
 
     def accusing(self, found: Found) -> Flags:
         """Which cases break a promise: not allowed by the kind of workload, nor by the budget."""
-        held = held_against(self.log, found)
+        held = held_against(self.log, found, self.isolation)
         if found.anomaly in _WITHOUT_EXCUSE:
             return held
-        return held & ~self.budget.may_allow(self.log.keys, found.key, *self._when(found))
+        return held & ~self._excused(found, self.budget.may_allow)
 
     def undecided(self, found: Found) -> Flags:
         """Which cases break a promise unless more was lost than anybody can tell."""
         if found.anomaly in _WITHOUT_EXCUSE:
             return np.zeros(len(found), np.bool_)
-        when = self._when(found)
-        sure = self.budget.allows(self.log.keys, found.key, *when)
-        untold = self.budget.may_allow(self.log.keys, found.key, *when) & ~sure
-        return held_against(self.log, found) & untold
+        sure = self._excused(found, self.budget.allows)
+        untold = self._excused(found, self.budget.may_allow) & ~sure
+        return held_against(self.log, found, self.isolation) & untold
+
+    def _excused(self, found: Found, allowing: _Allowing) -> Flags:
+        if found.cycles:
+            excused = [self._cycle_excused(cycle, allowing) for cycle in found.cycles]
+            return np.array(excused, np.bool_)
+        return allowing(self.log.keys, found.key, *self._when(found))
+
+    def _cycle_excused(self, cycle: Cycle, allowing: _Allowing) -> bool:
+        """Offsets that were given again may have turned the order of what was sent round."""
+        steps = [step for step in cycle.steps if step.kind in (Dependency.WW, Dependency.RW)]
+        key = np.array([step.key for step in steps], np.int32)
+        rows = np.array([step.before for step in cycle.steps], np.int64)
+        begin = np.full(len(steps), self.began_ns[rows].min())
+        end = np.full(len(steps), self.ended_ns[rows].max())
+        return bool(allowing(self.log.keys, key, begin, end).any())
 
     def _when(self, found: Found) -> tuple[Ints, Ints]:
         one = np.where(found.one == NONE, found.other, found.one)
@@ -76,12 +96,14 @@ class Findings:
 def findings_of(evidence: Evidence) -> Findings:
     """Ask for it by `evidence.once(findings_of)`: several checks read the same."""
     log = arrays_of(evidence.run)
-    order, found = sweep(log)
+    isolation = Isolation(evidence.info.settings.get("isolation", Isolation.KAFKA))
+    order, found = sweep(log, isolation)
     ops = evidence.tables["ops"]
     return Findings(
         log=log,
         order=order,
         found=tuple(found),
+        isolation=isolation,
         budget=evidence.once(loss_budget),
         fates=fates(evidence.run, log),
         began_ns=ops["t0"].to_numpy(),

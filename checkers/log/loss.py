@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import NONE, Anomaly, Found, cases
-from checkers.log.arrays import Acks, Codes, Ints, LogArrays
+from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.arrays import NONE, Acks, Codes, Ints, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
 

@@ -1,7 +1,9 @@
 """All kernels over one history."""
 
+from checkers.log.allowances import Isolation
 from checkers.log.anomalies import Found, in_order
 from checkers.log.arrays import LogArrays
+from checkers.log.cycles import cycles
 from checkers.log.high_watermarks import high_watermarks
 from checkers.log.loss import losses
 from checkers.log.places import places
@@ -13,8 +15,10 @@ from checkers.log.version_order import VersionOrder, version_order
 ALGORITHM = "version order from offsets, then one pass of array operations for each anomaly"
 
 
-def sweep(log: LogArrays) -> tuple[VersionOrder, list[Found]]:
-    """Every anomaly that has cases, whether it fails a test or not."""
+def sweep(log: LogArrays, isolation: Isolation) -> tuple[VersionOrder, list[Found]]:
+    """Every anomaly that has cases, whether it fails a test or not, but for what nobody forbids:
+    rw dependencies are only looked at where the isolation asks for it.
+    """
     order = version_order(log)
     found = in_order(
         [
@@ -24,6 +28,7 @@ def sweep(log: LogArrays) -> tuple[VersionOrder, list[Found]]:
             *realtime(log, order),
             *high_watermarks(log),
             *positions(log, order),
+            *cycles(log, order, anti=isolation.anti),
         ]
     )
     return order, found

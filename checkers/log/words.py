@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from checkers.log.anomalies import NONE, Anomaly, Found
-from checkers.log.arrays import CORRUPT, LogArrays
+from checkers.log.anomalies import Anomaly, Found
+from checkers.log.arrays import CORRUPT, NONE, LogArrays
+from checkers.log.cycle_words import parts, sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,14 @@ class _Words:
 
 
 def explain(log: LogArrays, found: Found, case: int) -> Case:
+    if found.cycles:
+        cycle = found.cycles[case]
+        return Case(
+            anomaly=found.anomaly,
+            key=log.keys[found.key[case]],
+            message=sentence(log, cycle),
+            operations=parts(log, cycle),
+        )
     words = _Words(
         key=log.keys[found.key[case]],
         one=_value(log, int(found.one_value[case])),
@@ -78,6 +87,9 @@ def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
         case Anomaly.PRECOMMITTED_READ:
             message = f"{w.who} polled {w.other} at {w.key} in the transaction that sent it"
             return message, "", f"sent {w.other} and polled it"
+        case Anomaly.G1B:
+            message = f"{w.who} polled {w.key} up to {w.other}, though {w.one} was sent with it"
+            return message, f"sent {w.other}, then {w.one}", f"polled up to {w.other}"
     return _said_of_loss(anomaly, w)
 
 
