@@ -6,10 +6,12 @@ stands where, as far as anybody was told; each kernel then looks for its anomali
 of array operations over everything at once, without a loop over records:
 
     places      inconsistent-offsets, duplicate
-    reads       corrupt, phantom, G1a, future-read, precommitted-read, poll-past-high-watermark
+    reads       corrupt, phantom, G1a, future-read, precommitted-read
     loss        lost-write, unseen
-    realtime    nonmonotonic-send-realtime, nonmonotonic-high-watermark
+    realtime    nonmonotonic-send-realtime
+    high_watermarks   poll-past-high-watermark, nonmonotonic-high-watermark
     positions   {int-,}{poll,send}-skip, {int-,}nonmonotonic-{poll,send}
+    cycles      G0, G1b, G1c, G-single, G2, and all but G1b over real time
 
 A poll may lag behind the end of the log, so it can always be placed as late as its return allows:
 what it saw binds, not what it did not see. Of a run more is known than of a file: disks, which tell
@@ -17,5 +19,10 @@ what is lost from what is late (`fates`), and faults, which tell what may be los
 `checks` and `durability` make rows of a judgement of it. What acknowledged=all promises, acks=0 and
 acks=1 do not: such records count once somebody polled them.
 
-Not looked for are cycles between transactions (G0, G1c).
+Cycles are looked for where operations are transactions, rows of micro-operations: `dependencies`
+says which depends on which, `components` has them in strongly connected components (scipy's),
+`circles` finds the shortest way round. What of all this fails a test is for `allowances` to say:
+what transactions are promised is an `Isolation`, by default that of Kafka, under which what they
+send interleaves; Jepsen's Kafka workload allows the same. `subscriptions` tell whose polls nobody
+can hold to an order.
 """

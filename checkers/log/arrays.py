@@ -112,7 +112,7 @@ class LogArrays:
 
 
 def no_steps(records: int) -> Codes:
-    """Where no operation both sends and polls it does not matter: all are the first. No room."""
+    """Where each operation is one micro-operation: all are the first. Takes no room."""
     return np.broadcast_to(np.int32(0), records)
 
 

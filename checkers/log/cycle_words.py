@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from checkers.log.arrays import LogArrays
+from checkers.log.arrays import NONE, LogArrays
 from checkers.log.circles import Cycle, DependencyStep
 from checkers.log.dependencies import Dependency
 
 _ROWS = 20
 _SAID = 6  # steps in the sentence
+_KEYS = 3
 
 
 def sentence(log: LogArrays, cycle: Cycle) -> str:
@@ -16,6 +17,12 @@ def sentence(log: LogArrays, cycle: Cycle) -> str:
     said = [_step(log, step, names) for step in cycle.steps[:_SAID]]
     left = len(cycle.steps) - len(said)
     return "; ".join(said) + (f"; and so on, through {left:,} more" if left else "")
+
+
+def keys_of(log: LogArrays, cycle: Cycle) -> str:
+    """The logs that it goes through, as far as one can read."""
+    keys = dict.fromkeys(log.keys[step.key] for step in cycle.steps if step.key != NONE)
+    return ", ".join([*list(keys)[:_KEYS], *(["..."] if len(keys) > _KEYS else [])])
 
 
 def parts(log: LogArrays, cycle: Cycle) -> tuple[tuple[int, str], ...]:

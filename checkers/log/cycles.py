@@ -73,7 +73,7 @@ def cycles(log: LogArrays, order: VersionOrder, *, anti: bool) -> Iterator[Found
     if not (anti or _may_close(log, order)):
         return
     found = dependencies(log, order, anti=anti)
-    search = _Search(log, happened(log, order), found)
+    search = _Search(log, found)
     by_name: dict[Anomaly, list[Cycle]] = {}
     for layer in _LAYERS:
         if anti or _RW not in layer.kinds:
@@ -124,20 +124,28 @@ def _intermediate(log: LogArrays, order: VersionOrder) -> Found:
 class _Search:
     """Looks through one layer after the other; what an earlier one showed is not said again."""
 
-    def __init__(
-        self, log: LogArrays, did: Flags, found: Mapping[Dependency, Dependencies]
-    ) -> None:
+    def __init__(self, log: LogArrays, found: Mapping[Dependency, Dependencies]) -> None:
+        """What is on no cycle of any kind is not looked at again."""
         self._log = log
-        self._found = found
+        self._over: Flags = (log.ops.outcome == Outcome.OK) & (log.ops.complete != NEVER)
         named = [part for one in found.values() for part in (one.before, one.after)]
-        self._nodes: Ints = np.unique(np.concatenate(named)).astype(np.int64)
-        outcome = log.ops.outcome[self._nodes]
-        ended = (outcome == Outcome.OK) & (log.ops.complete[self._nodes] != NEVER)
-        self._ends: Flags = ended & did[self._nodes]
+        nodes = np.unique(np.concatenate(named)).astype(np.int64)
+        ends = self._over[nodes]
+        labels = np.full(len(log.ops), -1, np.int32)
+        labels[nodes] = components(log.ops, nodes, ends, found.values(), real_time=True)
+        self._found = {
+            kind: one.where((labels[one.before] >= 0) & (labels[one.before] == labels[one.after]))
+            for kind, one in found.items()
+        }
+        self._nodes: Ints = nodes[labels[nodes] >= 0]
+        self._ends: Flags = self._over[self._nodes]
         self._shown: list[tuple[frozenset[Dependency], int]] = []  # kinds, and a node
         self._purse = Purse()
 
     def layer(self, layer: _Layer) -> Iterator[tuple[Anomaly, Cycle]]:
+        """Each component that it has and no narrower one explains, with its name."""
+        if not len(self._nodes):
+            return
         rows = [one for kind, one in self._found.items() if kind in layer.kinds]
         labels = components(
             self._log.ops, self._nodes, self._ends, rows, real_time=_RT in layer.kinds
@@ -172,8 +180,8 @@ class _Search:
         )
 
     def _span(self, op: int) -> tuple[int, int | None]:
-        ended = self._ends[np.searchsorted(self._nodes, op)]
-        return int(self._log.ops.invoke[op]), int(self._log.ops.complete[op]) if ended else None
+        ops = self._log.ops
+        return int(ops.invoke[op]), int(ops.complete[op]) if self._over[op] else None
 
     def _steps(
         self, labels: Codes, fresh: Flags, rows: list[Dependencies]

@@ -43,6 +43,17 @@ class Dependencies:
     def __len__(self) -> int:
         return len(self.before)
 
+    def where(self, chosen: Flags) -> "Dependencies":
+        """Only the chosen ones."""
+        return Dependencies(
+            kind=self.kind,
+            before=self.before[chosen],
+            after=self.after[chosen],
+            key=self.key[chosen],
+            one=self.one[chosen],
+            other=self.other[chosen],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Versions:

@@ -148,8 +148,9 @@ def _column(spans: pa.Table, name: str, null: int) -> Ints:
 def _steps(op: Codes, is_sent: Flags, ops: int) -> Codes:
     """By span: which micro-operation it belongs to. A send is one, and what is polled between."""
     sends = np.zeros(ops, np.bool_)
-    sends[op[is_sent]] = True
-    if not sends[op[~is_sent]].any():
+    sent = op[is_sent]
+    sends[sent] = True
+    if not sends[op[~is_sent]].any() and (sent[1:] != sent[:-1]).all():
         return no_steps(len(op))
     first = np.ones(len(op), np.bool_)
     first[1:] = op[1:] != op[:-1]
@@ -263,6 +264,8 @@ def _resets(ops: pa.Table, keys: Sequence[str]) -> Resets:
 
 def _epochs(probes: pa.Table, keys: Sequence[str]) -> Codes:
     """By key: the highest leader epoch of a partition that a probe told."""
+    if not probes.num_rows:
+        return np.full(len(keys), -1, np.int32)
     told = probes.filter(pc.equal(probes["kind"], "partition"))
     told = told.filter(pc.is_valid(told["epoch"]))
     rows = told.group_by("key").aggregate([("epoch", "max")]).to_pylist()

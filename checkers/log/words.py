@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from checkers.log.anomalies import Anomaly, Found
 from checkers.log.arrays import CORRUPT, NONE, LogArrays
-from checkers.log.cycle_words import parts, sentence
+from checkers.log.cycle_words import keys_of, parts, sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ def explain(log: LogArrays, found: Found, case: int) -> Case:
         cycle = found.cycles[case]
         return Case(
             anomaly=found.anomaly,
-            key=log.keys[found.key[case]],
+            key=keys_of(log, cycle),
             message=sentence(log, cycle),
             operations=parts(log, cycle),
         )

@@ -8,7 +8,7 @@ import pytest
 from chaos.cli import main
 from chaos.commands import check_arguments
 from chaos.runtimes import RUNTIMES
-from checkers.foreign import CasFailures, NilReads
+from checkers.foreign import CasFailures, Isolation, NilReads
 from checkers.history.calls import Model
 from tests.support.fake_harness import FakeRuntime
 from tests.support.foreign import ALL, JEPSEN
@@ -56,6 +56,27 @@ def test_says_what_it_took_the_file_for(good: Path, capsys: pytest.CaptureFixtur
     assert "  nil reads   tell: nothing, it fits whatever is there\n" in out
     assert "  failed cas  tells: nothing\n" in out
     assert "  operations  6 on 1 key, judged in " in out
+
+
+def test_what_an_isolation_allows_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another's record stands between those of a transaction."""
+    path = tmp_path / "kafka.edn"
+    path.write_text(
+        INVOKE % ("txn", 0, "[[:send :x 1] [:send :x 2]]")
+        + INVOKE % ("send", 1, "[[:send :x 3]]")
+        + OK % ("txn", 0, "[[:send :x [0 1]] [:send :x [2 2]]]")
+        + OK % ("send", 1, "[[:send :x [1 3]]]")
+        + INVOKE % ("poll", 2, "[[:poll]]")
+        + OK % ("poll", 2, "[[:poll {:x [[0 1] [1 3] [2 2]]}]]")
+    )
+    assert main(["check", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "  isolation   kafka: what transactions send interleaves" in out
+    assert "  not held against it: 1 G0\n" in out
+    assert main(["check", "--isolation", "read-committed", str(path)]) == 1
+    assert "T2 sent 3 to :x behind 1, which T1 sent" in capsys.readouterr().out
 
 
 def test_shows_a_witness_by_the_lines_of_the_file(
@@ -214,3 +235,4 @@ def test_the_words_of_the_command_line_are_those_of_the_checkers() -> None:
     assert tuple(model.value for model in Model) == check_arguments.MODELS
     assert tuple(policy.value for policy in CasFailures) == check_arguments.CAS_FAILURES
     assert tuple(policy.value for policy in NilReads) == check_arguments.NIL_READS
+    assert tuple(level.value for level in Isolation) == check_arguments.ISOLATIONS

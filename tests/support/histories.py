@@ -250,6 +250,9 @@ def run_info(**changes: object) -> RunInfo:
     return RunInfo(**told)  # type: ignore[arg-type]  # a test's own mistake shows
 
 
+_EMPTY = {name: schema.empty_table() for name, schema in TABLES.items()}
+
+
 def make_run(
     *,
     ops: Sequence[Row] = (),
@@ -262,7 +265,7 @@ def make_run(
     **info: object,
 ) -> Run:
     tables: Mapping[str, pa.Table] = {
-        **{name: schema.empty_table() for name, schema in TABLES.items()},
+        **_EMPTY,
         "ops": pa.Table.from_pylist(list(ops), schema=OPS),
         "faults": pa.Table.from_pylist(list(faults), schema=FAULTS),
         "node_events": node_events(traces),

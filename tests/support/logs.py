@@ -66,13 +66,14 @@ class LogStory:
         value: int,
         offset: int | None,
         *,
+        key: str | None = None,
         records: int = 1,
         acks: int = -1,
     ) -> None:
-        """What an operation sends."""
+        """What an operation sends, to its key or another."""
         how = {"acks": acks, "idempotent": False, "sent": True}
         self.spans.append(
-            {"op_id": row["op_id"], "key": row["key"], "offset": offset, "value": value}
+            {"op_id": row["op_id"], "key": key or row["key"], "offset": offset, "value": value}
             | {"records": records, **how}
         )
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.foreign import Declared, Log, UnreadableHistoryError, judge, read_history
+from checkers.foreign import Declared, Isolation, Log, UnreadableHistoryError, judge, read_history
 from checkers.history.calls import Model
 from checkers.verdict import Verdict
 
@@ -180,6 +180,69 @@ def test_what_is_no_anomaly(tmp_path: Path, text: str) -> None:
     history = read_history(path, Declared())
     assert isinstance(history.calls, Log)
     assert judge(history).verdict is Verdict.VALID
+
+
+def sent(process: int, *acts: str, done: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Invocation and completion of a transaction, so that others can run in between."""
+    asked = " ".join("[:poll]" if act.startswith("[:poll") else act for act in acts)
+    return (
+        op("invoke", process, "txn", f"[{asked}]"),
+        op("ok", process, "txn", f"[{' '.join(done or acts)}]"),
+    )
+
+
+EACH_POLLS_THE_OTHER = "".join(
+    f"{one}{other}"
+    for one, other in zip(
+        sent(0, "[:send :x 1]", "[:poll]", done=("[:send :x [0 1]]", "[:poll {:y [[0 2]]}]")),
+        sent(1, "[:send :y 2]", "[:poll]", done=("[:send :y [0 2]]", "[:poll {:x [[0 1]]}]")),
+        strict=True,
+    )
+)
+SENDS_IN_TWO_ORDERS = (
+    "".join(
+        f"{one}{other}"
+        for one, other in zip(
+            sent(
+                0,
+                "[:send :x 1]",
+                "[:send :y 2]",
+                done=("[:send :x [0 1]]", "[:send :y [1 2]]"),
+            ),
+            sent(
+                1,
+                "[:send :x 3]",
+                "[:send :y 4]",
+                done=("[:send :x [1 3]]", "[:send :y [0 4]]"),
+            ),
+            strict=True,
+        )
+    )
+    + poll(2, (0, 1), (1, 3))
+    + poll(3, (0, 4), (1, 2)).replace(":x", ":y")
+)
+
+
+def test_transactions_that_poll_each_other_are_a_cycle_of_both(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(EACH_POLLS_THE_OTHER)
+    for isolation in (None, *Isolation):
+        judged = judge(read_history(path, Declared(isolation=isolation)))
+        assert judged.verdict is Verdict.INVALID
+        assert "(1 G1c)" in judged.message
+        assert [(shown.line, shown.completed_line) for shown in judged.witness] == [(1, 3), (2, 4)]
+
+
+def test_what_jepsen_allows_of_transactions_is_told_and_can_be_forbidden(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(SENDS_IN_TWO_ORDERS)
+    judged = judge(read_history(path, Declared()))
+    assert (judged.verdict, judged.context) == (Verdict.VALID, ("not held against it: 1 G0",))
+    judged = judge(read_history(path, Declared(isolation=Isolation.READ_COMMITTED)))
+    assert judged.verdict is Verdict.INVALID
+    assert judged.message == (
+        "T2 sent 3 to :x behind 1, which T1 sent; T1 sent 2 to :y behind 4, which T2 sent (1 G0)"
+    )
 
 
 def test_what_is_only_counted_is_said(tmp_path: Path) -> None:
