@@ -14,6 +14,7 @@ from pathlib import Path
 from chaos.inventory import differences, has_any_file
 from chaos.plan_line import replay_line
 from chaos.seal import seal
+from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.store import UnreadableRunError, read_run
 from checkers.page import render_page
@@ -31,12 +32,13 @@ def judge_directory(directory: Path, *, page: bool = True) -> Judgement:
     Raises UnsealableError.
     """
     run = _sealed(directory)
-    judgement = _judged(run, directory)
+    evidence = Evidence(run)
+    judgement = _judged(evidence, directory)
     for row in (*troubles(run), *broken_invariants(run)):
         judgement = with_row(judgement, row)
     write_verdict(directory, judgement)
     if page:
-        _write_page(run, judgement, directory)
+        _write_page(evidence, judgement, directory)
     _write_repro(run.info, judgement, directory)
     return judgement
 
@@ -105,9 +107,9 @@ def broken_invariants(run: Run) -> list[CheckResult]:
     ]
 
 
-def _judged(run: Run, directory: Path) -> Judgement:
+def _judged(evidence: Evidence, directory: Path) -> Judgement:
     try:
-        return judge(run, stopwatch=_stopwatch(run.info))
+        return judge(evidence, stopwatch=_stopwatch(evidence.info))
     except Exception as error:  # noqa: BLE001 - whatever a checker throws, the run is not valid
         log_crash(directory, error)
         row = CheckResult(
@@ -115,7 +117,7 @@ def _judged(run: Run, directory: Path) -> Judgement:
             verdict=Verdict.ERROR,
             message=f"the judge crashed ({type(error).__name__}: {error}); see {HARNESS_LOG}",
         )
-        return broken(run.info.run_id, row)
+        return broken(evidence.info.run_id, row)
 
 
 def _stopwatch(info: RunInfo) -> Callable[[], float]:
@@ -123,9 +125,9 @@ def _stopwatch(info: RunInfo) -> Callable[[], float]:
     return time.perf_counter if info.runtime != "sim" else lambda: 0.0
 
 
-def _write_page(run: Run, judgement: Judgement, directory: Path) -> None:
+def _write_page(evidence: Evidence, judgement: Judgement, directory: Path) -> None:
     try:
-        (directory / PAGE).write_text(render_page(run, judgement), encoding="utf-8")
+        (directory / PAGE).write_text(render_page(evidence, judgement), encoding="utf-8")
     except Exception as error:  # noqa: BLE001 - a page that fails must not hide the verdict
         log_crash(directory, error)
         (directory / PAGE).unlink(missing_ok=True)

@@ -159,13 +159,14 @@ _SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
 def judge(
-    run: Run, checks: Sequence[Check] = CHECKS, stopwatch: Stopwatch = time.perf_counter
+    run: Run | Evidence, checks: Sequence[Check] = CHECKS, stopwatch: Stopwatch = time.perf_counter
 ) -> Judgement:
     """Run every check that applies; the worst verdict is the run's.
 
     `stopwatch` measures what each costs, in seconds.
     """
-    evidence = Evidence(run)
+    evidence = run if isinstance(run, Evidence) else Evidence(run)
+    run = evidence.run
     applicable = [check for check in checks if check.applies(run.info)]
     results = tuple(_judged(check, evidence, stopwatch) for check in applicable)
     numbers = statistics(run)

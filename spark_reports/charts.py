@@ -42,6 +42,7 @@ _COUNT_COLOURS = {
     "recovered": "#5aa9a0",
     "allowed": "#d3a029",
     "undecided": "#7f7cc4",
+    "lost_undecided": "#b5588a",
     "lost": "#d0342c",
     "polled_lost": "#e58a84",
     "duplicated": "#9c5a1f",

@@ -214,6 +214,7 @@ def _losses(summary: ReportSummary, kind: str) -> str:
 _ALSO = (
     ("more are an allowed loss", "allowed"),
     ("were polled and then lost", "polled_lost"),
+    ("are gone, and whether that is allowed cannot be told", "lost_undecided"),
     ("are undecided", "undecided"),
     ("stand at two offsets", "duplicated"),
     ("were refused and are there", "unexpected"),

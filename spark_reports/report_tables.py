@@ -61,6 +61,7 @@ def _as_expected(runs: Sequence[SealedRun]) -> str:
 _NUMBERS = {
     "lost": "lost",
     "undecided": "undecided",
+    "lost_undecided": "gone, allowed or not",
     "allowed": "allowed loss",
     "polled_lost": "polled, then lost",
     "polled_allowed": "polled, then gone as allowed",

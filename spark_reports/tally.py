@@ -29,10 +29,11 @@ CULPRITS_A_RUN = 20
 class Tally:
     """Counts of one kind (`RECORDS`, `WRITES`) and fault phase.
 
-    An acknowledged one is there, or it is `lost`, `allowed` or `undecided`; `late` ones are there,
-    but on disks only. `polled_lost` and `polled_allowed` were not acknowledged, but a consumer was
-    given them before they went. `recovered` and `not_happened` are what became of those that timed
-    out, `unexpected` those that were refused and are there.
+    An acknowledged one is there, or it is `lost`, `allowed` (lost after more than is survived),
+    `lost_undecided` (which of both cannot be told) or `undecided`; `late` ones are on disks only.
+    `polled_lost` and `polled_allowed` were not acknowledged, but a consumer was given them before
+    they went. `recovered` and `not_happened` are what became of those that timed out, `unexpected`
+    those that were refused and are there.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Tally:
     acknowledged: int = 0
     lost: int = 0
     polled_lost: int = 0
+    lost_undecided: int = 0
     allowed: int = 0
     polled_allowed: int = 0
     late: int = 0
@@ -112,8 +114,7 @@ def _record_flags(findings: Findings) -> Mapping[str, Flags]:
     """By row of `Sent`; sums are those of the facts of log-durability."""
     fates, sent = findings.fates, findings.log.sent
     outcome = findings.log.ops.outcome[sent.op]
-    lost = findings.lost_within_budget()
-    allowed = fates.lost & ~lost
+    lost, allowed = findings.lost_within_budget(), findings.lost_beyond_budget()
     told = fates.acknowledged
     found = fates.kept | fates.late | findings.order.read[: len(sent)]
     info = outcome == Outcome.INFO
@@ -122,6 +123,7 @@ def _record_flags(findings: Findings) -> Mapping[str, Flags]:
         "acknowledged": told,
         "lost": lost & told,
         "polled_lost": lost & ~told,
+        "lost_undecided": fates.lost & ~lost & ~allowed,
         "allowed": allowed & told,
         "polled_allowed": allowed & ~told,
         "late": fates.promised & fates.late,

@@ -40,6 +40,7 @@ def batch_columns(found: Scan) -> dict[str, Column]:
         "records": found.column("records"),
         "size": found.sizes,
         "position": found.positions,
+        "timestamp": found.column("max_timestamp"),
         "producer_id": found.column("producer_id"),
         "producer_epoch": found.column("producer_epoch"),
         "base_sequence": found.column("base_sequence"),

@@ -144,7 +144,14 @@ _BATCH = (
 )
 
 # One row a record batch found on a node's disk after the run, in log order.
-LOG_BATCHES = pa.schema([("node", pa.int16()), ("directory", pa.string()), *_BATCH])
+LOG_BATCHES = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        *_BATCH,
+        ("timestamp", pa.int64()),  # the latest of its records: ms since 1970 by its leader's clock
+    ]
+)
 
 # One row a record in those batches. For a ConfigRecord: resource_type, resource, name, value. A log
 # whose head is gone begins with the records of the snapshot that stands for it, from SnapshotHeader

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.page import units
 from checkers.page.closeup import witness_drawings
@@ -14,14 +15,21 @@ from checkers.page.faults import FaultWindow, fault_windows
 from checkers.page.lanes import lanes_of
 from checkers.page.limits import limits_of
 from checkers.page.markup import Child, Markup, joined, tag
+from checkers.page.node_logs import log_excerpts
+from checkers.page.partition_section import partitions_section
 from checkers.page.tables import check_table, fact_list, fault_table
 from checkers.page.timeline import Story, timeline
 from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
 from checkers.verdict import CheckResult, Judgement
 
 
-def render_page(run: Run, judgement: Judgement) -> str:
-    """The page of one run as a self-contained HTML document (UTF-8, no scripts, no loads)."""
+def render_page(run: Run | Evidence, judgement: Judgement) -> str:
+    """The page of one run as a self-contained HTML document (UTF-8, no scripts, no loads).
+
+    From the evidence that was judged, what the checks derived need not be derived again.
+    """
+    evidence = run if isinstance(run, Evidence) else Evidence(run)
+    run = evidence.run
     faults = fault_windows(run.tables["faults"])
     end_ns = _end_ns(run, faults)
     scene = Scene(
@@ -34,7 +42,8 @@ def render_page(run: Run, judgement: Judgement) -> str:
     shown = witnesses[0] if witnesses else None
     body = (
         _head(run, judgement, end_ns),
-        _witness(shown, scene) if shown else None,
+        partitions_section(evidence, faults, end_ns),
+        _witness(shown, scene, run) if shown else None,
         _course(scene, shown),
         section("Faults and their evidence", fault_table(faults, end_ns)),
         section("Checks", check_table(judgement.results)),
@@ -104,7 +113,7 @@ def _said(judgement: Judgement) -> str:
     return said[len(word) :] if said.lower().startswith(word) else said
 
 
-def _witness(result: CheckResult, scene: Scene) -> Markup:
+def _witness(result: CheckResult, scene: Scene, run: Run) -> Markup:
     drawn = witness_drawings(result, scene)
     caption = (
         "Operations on the keys of the witness, a row a process, under the roles of the nodes; "
@@ -117,6 +126,7 @@ def _witness(result: CheckResult, scene: Scene) -> Markup:
         *_promised_and_seen(result),
         witness_table(result, scene),
         figure if drawn else None,
+        log_excerpts(run.directory, run.info, result, scene.faults),
     )
 
 

@@ -111,10 +111,12 @@ def _steps(edges: Sequence[float], heights: NDArray[np.float64]) -> list[str]:
     ]
 
 
-def legend(entries: Iterable[tuple[str, str]], y: float, mark: str = "rect") -> Markup:
+def legend(
+    entries: Iterable[tuple[str, str]], y: float, mark: str = "rect", right: float = RIGHT
+) -> Markup:
     """Class and name of each series, set from the right edge."""
     parts: list[Markup] = []
-    x = float(RIGHT)
+    x = float(right)
     for class_, name in reversed(list(entries)):
         x -= 6.2 * len(name) + 24
         if mark == "rect":

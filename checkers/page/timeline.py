@@ -67,14 +67,14 @@ def timeline(story: Story) -> Markup:
         bottom + 34,
         hatching(),
         bands(story.faults, scale, story.end_ns, top - 6, bottom),
-        _time_grid(scale, lanes_top, bottom),
+        time_grid(scale, lanes_top, bottom),
         _fault_row_marks(rows, scale, story.end_ns, top),
         _lane_marks(story.lanes, scale, lanes_top),
         legend((*_ROLES, *_OTHERS), lanes_top + len(story.lanes) * LANE_HEIGHT + 14),
         _rate_panel(story.ops, bins, scale, rate_top),
         _latency_panel(story.ops, bins, scale, latency_top),
         _witness_marks(story, scale, lanes_top, bottom),
-        _time_axis(scale, bottom),
+        time_axis(scale, bottom),
         label="Faults, nodes, operations per second and latency over the time of the run",
     )
 
@@ -264,11 +264,11 @@ def _level(y: float, words: str) -> Markup:
     return joined(horizontal(y), text(LEFT - 8, y + 4, words, "soft", "end"))
 
 
-def _time_grid(scale: TimeScale, top: float, bottom: float) -> Markup:
+def time_grid(scale: TimeScale, top: float, bottom: float) -> Markup:
     return joined(*(vertical(scale.x(at), top, bottom, "grid") for at in scale.ticks()))
 
 
-def _time_axis(scale: TimeScale, y: float) -> Markup:
+def time_axis(scale: TimeScale, y: float) -> Markup:
     ticks = scale.ticks()
     step = ticks[1] - ticks[0] if len(ticks) > 1 else scale.end_ns - scale.start_ns
     digits = max(0, math.ceil(9 - math.log10(max(step, 1)) - 1e-9))

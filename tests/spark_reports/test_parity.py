@@ -100,7 +100,7 @@ def test_records_are_counted_as_log_durability_counts_them(counted: Counted) -> 
     assert all(seen.values()), f"something was never counted: {seen}"
 
 
-_SAME = ("acknowledged", "late", "undecided", "recovered", "not_happened")
+_SAME = ("acknowledged", "late", "undecided", "lost_undecided", "recovered", "not_happened")
 
 
 def _told_twice(run: Run) -> int:

@@ -1,0 +1,236 @@
+"""A partition over time: a row a replica, and under them what was acknowledged at which offset.
+
+A replica's row is dark while it leads, light while it is in the ISR, amber in the ELR, framed in
+amber where it is only known to have been the last of the ELR, and pale outside. No dark row: nobody
+leads. Below, acknowledged records stand where and when they were acknowledged, those that are gone
+at the end in red, and the high watermark runs along as consumers were told it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.evidence.image import NO_LEADER
+from checkers.page import units
+from checkers.page.binning import Ints
+from checkers.page.faults import FaultWindow
+from checkers.page.markup import Markup, joined, tag
+from checkers.page.partition_lanes import PartitionLane, PartitionSpan, Points
+from checkers.page.svg import (
+    LEFT,
+    RIGHT,
+    TimeScale,
+    drawing,
+    horizontal,
+    legend,
+    polyline,
+    rectangle,
+    round_step,
+    text,
+    vertical,
+)
+from checkers.page.timeline import bands, fault_rows, hatching, time_axis, time_grid
+
+_ROW = 20.0
+_FAULT_ROW = 15.0
+_PANEL = 104.0
+_HEAD = 22.0
+_CHARACTER = 6.2  # pixels, about
+
+_STATES = (
+    ("leader", "leader"),
+    ("follower", "in the ISR"),
+    ("elr", "in the ELR"),
+    ("last-known", "last known ELR"),
+    ("outside", "outside"),
+    ("nobody", "nobody leads"),
+)
+_RECORDS = (
+    ("told", "acknowledged"),
+    ("gone", "acknowledged and lost"),
+    ("excused", "gone, as may be"),
+)
+
+
+def partition_drawing(lane: PartitionLane, faults: Sequence[FaultWindow], end_ns: int) -> Markup:
+    """From when the partition was made to the end of the run."""
+    scale = _scale(lane, end_ns)
+    rows = fault_rows(faults, end_ns)
+    rows_top = _HEAD + len(rows) * _FAULT_ROW + 26
+    states_end = rows_top + len(lane.replicas) * _ROW
+    panel_top = states_end + 54
+    bottom = panel_top + _PANEL
+    return drawing(
+        bottom + 34,
+        hatching(),
+        text(LEFT - 10, 14, lane.key, "title", "end"),
+        bands(faults, scale, end_ns, _HEAD - 4, bottom),
+        time_grid(scale, rows_top, bottom),
+        _faults(rows, scale, end_ns),
+        *_changes(lane.spans, scale, rows_top, bottom),
+        *(
+            _replica(node, lane, scale, rows_top + place * _ROW)
+            for place, node in enumerate(lane.replicas)
+        ),
+        legend(_STATES, states_end + 16),
+        _offsets(lane, scale, panel_top),
+        time_axis(scale, bottom),
+        label=f"Leader, ISR, ELR and high watermark of {lane.key} over time",
+    )
+
+
+def _scale(lane: PartitionLane, end_ns: int) -> TimeScale:
+    begin = max(lane.spans[0].from_ns, 0)
+    margin = max((end_ns - begin) // 40, 1)
+    return TimeScale(max(begin - margin, 0), max(end_ns, begin + 1))
+
+
+def _faults(rows: Sequence[Sequence[FaultWindow]], scale: TimeScale, end_ns: int) -> Markup:
+    """Named bars: what was done, above what came of it."""
+    parts = [text(LEFT - 10, _HEAD + 10, "faults", "soft", "end")] if rows else []
+    for number, row in enumerate(rows):
+        y = _HEAD + number * _FAULT_ROW
+        for fault in row:
+            x1, x2 = scale.x(fault.start_ns), scale.x(fault.ends_ns(end_ns))
+            parts += [
+                rectangle(x1, x2, y, _FAULT_ROW - 3, "fault"),
+                text(x1 + 4, y + 10, fault.name),
+            ]
+    return joined(*parts)
+
+
+def _changes(
+    spans: Sequence[PartitionSpan], scale: TimeScale, top: float, bottom: float
+) -> Iterator[Markup]:
+    """A line at each change of state, and over it the ISR, as far as there is room."""
+    free_from = 0.0
+    for span in spans:
+        x = scale.x(span.from_ns)
+        yield vertical(x, top - 4, bottom, "edge")
+        if span.leader == NO_LEADER:
+            about = f"nobody leads until {units.moment(span.to_ns)}"
+            yield rectangle(x, scale.x(span.to_ns), top - 4, 4, "nobody", about)
+        words = _in_short(span)
+        if x >= free_from:
+            yield text(x + 2, top - 7, words, "title")
+            free_from = x + _CHARACTER * len(words) + 8
+
+
+def _in_short(span: PartitionSpan) -> str:
+    """`[1,2,3]`, and behind it the ELR where there is one: `[1] +2`."""
+    isr = f"[{','.join(map(str, sorted(span.isr)))}]"
+    return f"{isr} +{','.join(map(str, span.elr))}" if span.elr else isr
+
+
+def _replica(node: int, lane: PartitionLane, scale: TimeScale, y: float) -> Markup:
+    parts = [text(LEFT - 10, y + 13, f"broker {node}", "soft", "end")]
+    shown = NO_LEADER
+    for span in lane.spans:
+        state, x1, x2 = _state(node, span), scale.x(span.from_ns), scale.x(span.to_ns)
+        inset = 2.0 if state == "last-known" else 0.0
+        box = (x1 + inset, x2 - inset, y + 2 + inset / 2, _ROW - 5 - inset)
+        parts.append(rectangle(*box, state, _about(node, state, span)))
+        words = f"leader, epoch {span.leader_epoch}"
+        fits = _CHARACTER * len(words) + 8 <= x2 - x1
+        if state == "leader" and span.leader_epoch != shown and fits:
+            shown = span.leader_epoch
+            parts.append(text(x1 + 4, y + 13.5, words, "on"))
+    return joined(*parts)
+
+
+def _state(node: int, span: PartitionSpan) -> str:
+    if node == span.leader:
+        return "leader"
+    if node in span.isr:
+        return "follower"
+    if node in span.elr:
+        return "elr"
+    return "last-known" if node in span.last_known_elr else "outside"
+
+
+def _about(node: int, state: str, span: PartitionSpan) -> str:
+    leader = f"broker {span.leader}" if span.leader >= 0 else "nobody"
+    return (
+        f"broker {node}: {dict(_STATES)[state]}\n"
+        f"{units.moment(span.from_ns)} to {units.moment(span.to_ns)}\n"
+        f"leader {leader}, epoch {span.leader_epoch}, ISR {list(span.isr)}, ELR {list(span.elr)}, "
+        f"last known ELR {list(span.last_known_elr)}"
+    )
+
+
+def _offsets(lane: PartitionLane, scale: TimeScale, top: float) -> Markup:
+    """What was acknowledged, the high watermark, and over both what of it is gone."""
+    told = (lane.acknowledged, lane.high_watermarks)
+    highest = max(1, *(int(points.offset.max(initial=0)) for points in told))
+    step = round_step(highest / 4)
+    ceiling = -(-highest // step) * step
+    within = _Panel(scale=scale, ceiling=ceiling, top=top)
+    return joined(
+        text(LEFT, top - 9, "offset", "title"),
+        legend(_RECORDS, top - 9, right=RIGHT - 118),
+        legend((("hwm", "high watermark"),), top - 9, "line"),
+        *(_level(value, within) for value in range(0, ceiling + 1, step)),
+        *_bars(lane.acknowledged, within, "told", least=2.0),
+        _high_watermark(lane.high_watermarks, within),
+        *_bars(lane.allowed, within, "excused", least=5.0),
+        *_bars(lane.lost, within, "gone", least=5.0),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Panel:
+    """Where times and offsets stand; `ceiling` is the offset at its top."""
+
+    scale: TimeScale
+    ceiling: int
+    top: float
+
+    def y(self, offset: float) -> float:
+        return self.top + _PANEL * (1 - offset / self.ceiling)
+
+    def columns(self, at_ns: Ints) -> Ints:
+        """The pixel of each time, from the left edge of the plot."""
+        share = (at_ns - self.scale.start_ns) / (self.scale.end_ns - self.scale.start_ns)
+        pixels: Ints = (np.clip(share, 0, 1) * (RIGHT - LEFT - 1)).astype(np.int64)
+        return pixels
+
+
+def _level(value: int, panel: _Panel) -> Markup:
+    y = panel.y(value)
+    return joined(horizontal(y), text(LEFT - 8, y + 4, f"{value:,}", "soft", "end"))
+
+
+def _bars(points: Points, panel: _Panel, class_: str, *, least: float) -> Iterator[Markup]:
+    """From the lowest to the highest offset of what was acknowledged within a pixel of time, at
+    least so many pixels in both directions."""
+    for x, first, last in _runs(panel.columns(points.at_ns)):
+        offsets = points.offset[first:last]
+        low, high = int(offsets.min()), int(offsets.max())
+        middle, height = (panel.y(low) + panel.y(high)) / 2, panel.y(low) - panel.y(high)
+        yield tag(
+            "rect",
+            tag("title", f"{last - first:,} from offset {low:,} to {high:,}"),
+            x=LEFT + x - least / 2,
+            y=middle - max(height, least) / 2,
+            width=least,
+            height=max(height, least),
+            class_=class_,
+        )
+
+
+def _runs(column: Ints) -> Iterator[tuple[int, int, int]]:
+    """Each pixel with the first of its points and the one behind its last."""
+    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    ends = [*starts[1:].tolist(), len(column)]
+    yield from zip(column[starts].tolist(), starts.tolist(), ends[: len(starts)], strict=True)
+
+
+def _high_watermark(points: Points, panel: _Panel) -> Markup | None:
+    """In steps: what was told last holds until something else is told."""
+    if not len(points):
+        return None
+    told = [(x, points.offset[last - 1]) for x, _, last in _runs(panel.columns(points.at_ns))]
+    xs = [float(LEFT + x) for x, _ in told for _ in range(2)]
+    ys = np.array([panel.y(float(value)) for _, value in told for _ in range(2)])
+    return polyline(xs[1:], ys[:-1], "hwm")

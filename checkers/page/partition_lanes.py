@@ -1,0 +1,184 @@
+"""What each partition was at every moment: leader, ISR, ELR, and what was acknowledged and lost.
+
+The states and their order are those of the metadata log on the disks. Its batches carry the clock
+of the controller, which is believed within the bounds that the probes set (`isr_history`). Where no
+disk could be read, the states are those that brokers told when they were asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import NO_LEADER
+from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
+from checkers.history.kinds import HistoryKind
+from checkers.log.findings import findings_of
+from checkers.page.binning import Ints, integers
+
+PARTITIONS_LIMIT = 6
+
+Nodes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSpan:
+    """A state of a partition, from `from_ns` to `to_ns`. `leader` is NO_LEADER if there is none."""
+
+    from_ns: int
+    to_ns: int
+    leader: int
+    leader_epoch: int
+    isr: Nodes
+    elr: Nodes
+    last_known_elr: Nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """Offsets at times of the run; arrays of one length, in the order of time."""
+
+    at_ns: Ints
+    offset: Ints
+
+    def __len__(self) -> int:
+        return len(self.at_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionLane:
+    """`lost` and `allowed` are among the `acknowledged`, and gone at the end."""
+
+    key: str
+    replicas: Nodes
+    spans: tuple[PartitionSpan, ...]
+    acknowledged: Points
+    lost: Points
+    allowed: Points
+    high_watermarks: Points  # as consumers were told
+
+
+def partition_lanes(evidence: Evidence, end_ns: int) -> list[PartitionLane]:
+    """Of the partitions that clients used, those with losses first; none where there are none."""
+    if evidence.info.history != HistoryKind.LOG:
+        return []
+    histories = evidence.once(isr_histories)
+    keys = sorted(set(evidence.tables["spans"]["key"].unique().to_pylist()))
+    lanes = [_lane(evidence, key, histories.get(key), end_ns) for key in keys]
+    lanes.sort(key=lambda lane: (-len(lane.lost), -len(lane.allowed)))
+    return [lane for lane in lanes if lane.spans][:PARTITIONS_LIMIT]
+
+
+def _lane(evidence: Evidence, key: str, history: IsrHistory | None, end_ns: int) -> PartitionLane:
+    spans = _told(evidence, key, end_ns) if history is None else _stored(evidence, history, end_ns)
+    known = {node for span in spans for node in (*span.isr, *span.elr, *span.last_known_elr)}
+    replicas = known if history is None else history.states[-1].replicas
+    acknowledged, lost, allowed = _records(evidence, key)
+    return PartitionLane(
+        key=key,
+        replicas=tuple(sorted(replicas)),
+        spans=tuple(spans),
+        acknowledged=acknowledged,
+        lost=lost,
+        allowed=allowed,
+        high_watermarks=_high_watermarks(evidence, key),
+    )
+
+
+def _stored(evidence: Evidence, history: IsrHistory, end_ns: int) -> list[PartitionSpan]:
+    """Each state until the next; the times never run back."""
+    told = _clock(evidence, history.offsets)
+    begins = np.clip(told, np.maximum(history.not_before, 0), history.known_by)
+    begins = np.maximum.accumulate(np.minimum(begins, end_ns))
+    return [
+        PartitionSpan(
+            from_ns=begin,
+            to_ns=end,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            elr=state.elr,
+            last_known_elr=state.last_known_elr,
+        )
+        for state, begin, end in zip(
+            history.states, begins.tolist(), [*begins[1:].tolist(), end_ns], strict=True
+        )
+    ]
+
+
+def _clock(evidence: Evidence, offsets: Ints) -> Ints:
+    """By the controller's clock, in ns of the run; FOREVER_NS where the batch tells no time."""
+    log = evidence.committed_log
+    batches = evidence.tables["log_batches"]
+    batches = batches.filter(pc.equal(batches["node"], log.node if log else NO_LEADER))
+    batches = batches.sort_by("base_offset")
+    if not batches.num_rows:
+        return np.full(len(offsets), FOREVER_NS)
+    begins = integers(batches["base_offset"])
+    place = np.maximum(np.searchsorted(begins, offsets, side="right") - 1, 0)
+    wall_ms = batches["timestamp"].fill_null(-1).to_numpy()[place]
+    started_ms = datetime.fromisoformat(evidence.info.started_utc).timestamp() * 1_000
+    known = (wall_ms >= 0) & (begins[place] <= offsets)
+    return np.where(known, ((wall_ms - started_ms) * 1e6).astype(np.int64), FOREVER_NS)
+
+
+def _told(evidence: Evidence, key: str, end_ns: int) -> list[PartitionSpan]:
+    """As brokers told it: a claim of an older leader epoch than one before it changes nothing."""
+    probes = evidence.tables["probes"]
+    mine = pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
+    newest = NO_LEADER
+    spans: list[PartitionSpan] = []
+    for row in probes.filter(mine).sort_by("t1").to_pylist():
+        newest = max(newest, row["epoch"])
+        claim = _claim(row, end_ns)
+        same = bool(spans) and claim == replace(spans[-1], from_ns=claim.from_ns)
+        if row["epoch"] < newest or same:
+            continue
+        if spans:
+            spans[-1] = replace(spans[-1], to_ns=claim.from_ns)
+        spans.append(claim)
+    return spans
+
+
+def _claim(row: Mapping[str, Any], end_ns: int) -> PartitionSpan:
+    return PartitionSpan(
+        from_ns=row["t1"],
+        to_ns=end_ns,
+        leader=row["leader"],
+        leader_epoch=row["epoch"],
+        isr=tuple(sorted(row["isr"] or ())),
+        elr=tuple(sorted(row["elr"] or ())),
+        last_known_elr=tuple(sorted(row["last_known_elr"] or ())),
+    )
+
+
+def _records(evidence: Evidence, key: str) -> tuple[Points, Points, Points]:
+    """Acknowledged ones at the time of their acknowledgement; those lost, and those allowed to."""
+    findings = evidence.once(findings_of)
+    fates, log = findings.fates, findings.log
+    if key not in log.keys:
+        return (_points(np.empty(0, np.int64), np.empty(0, np.int64)),) * 3
+    mine = fates.acknowledged & (log.sent.key == list(log.keys).index(key))
+    lost = findings.lost_within_budget()
+    at_ns = findings.ended_ns[log.sent.op]
+    chosen = (mine, mine & lost, mine & fates.lost & ~lost)
+    acknowledged, gone, allowed = (_points(at_ns[one], fates.offset[one]) for one in chosen)
+    return acknowledged, gone, allowed
+
+
+def _high_watermarks(evidence: Evidence, key: str) -> Points:
+    """What answers to polls told of it, at the time when the poll returned."""
+    spans, ops = evidence.tables["spans"], evidence.tables["ops"]
+    told = spans.filter(pc.and_(pc.equal(spans["key"], key), spans["high_watermark"].is_valid()))
+    told = told.select(["op_id", "high_watermark"]).join(ops.select(["op_id", "t1"]), "op_id")
+    told = told.filter(told["t1"].is_valid())
+    return _points(integers(told["t1"]), integers(told["high_watermark"]))
+
+
+def _points(at_ns: Ints, offset: Ints) -> Points:
+    order = np.argsort(at_ns, kind="stable")
+    return Points(at_ns=at_ns[order], offset=offset[order])
