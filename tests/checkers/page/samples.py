@@ -84,6 +84,7 @@ def operations(count: int = 20_000, seed: int = 7) -> pa.Table:
             "complete_index": np.arange(count) * 2 + 1,
             "t0": t0,
             "t1": completed,
+            "request": pa.nulls(count, pa.int64()),
         },
         schema=TABLES["ops"],
     )

@@ -1,10 +1,7 @@
 """KIP-966's story in the lanes: the ISR shrinks to one broker, which then goes."""
 
-from dataclasses import replace
-
-import pytest
-
 from checkers.evidence.evidence import Evidence
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.page.faults import fault_windows
 from checkers.page.partition_drawing import partition_drawing
@@ -38,7 +35,7 @@ def lane_of(run: Run) -> PartitionLane:
 
 def test_states_are_those_of_the_metadata_log_at_the_times_of_its_clock() -> None:
     cluster = shrinking()
-    lane = lane_of(cluster.sent(KEY, 0, 1).run())
+    lane = lane_of(cluster.sent(KEY, 0, 1).run(history=HistoryKind.LOG))
     told = [(s.leader, s.isr, s.elr, s.last_known_elr) for s in lane.spans[-4:]]
     assert told == [
         (1, (1, 2), (), ()),
@@ -57,7 +54,9 @@ def test_a_clock_that_is_wrong_is_held_within_what_probes_know() -> None:
     for row in cluster.rows["log_batches"]:
         row["timestamp"] = STARTED_MS + 3_600_000
     told = {"kind": "partition", "key": KEY, "isr": [1], "elr": [2], "last_known_elr": []}
-    lane = lane_of(cluster.told(2, 1, 0, 7_000, **told).sent(KEY, 0, 1).run())
+    lane = lane_of(
+        cluster.told(2, 1, 0, 7_000, **told).sent(KEY, 0, 1).run(history=HistoryKind.LOG)
+    )
     shrunk = next(span for span in lane.spans if span.isr == (1,))
     assert shrunk.from_ns == 7_000 * MS + MS // 2
 
@@ -90,7 +89,7 @@ def test_what_is_lost_stands_where_it_was_acknowledged() -> None:
 
 
 def test_each_state_of_each_replica_is_drawn() -> None:
-    run = shrinking().sent(KEY, 0, 1).run()
+    run = shrinking().sent(KEY, 0, 1).run(history=HistoryKind.LOG)
     shown = partition_drawing(lane_of(run), fault_windows(run.tables["faults"]), END_NS)
     for class_ in ("leader", "follower", "elr", "last-known", "outside", "nobody"):
         assert f'class="{class_}"' in shown
@@ -99,14 +98,12 @@ def test_each_state_of_each_replica_is_drawn() -> None:
 
 
 def test_evidence_that_cannot_be_read_has_a_section_that_says_so() -> None:
-    run = shrinking().sent(KEY, 0, 1).sent(KEY, 1, 1).run()
+    run = shrinking().sent(KEY, 0, 1).sent(KEY, 1, 1).run(history=HistoryKind.LOG)
     shown = partitions_section(Evidence(run), [], END_NS)
     assert shown is not None
     assert "They cannot be drawn: ValueError" in shown
 
 
-@pytest.mark.parametrize("workload", ["register"])
-def test_registers_have_no_partitions(workload: str) -> None:
-    run = LogStory().run()
-    run = replace(run, info=replace(run.info, workload=workload, history="registers"))
+def test_registers_have_no_partitions() -> None:
+    run = shrinking().sent(KEY, 0, 1).run(history=HistoryKind.REGISTERS)
     assert partitions_section(Evidence(run), [], END_NS) is None
