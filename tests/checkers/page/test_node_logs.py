@@ -4,7 +4,7 @@ from pathlib import Path
 
 from checkers.page.faults import FaultWindow, fault_windows
 from checkers.page.node_logs import log_excerpts, most_telling, read_lines
-from checkers.verdict import CheckResult, Verdict
+from checkers.verdict import CheckResult, EventValue, Verdict
 from tests.checkers.page.samples import table
 from tests.support.histories import MS, run_info
 
@@ -21,7 +21,7 @@ TRACE = '{"ev":"q.state","node":1,"mono":16600000000}\n{"ev":"q.hwm","mono":1661
 
 
 def result(t_ns: int) -> CheckResult:
-    event = {"what": "sent", "t_ns": t_ns, "node": 1, "key": "t-0"}
+    event: dict[str, EventValue] = {"what": "sent", "t_ns": t_ns, "node": 1, "key": "t-0"}
     return CheckResult(check="x", verdict=Verdict.INVALID, message="", count=1, witness=(event,))
 
 
