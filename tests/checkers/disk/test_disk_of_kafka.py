@@ -49,7 +49,7 @@ def of(path: str, batch: DumpedBatch) -> dict[str, Any]:
 def test_batches_of_metadata_logs(read: tuple[Path, Tables, Dumped]) -> None:
     _, tables, dumped = read
     told = [
-        of(path, batch)
+        of(path, batch) | {"timestamp": int(batch.head["CreateTime"])}
         for path, batches in sorted(dumped.items())
         if METADATA in path and path.endswith(".log")
         for batch in batches
