@@ -8,7 +8,6 @@ from pathlib import Path
 from chaos.cluster.interface import Cluster
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
-from chaos.nemesis.fault import needs_of
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
@@ -115,8 +114,7 @@ def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
     """A story that cannot be told here is refused, never told as something weaker."""
-    needs = needs_of(window.fault for window in plan.drawn().windows)
-    missing = lacking(cluster, needs)
+    missing = lacking(cluster, plan.needs)
     if missing:
         tellable = [name for name, each in STORIES.items() if not lacking(cluster, each.needs)]
         raise OperatorError(

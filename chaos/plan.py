@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chaos.conditions import Conditions
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
 from checkers.run.expectation import Expectation
@@ -50,6 +52,18 @@ class RunPlan:
         if self.schedule is not None:
             return self.schedule
         return self.scenario.plan(seed=self.seed, nodes=self.nodes, duration_s=self.duration_s)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All that the nemesis is going to inject, or try to."""
+        script = self.scenario.script
+        windows = self.drawn().windows if script is None else ()
+        return script.faults if script is not None else tuple(each.fault for each in windows)
+
+    @property
+    def needs(self) -> frozenset[Ability]:
+        """What a cluster must be able to do, so that the run can be told to its end."""
+        return needs_of(self.faults)
 
     def settled(self) -> "RunPlan":
         """The same with its schedule, whatever a later version draws from the seed. A scenario with

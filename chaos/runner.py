@@ -118,7 +118,7 @@ class Runner:
             parameters=_parameters(plan),
             started_utc=started.isoformat(timespec="milliseconds"),
             started_mono_ns=self._clock.started_mono_ns,
-            expects_faults=bool(plan.scenario.faults),
+            fault_kinds=sorted({fault.kind for fault in plan.faults}),
             command=command_of(plan, self._directory.name),
             plan=plan_as_json(plan),
             mutation=plan.mutation,

@@ -101,6 +101,10 @@ class FaultBook:
         )
         self._done[number] = replace(self._done[number], bit=evidence.bit, evidence=evidence.what)
 
+    def has_bitten(self, kind: str) -> bool:
+        """Whether a fault of this kind left evidence of its effect."""
+        return any(done.kind == kind and done.bit for done in self._done)
+
     def save(self, plan: Plan) -> None:
         """Replace `schedule.json` as a whole, so that a killed run leaves a readable one."""
         content = {

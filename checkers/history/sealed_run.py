@@ -35,7 +35,7 @@ class RunInfo:
     duration_ns: int = 0
     finished: bool = False
     trouble: str = ""  # what kept the run from its end, or its clean-up from being complete
-    expects_faults: bool = True
+    fault_kinds: Sequence[str] = ()  # that were planned; each of them has to bite
     timings_s: Mapping[str, float] = field(default_factory=dict)  # how long each phase took
     command: str = ""  # the one line that runs it again
     mutation: str = ""  # what was planted in the nodes

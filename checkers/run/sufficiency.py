@@ -1,10 +1,13 @@
 """Was there enough to judge? Without these, a run in which nothing happened would be green."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import check, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
 from checkers.evidence.kinds import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, EventValue, Verdict
@@ -120,35 +123,38 @@ def final_reads(evidence: Evidence) -> CheckResult:
 
 @check("faults-bit", applies=everywhere, source="")
 def faults_bit(evidence: Evidence) -> CheckResult:
-    """Every fault left evidence that it had its effect. Needs: faults (DESIGN 4).
+    """Every fault left evidence that it had its effect, and every kind that was planned is there.
 
     Void otherwise: a run that was not hurt shows nothing about being hurt. A scenario without
     faults has nothing to prove here. Where faults overlap, one may keep another from biting (who
-    is off sends nothing along a link that is cut): there half of them will do.
+    is off sends nothing along a link that is cut), or from beginning at all: there half of those
+    that began will do, as long as each kind of fault that was planned bit once.
     """
-    faults = evidence.tables["faults"].to_pylist()
-    if not faults:
-        expected = evidence.info.expects_faults
-        return CheckResult(
-            verdict=Verdict.VOID if expected else Verdict.VALID,
-            message=f"no fault was injected, though {evidence.info.scenario} is about them"
-            if expected
-            else "no fault was asked for, and none was injected",
-        )
-    toothless = [fault for fault in faults if fault["bit"] is not True]
-    if evidence.info.faults_overlap and 2 * len(toothless) <= len(faults):
-        return CheckResult(
-            verdict=Verdict.VALID,
-            message=f"{len(faults) - len(toothless)} of {len(faults)} overlapping faults bit",
-            looked_at=len(faults),
-            facts={"bit": len(faults) - len(toothless), "faults": len(faults)},
-        )
+    faults, planned = evidence.faults, evidence.info.fault_kinds
+    bit = [fault for fault in faults if fault.bit]
+    toothless = [fault for fault in faults if not fault.bit]
+    never = [kind for kind in planned if kind not in {fault.kind for fault in bit}]
+    half_will_do = evidence.info.faults_overlap and len(toothless) <= len(bit)
+    message = f"{len(bit)} of {len(faults)} faults bit, of {len(set(planned))} kinds"
+    if not faults and not planned:
+        message = "no fault was asked for, and none was injected"
+    elif never:
+        message = f"of {len(planned)} kinds of faults that were planned, none bit that is a "
+        message += f"{' or a '.join(never)}{_why(toothless, never)}"
+    elif toothless and not half_will_do:
+        message = _missing_evidence(toothless)
     return CheckResult(
-        verdict=Verdict.VOID if toothless else Verdict.VALID,
-        message=_missing_evidence(toothless) if toothless else f"{len(faults)} faults bit",
+        verdict=Verdict.VOID if never or (toothless and not half_will_do) else Verdict.VALID,
+        message=message,
         looked_at=len(faults),
-        facts={"bit": len(faults) - len(toothless), "faults": len(faults)},
+        facts={"bit": len(bit), "faults": len(faults), "kinds_that_never_bit": len(never)},
     )
+
+
+def _why(toothless: Sequence[FaultFact], kinds: Sequence[str]) -> str:
+    """What became of the first of these kinds."""
+    tried = [fault for fault in toothless if fault.kind == kinds[0]]
+    return f": {_missing_evidence(tried)}" if tried else ": no such fault ever began"
 
 
 def _liveness_is_ours(info: RunInfo) -> bool:
@@ -179,11 +185,11 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _missing_evidence(toothless: list[dict[str, EventValue]]) -> str:
+def _missing_evidence(toothless: Sequence[FaultFact]) -> str:
     first = toothless[0]
-    why = first["evidence"] or "it was never asked whether it had its effect"
+    why = first.evidence or "it was never asked whether it had its effect"
     more = f" (and {len(toothless) - 1} more)" if len(toothless) > 1 else ""
-    return f"fault {first['fault_id']}, {first['kind']}, left no evidence: {why}{more}"
+    return f"fault {first.id}, {first.kind}, left no evidence: {why}{more}"
 
 
 def count(table: pa.Table, **equal: EventValue) -> int:

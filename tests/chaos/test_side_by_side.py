@@ -35,9 +35,14 @@ class Told:
     calls: list[str]
 
 
-def hurt(directory: Path, *windows: tuple[float, float, Fault]) -> Told:
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaos.nemesis.nemesis._LEAST_HOLD_S", 0.1)
+
+
+def hurt(directory: Path, *windows: tuple[float, float, Fault], bites: bool = True) -> Told:
     """Apply windows (at, hold, fault) side by side to a fake cluster that is led by node 1."""
-    cluster = FakeCluster()
+    cluster = FakeCluster(bites=bites)
 
     async def main() -> None:
         await cluster.create()
@@ -101,8 +106,28 @@ def test_where_nobody_leads_there_is_nobody_to_hit_and_no_fault(
         (0.1, 0.7, Pause(target=SomeNodes(3))),
         (0.2, 0.1, Partition(target=ControllerLeader())),
     )
-    assert len(told.rows) == 1
     assert "no node led" in str(told.done[1]["passed_over"])
+    assert [row["kind"] for row in told.rows] == ["pause", "partition"]
+
+
+def test_a_kind_of_fault_that_never_bit_is_made_up_for_alone(tmp_path: Path) -> None:
+    told = hurt(
+        tmp_path,
+        (0.1, 0.5, Kill(target=OneNode(THREE))),
+        (0.2, 0.1, Pause(target=OneNode(THREE))),
+        (0.3, 0.1, SlowLinks(latency_ms=100)),
+    )
+    assert told.calls == ["kill 3", "slow_links 100", "quicken_links", "start 3",
+                          "pause 3", "resume 3"]  # fmt: skip
+    passed_over, made_up = (done for done in told.done if done["kind"] == "pause")
+    assert (passed_over["planned_at_s"], passed_over["bit"]) == (0.2, None)
+    assert (made_up["planned_at_s"], made_up["bit"], made_up["planned_hold_s"]) == (None, True, 0.1)
+
+
+def test_what_does_not_bite_is_tried_ever_longer_and_given_up_in_the_end(tmp_path: Path) -> None:
+    told = hurt(tmp_path, (0.1, 0.1, Pause(target=OneNode(TWO))), bites=False)
+    assert [done["planned_hold_s"] for done in told.done] == [0.1, 0.1, 0.2, 0.3, 0.4]
+    assert not any(row["bit"] for row in told.rows)
 
 
 def test_a_link_that_is_cut_stays_cut_until_its_own_cure(tmp_path: Path) -> None:

@@ -373,6 +373,7 @@ class FakeCluster:
     async def resume(self, node: NodeId) -> None:
         self._called(f"resume {node}")
         self.fakes[node].resume()
+        self._elect()
 
     async def cut(self, links: Sequence[Link]) -> None:
         self._called(f"cut {' '.join(map(str, links))}")

@@ -243,7 +243,6 @@ def run_info(**changes: object) -> RunInfo:
         "started_utc": "2026-01-01T00:00:00Z",
         "started_mono_ns": 0,
         "finished": True,
-        "expects_faults": False,
     }
     told = {**fields, **changes}
     told.setdefault("gives", given(str(told["target"]), told.get("history") == HistoryKind.LOG))

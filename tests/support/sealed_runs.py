@@ -105,7 +105,7 @@ def synthetic_run(shape: Shape | None = None, violation: str | None = None) -> R
         seed=shape.seed,
         duration_s=float(shape.duration_s),
         duration_ns=(shape.duration_s + 1) * SECOND * MS,
-        expects_faults=bool(shape.faults),
+        fault_kinds=["partition"] * bool(shape.faults),
         command=f"kraft-chaos run {shape.scenario} --seed {shape.seed}",
         **rows,  # type: ignore[arg-type]  # batches, records, disks
     )

@@ -78,13 +78,29 @@ def test_an_operation_without_an_end_is_under_way_in_every_later_fault() -> None
 
 def test_faults_need_evidence() -> None:
     good = [fault(0, "kill", 1, 2), fault(1, "pause", 3, 4)]
-    assert faults_bit(make_run(faults=good, expects_faults=True)).verdict is VALID
+    assert faults_bit(make_run(faults=good, fault_kinds=["kill", "pause"])).verdict is VALID
     for bit in (False, None):
         result = faults_bit(make_run(faults=[*good, fault(2, "kill", 5, 6, bit=bit)]))
         assert result.verdict is VOID
         assert "fault 2, kill, left no evidence: it was never asked" in result.message
-    assert faults_bit(make_run(expects_faults=True)).verdict is VOID
-    assert faults_bit(make_run(expects_faults=False)).verdict is VALID
+    assert faults_bit(make_run(fault_kinds=["kill"])).verdict is VOID
+    assert faults_bit(make_run()).verdict is VALID
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_kind_of_fault_that_never_bit_voids_the_run(overlap: bool) -> None:
+    """Whatever else bit: a swarm without its power cuts shows nothing about power cuts."""
+    kills = [fault(n, "kill", 10 * n, 10 * n + 5) for n in range(10)]
+    planned = ["kill", "power-off"]
+    absent = faults_bit(make_run(faults=kills, fault_kinds=planned, faults_overlap=overlap))
+    assert absent.verdict is VOID
+    assert "none bit that is a power-off: no such fault ever began" in absent.message
+    cuts = [fault(10, "power-off", 200, 210, bit=False), fault(11, "power-off", 220, 230)]
+    toothless = make_run(faults=[*kills, cuts[0]], fault_kinds=planned, faults_overlap=overlap)
+    assert faults_bit(toothless).verdict is VOID
+    assert "fault 10, power-off, left no evidence" in faults_bit(toothless).message
+    once = make_run(faults=[*kills, *cuts], fault_kinds=planned, faults_overlap=overlap)
+    assert faults_bit(once).verdict is (VALID if overlap else VOID)
 
 
 def test_a_record_is_complete_or_says_what_is_missing() -> None:

@@ -1,0 +1,201 @@
+"""A story that cannot be told to its end on a cluster is refused before it begins, and no other."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from chaos.campaign.swarm import trial
+from chaos.canaries import CANARIES
+from chaos.cluster.interface import NodeId, NodeStatus, Roles
+from chaos.cluster.sim.loop import VirtualLoop
+from chaos.launch import launch
+from chaos.nemesis.abilities import PROTOCOLS, Ability
+from chaos.nemesis.conditions import Condition, Sight
+from chaos.nemesis.nemesis import Nemesis
+from chaos.nemesis.script import Until
+from chaos.operator_errors import OperatorError
+from chaos.plan import RunPlan
+from chaos.probes import NoLeaderError
+from chaos.progress import ConsoleProgress
+from chaos.recorder import Recorder
+from chaos.runtimes import RUNTIMES
+from chaos.scenario import Scenario
+from chaos.scenarios import STORIES
+from tests.chaos.test_recorder import HandClock
+from tests.support.fake_cluster import FakeCluster, FakeNode
+from tests.support.fake_harness import FakeRuntime
+from workloads.wire.partitions import PartitionClaim
+
+EVERY = {**STORIES, **CANARIES}
+
+
+def plan_of(scenario: Scenario, seed: int = 1) -> RunPlan:
+    plan = RunPlan(scenario=scenario, seed=seed, nodes=5, duration_s=30.0, runtime="docker")
+    if scenario.trial is None:
+        return plan
+    drawn = trial(seed)
+    return RunPlan(
+        scenario=scenario,
+        seed=seed,
+        nodes=drawn.nodes,
+        duration_s=drawn.schedule.duration_s,
+        schedule=drawn.schedule,
+    )
+
+
+class Able:
+    """A cluster with these abilities and no others, as far as anybody can see."""
+
+    def __init__(self, abilities: Collection[Ability], inner: object) -> None:
+        self._inner = inner
+        known = {name for ability in abilities for name in vars(PROTOCOLS[ability])}
+        every = {name for protocol in PROTOCOLS.values() for name in vars(protocol)}
+        self._lacking = {name for name in every - known if not name.startswith("_")}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._lacking:
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+
+class Runtime(FakeRuntime):
+    """Of clusters with these abilities, which break as soon as they are created."""
+
+    def __init__(self, abilities: Collection[Ability]) -> None:
+        super().__init__(break_at="create")
+        self.abilities = abilities
+
+    def new(self, **options: Any) -> Any:
+        return Able(self.abilities, super().new(**options))
+
+
+def attempt(
+    plan: RunPlan, abilities: Collection[Ability], out: Path, patch: pytest.MonkeyPatch
+) -> list[str]:
+    """What a cluster with these abilities is asked to do; raises what `launch` does."""
+    runtime = Runtime(abilities)
+    patch.setitem(RUNTIMES, "docker", runtime)
+    try:
+        launch(plan, out, ConsoleProgress(quiet=True), page=False)
+    finally:
+        (cluster,) = runtime.made
+    return cluster.calls
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_lacks_one_ability_is_refused_before_it_is_created(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(EVERY[name])
+    for ability in plan.needs:
+        with pytest.raises(OperatorError, match=f"refused: it has to {ability.value}"):
+            attempt(plan, plan.needs - {ability}, tmp_path, monkeypatch)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_last_replica_standing_takes_power_that_can_be_cut() -> None:
+    """Its script cuts the power of brokers; it has no windows."""
+    assert Ability.POWER in plan_of(STORIES["last-replica-standing"]).needs
+    assert Ability.POWER in STORIES["last-replica-standing"].needs
+
+
+class Obliging:
+    """A lookout and a probe to which everything has come about that anybody waits for. The first
+    node that runs leads."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self._cluster = cluster
+
+    async def look(self) -> Sight:
+        claim = PartitionClaim(
+            topic="t", key="t-0", leader=1, epoch=0, replicas=(1, 2, 3), isr=(1, 2, 3),
+            elr=(), last_known_elr=(), offline=(),
+        )  # fmt: skip
+        return Sight(claims={1: (claim,)}, acknowledged=0)
+
+    async def wait_for(self, condition: Condition, within_s: float) -> bool:
+        del condition, within_s
+        return True
+
+    async def leader(self, within_s: float) -> NodeId:
+        del within_s
+        for node, fake in self._cluster.fakes.items():
+            if fake.status is NodeStatus.RUNNING:
+                return node
+        raise NoLeaderError("no node runs")
+
+    async def wait_until_whole(self, within_s: float) -> bool:
+        del within_s
+        return True
+
+
+class _Silent(FakeNode):
+    """Off, on or paused, and nothing to connect to."""
+
+    async def start(self) -> None:
+        self.status = NodeStatus.RUNNING
+
+    async def stop(self) -> None:
+        self.status = NodeStatus.OFF
+
+
+class Silent(FakeCluster):
+    """On a loop of virtual time; every node is broker and controller."""
+
+    settings: Mapping[str, str] = MappingProxyType({})
+    promises: Sequence[str] = ()
+
+    def __init__(self, nodes: int) -> None:
+        super().__init__(nodes)
+        self.fakes = {node: _Silent(node, self.registers) for node in self.fakes}
+        self.roles = dict.fromkeys(self.fakes, Roles.BOTH)
+
+
+def asked_of(plan: RunPlan, directory: Path) -> set[Ability]:
+    """Of a cluster of which everything comes about, by the nemesis of this run."""
+    cluster = Silent(plan.nodes)
+    obliging: Any = Obliging(cluster)
+
+    async def hurt() -> None:
+        await cluster.create()
+        with Recorder(directory, HandClock(), syncs=False) as recorder:
+            nemesis = Nemesis(
+                cluster=cluster,
+                probe=obliging,
+                recorder=recorder,
+                seed=plan.seed,
+                directory=directory,
+                tell=lambda _: None,
+                lookout=obliging,
+            )
+            script = plan.scenario.script
+            await (nemesis.run(plan.drawn()) if script is None else nemesis.tell(script))
+
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(hurt())
+    finally:
+        loop.close()
+    called = {call.split()[0] for call in cluster.calls}
+    return {need for need, protocol in PROTOCOLS.items() if called & vars(protocol).keys()}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_run_asks_of_a_cluster_exactly_what_was_made_sure_of(name: str, tmp_path: Path) -> None:
+    for seed in range(4):
+        plan = plan_of(EVERY[name], seed)
+        assert asked_of(plan, tmp_path) == plan.needs
+        assert plan.needs <= EVERY[name].needs
+        for events in tmp_path.glob("events-*"):
+            events.unlink()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_script_waits_for_nothing_that_nobody_looks_at(name: str) -> None:
+    """Its conditions are of partitions, which only clusters with brokers have."""
+    script = EVERY[name].script
+    waits = script is not None and any(isinstance(step, Until) for step in script.steps)
+    assert waits <= EVERY[name].is_of_brokers
