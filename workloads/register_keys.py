@@ -14,6 +14,8 @@ from workloads.register_requests import (
     write,
 )
 
+_BLANKS = 10_000  # more than two pages of a disk, or six packets
+
 
 @dataclass(slots=True)
 class _Key:
@@ -62,8 +64,10 @@ class RegisterKeys:
         chance = rng.random()
         if chance < self.options.delete_share:
             return delete(key.name)
-        if chance >= self.options.delete_share + self.options.wrong_share:
-            return write(key.name, key.next_value())
+        wrong_share = self.options.wrong_share
+        if chance >= self.options.delete_share + wrong_share:
+            wide = chance < self.options.delete_share + wrong_share + self.options.wide_share
+            return write(key.name, key.next_value(), blanks=_BLANKS if wide else 0)
         wrong = rng.choice([each for each in Wrong if alone or each is not Wrong.VALIDATE_ONLY])
         illegal = wrong is Wrong.OUT_OF_RANGE
         return write(key.name, key.next_illegal() if illegal else key.next_value(), wrong)

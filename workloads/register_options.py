@@ -12,7 +12,8 @@ class RegisterOptions:
     Of requests, `read_share` read and the others alter; `several_share` of both name up to
     `most_in_request` registers. Of alterations, `delete_share` delete and `wrong_share` must be
     refused. A write of which nobody knows whether it happened is sent again, on a fresh connection,
-    in `retry_share` of cases, and one that was acknowledged in `repeat_share`.
+    in `retry_share` of cases, and one that was acknowledged in `repeat_share`. Of alterations,
+    `wide_share` write values of several pages.
     """
 
     concurrency: int = 20
@@ -22,6 +23,7 @@ class RegisterOptions:
     read_share: float = 0.5
     delete_share: float = 0.05
     wrong_share: float = 0.05
+    wide_share: float = 0.02
     several_share: float = 0.05
     most_in_request: int = 4
     retry_share: float = 0.3

@@ -42,20 +42,25 @@ class Wrong(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """On one register. A write sets `value`; it must be refused where it is `wrong`."""
+    """On one register. A write sets `value`; it must be refused where it is `wrong`.
+
+    `blanks` stand behind the value, which Kafka keeps as they are and which mean nothing: with many
+    of them one record takes several pages of a disk, and its answer several packets.
+    """
 
     f: str
     key: str
     value: int | None = None
     wrong: Wrong | None = None
+    blanks: int = 0
 
 
 def read(key: str) -> Operation:
     return Operation(f=READ, key=key)
 
 
-def write(key: str, value: int, wrong: Wrong | None = None) -> Operation:
-    return Operation(f=WRITE, key=key, value=value, wrong=wrong)
+def write(key: str, value: int, wrong: Wrong | None = None, blanks: int = 0) -> Operation:
+    return Operation(f=WRITE, key=key, value=value, wrong=wrong, blanks=blanks)
 
 
 def delete(key: str) -> Operation:
@@ -82,7 +87,7 @@ def _alteration(operation: Operation) -> Alteration:
 def _changes(operation: Operation) -> tuple[ConfigChange, ...]:
     if operation.f == DELETE:
         return (ConfigChange(action=Action.DELETE),)
-    legal = ConfigChange(value=str(operation.value))
+    legal = ConfigChange(value=f"{operation.value}{' ' * operation.blanks}")
     match operation.wrong:
         case Wrong.NO_NUMBER:
             return (ConfigChange(value=f"{operation.value} ms"),)

@@ -155,6 +155,7 @@ def _mixed(load: RegisterOptions, rng: random.Random) -> RegisterOptions:
         load,
         delete_share=rng.choice((0.0, 0.05, 0.3)),
         wrong_share=rng.choice((0.0, 0.05, 0.2)),
+        wide_share=rng.choice((0.0, 0.02, 0.2)),
         several_share=rng.choice((0.0, 0.05, 0.3)),
         most_in_request=rng.choice((2, 4, 40)),  # forty are an answer of several packets
         retry_share=rng.choice((0.0, 0.3, 0.9)),

@@ -113,9 +113,14 @@ def decode_metadata(record: Record) -> Decoded:
         resource_type=resource_type,
         resource=text.get("resource"),
         name=text.get("name"),
-        value=text.get("value"),
+        value=_meant(text.get("value")),
         detail=_json(read_detail(name, frame, written_as)),
     )
+
+
+def _meant(value: str | None) -> str | None:
+    """A config's value: Kafka keeps the blanks around it, and reads it without them."""
+    return None if value is None else value.strip(" ")
 
 
 def _json(found: dict[str, Value] | None) -> str | None:

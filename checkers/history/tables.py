@@ -26,6 +26,12 @@ import pyarrow as pa
 # names several keys is one operation a key, each of a process of its own, all with the number of
 # that request in `request`; each key is judged by itself, and the column tells which were to
 # happen together.
+#
+# `error` says why an operation did not succeed: what happened to its connection, or the code of a
+# refusal as "error-40". Three beginnings have a meaning (`error_words`): of an answer that cannot
+# be read; of a request that had to be refused and was (with what is wrong with it, and the code);
+# and of one that had to be refused and was not, which is an `info`. A request that is only
+# validated is such a one: it succeeds, changes nothing, and is a `fail` here.
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),
@@ -153,9 +159,10 @@ LOG_BATCHES = pa.schema(
     ]
 )
 
-# One row a record in those batches. For a ConfigRecord: resource_type, resource, name, value. A log
-# whose head is gone begins with the records of the snapshot that stands for it, from SnapshotHeader
-# to SnapshotFooter, at the last offset that it covers; records of the log up to there may follow.
+# One row a record in those batches. For a ConfigRecord: resource_type, resource, name, and value
+# without blanks behind it. A log whose head is gone begins with the records of the snapshot that
+# stands for it, from SnapshotHeader to SnapshotFooter, at the last offset that it covers; records
+# of the log up to there may follow.
 LOG_RECORDS = pa.schema(
     [
         ("node", pa.int16()),

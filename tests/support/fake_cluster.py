@@ -79,7 +79,7 @@ def _write(value: Any) -> bytes:
 
 
 def _is_interval(value: str | None) -> bool:
-    return value is not None and value.isdigit() and 100 <= int(value) <= 3_600_000
+    return value is not None and value.strip().isdigit() and 100 <= int(value) <= 3_600_000
 
 
 async def _turns_of_the_loop() -> None:

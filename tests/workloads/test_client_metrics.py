@@ -159,6 +159,7 @@ def entry(
     ("entries", "value"),
     [
         ((entry("interval.ms", "345", 7),), 345),
+        ((entry("interval.ms", f"345{' ' * 10_000}", 7),), 345),
         ((entry("interval.ms", "300000", 5),), None),
         ((), None),
         ((entry("metrics", "x", 7), entry("interval.ms", "100", 7)), 100),

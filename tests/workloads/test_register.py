@@ -21,6 +21,7 @@ FAST = RegisterOptions(
     live_keys=2,
     operations_per_key=50,
     delete_share=0.0,
+    wide_share=0.0,
     wrong_share=0.0,
     several_share=0.0,
     retry_share=0.0,
@@ -252,6 +253,20 @@ def test_a_request_names_each_register_once_and_each_is_an_operation_of_its_own_
         } == {"read"}
     mixed = [each for each in whole if len({one.outcome for one in each}) > 1]
     assert mixed, "one that is refused keeps no other of its request from happening"
+
+
+def test_some_values_take_pages_and_are_read_as_what_they_are() -> None:
+    taken: list[str] = []
+
+    async def act(cluster: FakeCluster, workload: RegisterWorkload, history: ListedHistory) -> None:
+        await a_lot(cluster, workload, history)
+        taken.extend(cluster.registers.values.values())
+
+    history = load(act, replace(FAST, wide_share=0.5))
+    assert {len(value) > 8192 for value in taken} == {True, False}
+    written = {(each.key, each.value) for each in history.operations if each.f == "write"}
+    read = [each for each in history.of("read", OK) if each.result is not None]
+    assert {(each.key, each.result) for each in read} <= written
 
 
 def test_a_write_is_repeated_with_its_value() -> None:

@@ -148,6 +148,7 @@ def _entry(reader: Reader) -> int | None:
 
 def _number(text: str) -> int:
     """Raises MalformedAnswerError: the value is none that anybody could set."""
+    text = text.strip(" ")
     if _NUMBER.fullmatch(text) is None:
         raise MalformedAnswerError(f"{INTERVAL} is {text[:20]!r}, not a number")
     return int(text)

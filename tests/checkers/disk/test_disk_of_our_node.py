@@ -40,7 +40,9 @@ def disks(tmp_path: Path) -> Path:
         timestamp_ms=5,
         control=True,
     )
-    config = ConfigRecord(resource_type=16, resource_name="r-0", name="interval.ms", value="1234")
+    config = ConfigRecord(
+        resource_type=16, resource_name="r-0", name="interval.ms", value="1234   "
+    )
     level = FeatureLevelRecord(name="metadata.version", feature_level=25)
     batches = control + data_batch(2, level, config) + data_batch(4, NoOpRecord())
     (log / f"{0:020}.log").write_bytes(batches)
