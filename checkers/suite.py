@@ -14,7 +14,10 @@ from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run
 from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.log.durability import log_durability, log_final_reads
-from checkers.partitions.acknowledged_topics import acknowledged_topics_are_committed
+from checkers.partitions.acknowledged_topics import (
+    acknowledged_topics_are_committed,
+    deleted_topics_are_gone,
+)
 from checkers.partitions.eligible import (
     eligible_are_kept,
     elr_elected_with_empty_isr,
@@ -43,6 +46,7 @@ from checkers.quorum.after_the_fact import (
     told_high_watermarks,
 )
 from checkers.quorum.agreement import metadata_logs_agree
+from checkers.quorum.ballots import elected_by_a_majority
 from checkers.quorum.contiguity import logs_have_no_holes, partitions_have_no_holes
 from checkers.quorum.controllers import (
     active_after_replay,
@@ -56,11 +60,14 @@ from checkers.quorum.epochs import (
     one_leader_per_epoch,
 )
 from checkers.quorum.fsync import durable_before_counted
+from checkers.quorum.keeping_up import followers_keep_up
 from checkers.quorum.leadership import (
     a_majority_elects,
     cut_off_leader_resigns,
 )
 from checkers.quorum.log_matching import committed_agree, leader_completeness, log_matching
+from checkers.quorum.origins import epochs_have_an_origin, heard_leader_is_kept
+from checkers.quorum.read_confirmation import reads_are_confirmed
 from checkers.quorum.votes import one_vote_per_epoch
 from checkers.quorum.watermarks import (
     no_cut_below_high_watermark,
@@ -70,6 +77,7 @@ from checkers.quorum.watermarks import (
 )
 from checkers.registers.linearizable import linearizable
 from checkers.registers.provenance import records_were_asked_for
+from checkers.registers.requests import requests_are_whole, written_once
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.run.answers import answers_are_well_formed, wrong_requests_are_refused
 from checkers.run.evidence_complete import evidence_complete
@@ -100,11 +108,18 @@ CHECKS: tuple[Check, ...] = (
     records_were_asked_for,
     answers_are_well_formed,
     wrong_requests_are_refused,
+    written_once,
+    requests_are_whole,
     logs_have_no_holes,
     partitions_have_no_holes,
     monotonic_epochs,
     one_leader_per_epoch,
     one_vote_per_epoch,
+    elected_by_a_majority,
+    epochs_have_an_origin,
+    heard_leader_is_kept,
+    reads_are_confirmed,
+    followers_keep_up,
     log_matching,
     quorum_high_watermark,
     node_high_watermark,
@@ -146,6 +161,7 @@ CHECKS: tuple[Check, ...] = (
     broker_epochs_rise,
     producer_ids_are_unique,
     acknowledged_topics_are_committed,
+    deleted_topics_are_gone,
     final_reads,
     log_final_reads,
     workload_succeeded,

@@ -132,6 +132,8 @@ class Timeline:
     topics: dict[str, list[int]] = field(default_factory=dict)  # name -> offsets of Topic records
     removed: dict[str, list[int]] = field(default_factory=dict)
     producer_ids: list[tuple[int, int]] = field(default_factory=list)  # offset, next id
+    # Offsets of changes of partitions that are not there, with the id of their topic.
+    strays: list[tuple[int, str]] = field(default_factory=list)
 
     def walk(self) -> Iterator[tuple[Batch, Mapping[str, Partition]]]:
         """Each batch, and all partitions as they are behind its last record."""

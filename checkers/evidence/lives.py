@@ -13,10 +13,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.history.traces import fields_of
 from checkers.verdict import EventValue
 
 NOBODY = -1
-_NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory")
+_NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory", "detail")
 NEED = "traces of the nodes (node_events)"
 
 
@@ -43,6 +44,12 @@ class NodeEvent(NamedTuple):
     replica_directory: str
     offset: int
     outcome: str
+    detail: str | None  # JSON of what has no column
+
+    @property
+    def more(self) -> Mapping[str, object]:
+        """The fields that have no column of their own."""
+        return fields_of(self.detail)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,7 +163,8 @@ class _Replay:
         key = f"{self.names.get(detail['topicId'], detail['topicId'])}-{detail['partitionId']}"
         before = self.timeline.partitions.get(key)
         if before is None:
-            return  # of a topic that a snapshot does not have any more
+            self.timeline.strays.append((offset, detail["topicId"]))
+            return
         named = "leader" in detail
         after = replace(
             before,

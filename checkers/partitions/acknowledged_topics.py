@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import check, of_brokers
-from checkers.conclusion import Violation, conclude
+from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
 from checkers.evidence.kinds import Kind
@@ -82,4 +82,37 @@ def _missing(found: Timeline, f: str, topic: str, rows: Sequence[Op]) -> Violati
             {"what": "acknowledged", "t_ns": row["t0"], **{name: row[name] for name in _SHOWN}}
             for row in rows
         ],
+    )
+
+
+@check(
+    "deleted-topics-are-gone",
+    applies=of_brokers,
+    source="KIP-516: a topic id is never used again",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def deleted_topics_are_gone(evidence: Evidence) -> CheckResult:
+    """Once a topic is deleted nothing changes it any more: another one of its name has another id.
+
+    In the committed metadata log no record about its partitions follows the RemoveTopic; where the
+    log begins with a snapshot, of what the snapshot hides nothing is said.
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread("topics that were deleted", NEED)
+    strays = [] if found.start > 0 else found.strays
+    return conclude(
+        looked_at=sum(map(len, found.removed.values())) + len(strays),
+        unit="topics that were deleted",
+        violations=[
+            Violation(
+                f"offset {offset} changes a partition of topic {topic}, which is gone",
+                [{"what": "PartitionChange", "offset": offset, "key": topic}],
+            )
+            for offset, topic in strays
+        ],
+        needs=NEED,
+        holds="no record changes any of them afterwards",
+        algorithm="replay of the committed metadata log",
+        nothing="no topic was deleted",
     )

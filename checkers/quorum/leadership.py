@@ -31,9 +31,14 @@ class Bounds:
     steady_s: float
 
 
+def fetch_timeout_ns(evidence: Evidence) -> int:
+    """How long a follower waits for its leader; Kafka's, if the run says nothing."""
+    return int(evidence.info.conditions.get("fetch_timeout_ms", 2000) * 1_000_000)
+
+
 def bounds_of(evidence: Evidence) -> Bounds:
     told = evidence.info.conditions
-    fetch_s = told.get("fetch_timeout_ms", 2000) / 1000
+    fetch_s = fetch_timeout_ns(evidence) / SECOND
     election_s = told.get("election_timeout_ms", 1000) / 1000
     return Bounds(
         check_quorum_s=1.5 * fetch_s,
@@ -195,7 +200,7 @@ def a_majority_elects(evidence: Evidence) -> CheckResult:
     """
     within_s = bounds_of(evidence).leader_within_s
     limit = int(within_s * SECOND)
-    times = [calm for calm in _calms(evidence) if calm.end - calm.begin >= limit]
+    times = [calm for calm in calms(evidence) if calm.end - calm.begin >= limit]
     progress = sorted(
         (event.t, event.node)
         for process in evidence.once(processes_of)
@@ -220,16 +225,20 @@ def a_majority_elects(evidence: Evidence) -> CheckResult:
     )
 
 
-def _calms(evidence: Evidence) -> Iterator[Calm]:
+def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
     """Between two changes; those in which no majority was up and connected are left out.
 
     So are those in which a node or a link is worse than up or down, right or cut: nothing is
-    promised then. The calm before the first fault is the harness's own (it waits for a write).
+    promised then. The calm before the first fault is the harness's own (it waits for a write), but
+    for what is there of it after `since`.
     """
     faults, dead = evidence.faults, _dead(evidence)
     marks = {mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)}
     marks |= {mark for _, ended, again in dead for mark in (ended, again)}
-    moments = [*sorted(marks - {FOREVER_NS}), evidence.info.duration_ns]
+    marks -= {FOREVER_NS}
+    if since is not None and since < min(marks, default=FOREVER_NS):
+        marks.add(since)
+    moments = [*sorted(marks), evidence.info.duration_ns]
     for begin, end in pairwise(moments):
         active = [fault for fault in faults if fault.t_start <= begin < fault.over_ns]
         if all(fault.begin_ns <= begin < fault.end_ns and _is_plain(fault) for fault in active):

@@ -71,19 +71,22 @@ def one_vote_per_epoch(evidence: Evidence) -> CheckResult:
 
 
 def _forgotten(evidence: Evidence) -> Iterator[Violation]:
-    """Votes for others that the node's own q.state denies later (a leader's does not tell)."""
+    """Votes that the node's own q.state denies later (a leader's does not tell): those for others,
+    and a candidate's for itself."""
     for life in evidence.lives:
         cast: dict[int, NodeEvent] = {}
         for event in life.events():
-            if event.event == "q.vote" and event.outcome == "granted":
+            own = event.event == "q.state" and event.voted == life.node
+            if own or (event.event == "q.vote" and event.outcome == "granted"):
                 cast.setdefault(event.epoch, event)
             denies = event.event == "q.state" and event.voted == NOBODY
             vote = cast.get(event.epoch) if denies and event.state in _VOTERS else None
             if vote is not None:
-                text = f"node {life.node} voted for node {vote.replica} in epoch {vote.epoch}, and "
+                candidate = life.node if vote.event == "q.state" else vote.replica
+                text = f"node {life.node} voted for node {candidate} in epoch {vote.epoch}, and "
                 text += "knows nothing of it later: it may vote for another"
                 shown = [
-                    witness(vote, f"vote for node {vote.replica}"),
+                    witness(vote, f"vote for node {candidate}"),
                     witness(event, f"epoch {event.epoch}, and has voted for nobody"),
                 ]
                 yield Violation(text, shown)

@@ -193,10 +193,15 @@ def config_record(node: int, offset: int, key: str, value: int | None, epoch: in
     }
 
 
-def leader_change(node: int, offset: int, epoch: int, leader: int) -> Row:
+def leader_change(
+    node: int, offset: int, epoch: int, leader: int, voters: Sequence[int] = ()
+) -> Row:
+    """With `voters`, it says that all of them voted for it."""
     nothing = dict.fromkeys(["resource_type", "resource", "name", "value"])
     head = {"node": node, "offset": offset, "epoch": epoch, "type": "LeaderChange"}
-    return {**head, **nothing, "leader": leader}
+    ballot = [{"voterId": voter} for voter in voters]
+    detail = json.dumps({"voters": ballot, "grantingVoters": ballot}) if voters else None
+    return {**head, **nothing, "leader": leader, "detail": detail}
 
 
 def disk(node: int, epoch: int = 1, log_end: int = 0, **rest: object) -> Row:

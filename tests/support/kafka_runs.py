@@ -94,7 +94,10 @@ def elr(level: int) -> Record:
 
 
 def leader_change(leader: int, granting: Sequence[int]) -> Record:
-    detail = {"leaderId": leader, "grantingVoters": [{"voterId": node} for node in granting]}
+    voters = {"voters": NODES, "grantingVoters": granting}
+    detail: dict[str, Any] = {"leaderId": leader}
+    for name, nodes in voters.items():
+        detail[name] = [{"voterId": node} for node in nodes]
     return Record(type="LeaderChange", detail=detail, columns={"leader": leader})
 
 

@@ -216,7 +216,7 @@ def _cluster(model: _Model) -> tuple[list[NodeTrace], dict[str, list[Row]]]:
         for node in NODES:
             rows["batches"].append(batch(node, offset, offset, epoch))
             if key is None:
-                rows["records"].append(leader_change(node, offset, epoch, leader.node))
+                rows["records"].append(leader_change(node, offset, epoch, leader.node, NODES))
             else:
                 rows["records"].append(config_record(node, offset, key, value, epoch))
     last = model.log[-1][1] if model.log else 0

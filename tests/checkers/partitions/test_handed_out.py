@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.partitions.acknowledged_topics import acknowledged_topics_are_committed
+from checkers.partitions.acknowledged_topics import (
+    acknowledged_topics_are_committed,
+    deleted_topics_are_gone,
+)
 from checkers.partitions.handed_out import broker_epochs_rise, producer_ids_are_unique
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import batch, make_run
@@ -14,6 +17,7 @@ from tests.support.kafka_runs import (
     ALL,
     Cluster,
     Record,
+    change,
     partition,
     producer_ids,
     register,
@@ -110,3 +114,12 @@ def test_what_only_one_of_three_controllers_has_is_not_committed() -> None:
 def test_without_a_log_nothing_is_known() -> None:
     cluster = Cluster().topic_operation("create-topic", "t")
     assert judged(acknowledged_topics_are_committed, cluster).verdict is UNKNOWN
+
+
+def test_nothing_changes_a_topic_that_was_deleted() -> None:
+    assert saw_nothing(deleted_topics_are_gone(started().run()))
+    gone = started().commit(remove_topic("t"))
+    assert judged(deleted_topics_are_gone, gone).verdict is VALID
+    result = judged(deleted_topics_are_gone, gone.commit(change("t-0", isr=[1])))
+    assert result.verdict is INVALID
+    assert "changes a partition of topic id-of-t, which is gone" in result.message

@@ -1,0 +1,123 @@
+"""Where epochs come from: each begins with a candidate, and a leader that is heard is kept."""
+
+from collections.abc import Iterator
+
+from checkers.check import check, traced
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.evidence.lives import NEED, Life, NodeEvent, witness
+from checkers.quorum.leadership import fetch_timeout_ns
+from checkers.verdict import CheckResult
+
+_PATIENCE = 0.9  # of a fetch time-out: clocks are read and timers fire a little off
+_ENDS_A_REIGN = ("leader", "resigned")
+_STANDS = ("prospective", "candidate")
+
+
+@check(
+    "epochs-have-an-origin",
+    applies=traced,
+    source="Raft thesis 3.4; KIP-595, Resigned",
+    rests_on=(Kind.TRACES,),
+)
+def epochs_have_an_origin(evidence: Evidence) -> CheckResult:
+    """A node enters an epoch in which somebody stood for election, or that follows its own reign.
+
+    A leader that resigned, or found on its disk that it had led, goes on to the next epoch by
+    itself, since it cannot follow itself, and others follow it there. From q.state and n.start of
+    all nodes.
+    """
+    entered = [(life, event) for life in evidence.lives for event in _entered(life)]
+    begun = {event.epoch for life, event in entered if _after_own_reign(life, event)}
+    for life in evidence.lives:
+        begun |= {event.epoch for event in life.events() if event.state == "candidate"}
+    return conclude(
+        looked_at=len(entered),
+        unit="epochs that nodes entered",
+        violations=[_from_nowhere(event) for _, event in entered if event.epoch not in begun],
+        needs=NEED,
+        holds="in each somebody stood for election before",
+        algorithm="epochs of q.state against those of candidates, and of reigns that ended",
+        gaps=[life.gap for life in evidence.lives if life.gap],
+        nothing="no node entered an epoch" if evidence.lives else "",
+    )
+
+
+def _entered(life: Life) -> Iterator[NodeEvent]:
+    """The first line of each epoch that a replica entered; not of what it found on its disk."""
+    known = 0
+    for event in life.events():
+        if event.event == "n.start":
+            known = max(known, event.epoch)
+        elif event.event == "q.state" and event.epoch > known:
+            known = event.epoch
+            yield event
+
+
+def _after_own_reign(life: Life, entered: NodeEvent) -> bool:
+    """Whether the replica led the epoch before, as far as it says itself."""
+    return any(
+        event.epoch == entered.epoch - 1
+        and (
+            (event.event == "q.state" and event.state in _ENDS_A_REIGN)
+            or (event.event == "n.start" and event.leader == life.node)
+        )
+        for event in life.events()
+    )
+
+
+def _from_nowhere(event: NodeEvent) -> Violation:
+    text = f"node {event.node} is in epoch {event.epoch}, in which no node stood for election"
+    return Violation(text, [witness(event, f"entered epoch {event.epoch} as {event.state}")])
+
+
+@check(
+    "heard-leader-is-kept",
+    applies=traced,
+    source="KIP-595, Follower: fetch.timeout.ms; KIP-996",
+    rests_on=(Kind.TRACES, Kind.FAULTS),
+)
+def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
+    """A follower stands for election only when its leader was silent for a fetch time-out.
+
+    For 0.9 of it at least, by the node's own clock; clocks that a fault makes wrong are left out.
+    From q.state, which tells for how long the leader had been silent. A leader that told of its
+    resignation may be left at once.
+    """
+    least = int(_PATIENCE * fetch_timeout_ns(evidence))
+    looked_at = 0
+    violations: list[Violation] = []
+    for life in evidence.lives:
+        for event in life.events():
+            silent = event.more.get("silent_ns") if event.event == "q.state" else None
+            if event.state not in _STANDS or not isinstance(silent, int) or silent < 0:
+                continue
+            if _clock_is_wrong(evidence, event):
+                continue
+            looked_at += 1
+            if silent < least:
+                violations.append(_left_early(event, silent, least))
+    return conclude(
+        looked_at=looked_at,
+        unit="leaders that were left",
+        violations=violations,
+        needs=NEED,
+        holds=f"each had been silent for {least / 1e9:g} s or longer",
+        algorithm="silence of the leader in q.state, against the fetch time-out",
+        nothing="no follower stood for election" if evidence.lives else "",
+    )
+
+
+def _clock_is_wrong(evidence: Evidence, event: NodeEvent) -> bool:
+    return any(
+        fault.shifts_clock and event.node in fault.targets and fault.t_start <= event.t
+        for fault in evidence.faults
+    )
+
+
+def _left_early(event: NodeEvent, silent: int, least: int) -> Violation:
+    text = f"node {event.node} stood for election as {event.state} in epoch {event.epoch}, though "
+    text += f"its leader had answered {silent / 1e6:.0f} ms before; it has to be silent for "
+    text += f"{least / 1e6:.0f} ms"
+    return Violation(text, [witness(event, "leaves a leader that it has just heard")])

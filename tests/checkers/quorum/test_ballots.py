@@ -1,0 +1,43 @@
+"""Q4: what a LeaderChange says of its own election, whichever target wrote it."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from checkers.quorum.ballots import elected_by_a_majority
+from checkers.verdict import Verdict
+from tests.support.histories import leader_change, make_run
+
+VALID, INVALID = Verdict.VALID, Verdict.INVALID
+
+
+def ballot(leader: int, voters: Sequence[int], granting: Sequence[int]) -> dict[str, object]:
+    told = {"voters": voters, "grantingVoters": granting}
+    detail = {name: [{"voterId": node} for node in nodes] for name, nodes in told.items()}
+    return {**leader_change(1, 0, 1, leader), "detail": json.dumps(detail)}
+
+
+@pytest.mark.parametrize(
+    ("leader", "voters", "granting", "verdict"),
+    [
+        (1, (1, 2, 3), (1, 2), VALID),
+        (1, (1, 2, 3), (2, 3), VALID),  # it need not name itself
+        (1, (1,), (1,), VALID),
+        (1, (1, 2, 3), (1,), INVALID),
+        (1, (1, 2), (1,), INVALID),  # half of them
+        (1, (1, 2, 3), (1, 1), INVALID),
+        (1, (1, 2, 3), (1, 4), INVALID),
+        (2, (1, 3), (1, 3), INVALID),
+        (1, (1, 2, 4), (1, 2), INVALID),  # 4 is no controller
+    ],
+)
+def test_ballots(
+    leader: int, voters: Sequence[int], granting: Sequence[int], verdict: Verdict
+) -> None:
+    result = elected_by_a_majority(make_run(records=[ballot(leader, voters, granting)]))
+    assert (result.verdict, result.looked_at) == (verdict, 1), result.message
+
+
+def test_without_a_ballot_nothing_is_known() -> None:
+    assert elected_by_a_majority(make_run()).verdict is Verdict.UNKNOWN

@@ -1,0 +1,78 @@
+"""Where epochs come from, by hand: a candidate, or a leader's own end; leaders that are left."""
+
+import pytest
+
+from checkers.quorum.origins import epochs_have_an_origin, heard_leader_is_kept
+from checkers.verdict import Verdict
+from tests.support.histories import NodeTrace, fault, make_run
+from tests.support.judged import saw_nothing
+
+VALID, INVALID = Verdict.VALID, Verdict.INVALID
+MS = 1_000_000
+
+
+def follower(node: int, epoch: int, leader: int = 1) -> NodeTrace:
+    return NodeTrace(node).start().state("follower", epoch, leader=leader)
+
+
+def test_an_epoch_in_which_a_node_stood() -> None:
+    stood = NodeTrace(1).start().state("candidate", 3, voted=1).state("leader", 3, leader=1)
+    result = epochs_have_an_origin(make_run(traces=[stood, follower(2, 3)]))
+    assert (result.verdict, result.looked_at) == (VALID, 2)
+
+
+def test_an_epoch_that_came_from_nowhere() -> None:
+    result = epochs_have_an_origin(make_run(traces=[follower(2, 3)]))
+    assert result.verdict is INVALID
+    assert result.message == "node 2 is in epoch 3, in which no node stood for election"
+
+
+@pytest.mark.parametrize("end", ["leader", "resigned"])
+def test_a_leader_goes_on_by_itself_and_others_after_it(end: str) -> None:
+    led = NodeTrace(1).start().state("candidate", 3, voted=1).state("leader", 3, leader=1)
+    led.state(end, 3, leader=1).state("unattached", 4)
+    others = follower(2, 3).state("unattached", 4)
+    assert epochs_have_an_origin(make_run(traces=[led, others])).verdict is VALID
+    too_far = follower(3, 3).state("unattached", 5)
+    assert epochs_have_an_origin(make_run(traces=[led, others, too_far])).verdict is INVALID
+
+
+def test_what_a_node_finds_on_its_disk_it_need_not_explain() -> None:
+    found = NodeTrace(1).start(epoch=7).state("unattached", 7)
+    assert saw_nothing(epochs_have_an_origin(make_run(traces=[found])))
+
+
+def left(silent_ms: int, state: str = "prospective") -> NodeTrace:
+    trace = follower(2, 3)
+    return trace.emit(
+        "q.state", state=state, epoch=3, leader=1, voted=-1, voted_dir="", log_end=0,
+        log_epoch=0, silent_ns=silent_ms * MS,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("silent_ms", "state", "verdict"),
+    [
+        (1799, "prospective", INVALID),
+        (1800, "prospective", VALID),
+        (0, "candidate", INVALID),
+        (5000, "candidate", VALID),
+    ],
+)
+def test_a_leader_that_was_heard_just_before(silent_ms: int, state: str, verdict: Verdict) -> None:
+    result = heard_leader_is_kept(make_run(traces=[left(silent_ms, state)]))
+    assert (result.verdict, result.looked_at) == (verdict, 1)
+
+
+@pytest.mark.parametrize("trace", [left(-1), left(0, "unattached"), left(0, "follower")])
+def test_who_was_told_of_something_newer_may_leave_at_once(trace: NodeTrace) -> None:
+    assert saw_nothing(heard_leader_is_kept(make_run(traces=[trace])))
+
+
+def test_time_outs_are_those_of_the_run_and_wrong_clocks_are_left_out() -> None:
+    early = [left(1900)]
+    slow = heard_leader_is_kept(make_run(traces=early, conditions={"fetch_timeout_ms": 3000}))
+    assert slow.verdict is INVALID
+    wrong = fault(1, "clock-rate", 0, 90) | {"targets": [2]}
+    run = make_run(traces=early, conditions={"fetch_timeout_ms": 3000}, faults=[wrong])
+    assert saw_nothing(heard_leader_is_kept(run))
