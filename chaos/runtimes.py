@@ -72,7 +72,7 @@ class DockerRuntime:
         mutation: str = "",
         conditions: Conditions = _USUAL,
     ) -> Cluster:
-        from chaos.cluster.docker.cluster import DockerCluster
+        from chaos.cluster.docker.docker_cluster import DockerCluster
         from chaos.cluster.targets.named import layout
 
         made, count = layout(target, nodes, settings, mutation=mutation, conditions=conditions)
@@ -81,7 +81,7 @@ class DockerRuntime:
         )
 
     def attach(self, run_id: str) -> Cluster:
-        from chaos.cluster.docker.cluster import DockerCluster
+        from chaos.cluster.docker.docker_cluster import DockerCluster
 
         return DockerCluster.attach(run_id)
 

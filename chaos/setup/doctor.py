@@ -13,7 +13,7 @@ from pathlib import Path
 import docker
 from docker.errors import DockerException
 
-from chaos.cluster.docker.disks import why_no_loop_disks
+from chaos.cluster.docker.loop_disks import why_no_loop_disks
 from chaos.cluster.targets.named import NEWEST, setup_command
 from chaos.cluster.topology import POOL
 from chaos.setup import docker_engine, images, kafka_image, node_image

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import docker
 
-from chaos.cluster.docker.disks import why_no_loop_disks
+from chaos.cluster.docker.loop_disks import why_no_loop_disks
 from chaos.setup import (
     base_image,
     docker_engine,

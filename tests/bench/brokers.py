@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from chaos.clock import MachineClock
-from chaos.cluster.docker.cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.interface import NodeId
 from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, NEWEST, layout

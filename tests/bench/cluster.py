@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from chaos.clock import MachineClock
-from chaos.cluster.docker.cluster import DockerCluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.interface import Address, Cluster, NodeId, PowerCuttable
 from chaos.cluster.topology import OUTER_PORT
 from chaos.recorder import Recorder

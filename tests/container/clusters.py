@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from docker.models.containers import Container
 
 from chaos.cluster.docker import labels as label
-from chaos.cluster.docker.cluster import DockerCluster, PoweredDockerCluster
-from chaos.cluster.docker.labels import Role
+from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.labels import ContainerRole
 from chaos.cluster.interface import NodeId
 from chaos.setup import docker_engine
 from chaos.setup.install import prepare
@@ -60,7 +60,7 @@ def containers_of(name: str) -> Iterator[dict[NodeId, Container]]:
     """The nodes' containers of a run, by the registry's labels."""
     client = docker_engine.connect()
     try:
-        wanted = [f"{label.RUN}={run_id(name)}", f"{label.ROLE}={Role.NODE}"]
+        wanted = [f"{label.RUN}={run_id(name)}", f"{label.ROLE}={ContainerRole.NODE}"]
         found = client.containers.list(all=True, filters={"label": wanted})
         yield {NodeId(int(c.labels[label.NODE])): c for c in found}
     finally:

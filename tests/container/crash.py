@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from chaos.cluster.docker.cluster import DockerCluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
 from tests.support.stand_in import StandIn
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 from docker.models.containers import Container
 
-from chaos.cluster.docker.cluster import PoweredDockerCluster
-from chaos.cluster.docker.power import Power
+from chaos.cluster.docker.docker_cluster import PoweredDockerCluster
+from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.interface import NodeId, PowerCutMode
 from tests.container.clusters import ONE, cluster_of_stand_ins, run, said_in
 

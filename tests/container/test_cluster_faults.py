@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker import power
-from chaos.cluster.docker.cluster import PoweredDockerCluster
+from chaos.cluster.docker import power_cuts
+from chaos.cluster.docker.docker_cluster import PoweredDockerCluster
 from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
@@ -190,7 +190,7 @@ def test_all_nodes_lose_power_at_once(cluster: PoweredDockerCluster) -> None:
 def test_a_shutdown_that_flushes_is_no_power_cut(
     cluster: PoweredDockerCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(power.FLAGS, PowerCutMode.LOSE_ALL, 0)
+    monkeypatch.setitem(power_cuts.FLAGS, PowerCutMode.LOSE_ALL, 0)
     run(cluster.power_off([TWO]))
     run(cluster.start(TWO))
     evidence = run(cluster.power_evidence(TWO))

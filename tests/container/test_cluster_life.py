@@ -10,7 +10,7 @@ import pytest
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
 from chaos.cluster.errors import ClusterError

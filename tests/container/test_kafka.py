@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker.cluster import DockerCluster, WipeableDockerCluster
+from chaos.cluster.docker.docker_cluster import DockerCluster, WipeableDockerCluster
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows

@@ -13,10 +13,10 @@ import pytest
 from docker.models.containers import Container
 
 from chaos.cli import main
-from chaos.cluster.docker import links, power
+from chaos.cluster.docker import power_cuts, proxy_links
 from chaos.cluster.docker.agent import Agent, Arguments
 from chaos.cluster.docker.metrics import Stream
-from chaos.cluster.docker.power import Power
+from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
 from chaos.nemesis.fault import Fault
@@ -94,7 +94,7 @@ def mere_kill(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def freezes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(power.FLAGS, PowerCutMode.LOSE_ALL, 0)
+    monkeypatch.setitem(power_cuts.FLAGS, PowerCutMode.LOSE_ALL, 0)
 
 
 def kill_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def test_a_fault_without_its_effect_makes_the_run_void(
     monkeypatch.setitem(STORIES, NAME, story(case.fault))
     case.disable(monkeypatch)
     # A busy node may take longer to answer a probe, and then the proxy tells first.
-    monkeypatch.setattr(links, "KNOCK_WAIT_S", 1.0)
+    monkeypatch.setattr(proxy_links, "KNOCK_WAIT_S", 1.0)
     code = main(
         ["run", NAME, "--rate", "200", "--duration", "2", "--seed", "5", "--out", str(tmp_path)]
     )

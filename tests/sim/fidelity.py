@@ -16,8 +16,8 @@ import pytest
 
 from chaos.cluster.docker import agent_program as agent
 from chaos.cluster.docker.agent_processes import RefusedError
-from chaos.cluster.docker.disks import MOUNT_OPTIONS
-from chaos.cluster.docker.power import FLAGS
+from chaos.cluster.docker.loop_disks import MOUNT_OPTIONS
+from chaos.cluster.docker.power_cuts import FLAGS
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import Descriptor, FileSystem
 from chaos.cluster.sim.remains import may_have_left

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chaos.cluster.sim.clock import NodeClock, VirtualClock
 from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
 
 SECOND = 10**9
 

@@ -21,7 +21,7 @@ from chaos.cluster.interface import (
     Slowable,
 )
 from chaos.cluster.probe import answers
-from chaos.cluster.sim.cluster import SimCluster
+from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from chaos.nemesis.abilities import lacking
 from chaos.scenarios import CATALOGUE

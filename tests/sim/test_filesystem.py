@@ -10,7 +10,7 @@ import pytest
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
-from chaos.cluster.sim.trouble import Step
+from chaos.cluster.sim.trouble import DiskStep
 
 LOSE_ALL, LOSE_DATA, TORN = PowerCutMode.LOSE_ALL, PowerCutMode.LOSE_DATA, PowerCutMode.TORN
 
@@ -188,7 +188,7 @@ def test_a_kill_keeps_the_page_cache_and_closes_the_files(fs: FileSystem) -> Non
 
 
 def test_a_process_may_die_before_any_step() -> None:
-    steps: list[Step] = []
+    steps: list[DiskStep] = []
     fs = FileSystem(before=steps.append)
     fs.mkdir("d")
     append(fs, "d/a", b"x" * 5000)
@@ -196,8 +196,8 @@ def test_a_process_may_die_before_any_step() -> None:
     truncate(fs, "d/a", 10)
     fs.rename("d/a", "b")
     fs.unlink("b")
-    written = [Step.CREATE, Step.WRITE, Step.WRITE, Step.SYNC, Step.COMMIT]
-    assert steps == [Step.MKDIR, *written, Step.TRUNCATE, Step.RENAME, Step.UNLINK]
+    written = [DiskStep.CREATE, DiskStep.WRITE, DiskStep.WRITE, DiskStep.SYNC, DiskStep.COMMIT]
+    assert steps == [DiskStep.MKDIR, *written, DiskStep.TRUNCATE, DiskStep.RENAME, DiskStep.UNLINK]
 
 
 def test_system_calls_are_refused_as_by_an_operating_system(fs: FileSystem) -> None:
@@ -235,7 +235,7 @@ def test_a_slow_sync_is_counted_and_done(fs: FileSystem) -> None:
 def test_after_a_failed_sync_the_next_one_succeeds_and_the_data_is_lost(fs: FileSystem) -> None:
     append(fs, "a", b"x")
     fs.fsync_directory("")
-    fs.trouble.failing[Step.SYNC] = 1
+    fs.trouble.failing[DiskStep.SYNC] = 1
     fs.fsync_directory("")
     with refused(EIO):
         fdatasync(fs, "a")
@@ -246,7 +246,7 @@ def test_after_a_failed_sync_the_next_one_succeeds_and_the_data_is_lost(fs: File
 
 def test_a_journal_that_cannot_be_written_makes_the_disk_read_only(fs: FileSystem) -> None:
     append(fs, "a", b"x")
-    fs.trouble.failing[Step.COMMIT] = 0
+    fs.trouble.failing[DiskStep.COMMIT] = 0
     for number in (EIO, EROFS):
         with refused(number):
             fsync(fs, "a")

@@ -9,7 +9,7 @@ import pytest
 from chaos.cluster.evidence import Passage
 from chaos.cluster.interface import Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.network import CLIENT, End, Network, Path, client_address, link_address
+from chaos.cluster.sim.network import CLIENT, Network, Path, StreamEnd, client_address, link_address
 from chaos.cluster.topology import OUTER_PORT, inner_port
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
@@ -24,10 +24,10 @@ class Talker(asyncio.Protocol):
     heard: bytes = b""
     times: list[float] = field(default_factory=list)
     end: str = ""
-    transport: End | None = None
+    transport: StreamEnd | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, End)
+        assert isinstance(transport, StreamEnd)
         assert self.transport is None
         self.transport = transport
 
@@ -69,7 +69,7 @@ class Net:
         return mine, self.accepted[-1]
 
 
-def never_told(end: End | None) -> None:
+def never_told(end: StreamEnd | None) -> None:
     raise AssertionError(f"told of {end}")
 
 

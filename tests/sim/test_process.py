@@ -12,14 +12,14 @@ import pytest
 
 from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.probe import answers
-from chaos.cluster.sim.clock import VirtualClock
-from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.machine import Machine
 from chaos.cluster.sim.network import client_address
 from chaos.cluster.sim.process import SHUTDOWN_BOUND_S, SIGKILLED
+from chaos.cluster.sim.sim_clock import VirtualClock
+from chaos.cluster.sim.sim_cluster import SimCluster
+from chaos.cluster.sim.sim_machine import Machine
 from chaos.cluster.sim.strike import strike
-from chaos.cluster.sim.trouble import Step
+from chaos.cluster.sim.trouble import DiskStep
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.probes import QuorumProbe, driver_for
 from node.effects import Effect, SendReply, SendToPeer, Trace
@@ -260,13 +260,13 @@ def test_sigterm_ends_a_node_that_never_stops_in_bounded_time() -> None:
     lived(story)
 
 
-@pytest.mark.parametrize("step", [Step.WRITE, Step.SYNC, Step.RENAME])
-def test_a_disk_that_fails_ends_the_process_at_once(step: Step) -> None:
+@pytest.mark.parametrize("step", [DiskStep.WRITE, DiskStep.SYNC, DiskStep.RENAME])
+def test_a_disk_that_fails_ends_the_process_at_once(step: DiskStep) -> None:
     async def story(rig: Rig) -> None:
         leader = await rig.leader()
         victim = leader.node
         leader.drive.files.trouble.failing[step] = 0
-        if step is Step.RENAME:
+        if step is DiskStep.RENAME:
             await rig.cluster.pause(victim)
             await asyncio.sleep(4)
             await rig.cluster.resume(victim)

@@ -11,8 +11,8 @@ import pytest
 from chaos.cli import main
 from chaos.cluster.errors import DiedAtStartError
 from chaos.cluster.interface import NodeId, NodeStatus
-from chaos.cluster.sim import machine
-from chaos.cluster.sim.cluster import SimCluster
+from chaos.cluster.sim import sim_machine
+from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from node.controller.controller import Controller
 from node.server.outcome import Refusal
@@ -88,7 +88,7 @@ def test_a_node_that_refuses_to_start_makes_a_run_invalid(
             raise Refusal(what="the log is torn", where="kraft", next_step="look at the disk")
         return recover(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(machine, "recover", refuse_the_fourth)
+    monkeypatch.setattr(sim_machine, "recover", refuse_the_fourth)
     assert main([*RUN, "--runtime", "sim", "--out", str(tmp_path)]) == 1
     rows = told(tmp_path)
     assert rows["nodes-kept-running"]["verdict"] == "invalid"
@@ -105,7 +105,7 @@ def test_a_refusal_is_told_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
         assert isinstance(cluster, SimCluster)
         await cluster.create()
         await cluster.kill(ONE)
-        monkeypatch.setattr(machine, "recover", refuse)
+        monkeypatch.setattr(sim_machine, "recover", refuse)
         with pytest.raises(DiedAtStartError, match="the log is torn"):
             await cluster.start(ONE)
         (end,) = await cluster.unasked_ends()

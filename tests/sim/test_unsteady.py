@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chaos.cluster.interface import DiskSickness, Link, NodeId, NodeStatus
-from chaos.cluster.sim.cluster import SimCluster
+from chaos.cluster.sim.sim_cluster import SimCluster
 from tests.sim.test_cluster import lived
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)

@@ -14,10 +14,10 @@ from chaos.cli import main
 from chaos.cluster.interface import DiskTrouble, Link
 from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.machine import Machine
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.network import Path as Way
-from chaos.cluster.sim.process import Process
+from chaos.cluster.sim.process import SimProcess
+from chaos.cluster.sim.sim_machine import Machine
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
 from chaos.nemesis.kinds.partitions import Partition
@@ -147,13 +147,13 @@ CASES = (
     Case(
         name="stop sent nowhere",
         fault=Stop(target=Follower()),
-        disable=nothing(Process, "terminate", "kill"),
+        disable=nothing(SimProcess, "terminate", "kill"),
         says="no running process was stopped",
     ),
     Case(
         name="pause sent nowhere",
         fault=Pause(target=Follower()),
-        disable=nothing(Process, "pause"),
+        disable=nothing(SimProcess, "pause"),
         says="threads go on",
     ),
     Case(

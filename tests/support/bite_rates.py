@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chaos.cluster.docker.cluster import DockerCluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.interface import Evidence, PowerCutMode
 from chaos.nemesis.aim import resolve
 from chaos.nemesis.fault import Fault, cure, inject

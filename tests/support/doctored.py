@@ -7,7 +7,7 @@ node would have done in one step.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chaos.cluster.sim.invariants import Life, Watch
+from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.ids import NO_NODE, Epoch, NodeId, Offset, uuid_text
 from node.messages import FetchRequest
@@ -36,7 +36,7 @@ class Doctored:
     reads: int = 0
     log: MemoryLog = field(default_factory=MemoryLog)
     disk: Disk = field(default_factory=Disk)
-    life: Life | None = None
+    life: WatchedLife | None = None
 
     def start(self) -> "Doctored":
         """A new life, with the log and the disk as they are."""

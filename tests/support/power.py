@@ -6,7 +6,7 @@ from random import Random
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.disk import SimDisk
 from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.trouble import Step
+from chaos.cluster.sim.trouble import DiskStep
 
 
 class PowerCut(Exception):
@@ -35,7 +35,7 @@ class Powered:
         self.steps_left = None
         self.filesystem.power_cut(mode, rng)
 
-    def _step(self, _: Step) -> None:
+    def _step(self, _: DiskStep) -> None:
         if self.steps_left is not None:
             if self.steps_left == 0:
                 raise PowerCut

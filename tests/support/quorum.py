@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
-from chaos.cluster.sim.invariants import CoreView, Life, Watch
+from chaos.cluster.sim.invariants import CoreView, Watch, WatchedLife
 from node.config import NodeConfig, QuorumTimeouts
 from node.core import Core
 from node.effects import (
@@ -84,7 +84,7 @@ class Member:
     log: MemoryLog = field(default_factory=MemoryLog)
     election: ElectionState = ElectionState()
     core: Core | None = None
-    life: Life | None = None
+    life: WatchedLife | None = None
     incarnation: int = 0
     out: dict[NodeId, Link] = field(default_factory=dict)
     served: dict[ConnectionId, Link] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from chaos.cluster.interface import NodeId, Roles
-from chaos.cluster.targets.target import Bounds, Seat
+from chaos.cluster.targets.target import Seat, TargetBounds
 from chaos.cluster.topology import OUTER_PORT, inner_port
 
 FORMAT = """
@@ -48,7 +48,7 @@ class StandIn:
     name = "stand-in"
     word = "node"
     release = ""
-    bounds = Bounds()
+    bounds = TargetBounds()
     formats_at_start = False
     traces = False
 

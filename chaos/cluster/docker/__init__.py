@@ -1,0 +1,17 @@
+"""A cluster in containers: nodes without privileges, each alone on its network with the proxy.
+
+docker_cluster.py   all of it as `chaos.cluster.interface.Cluster`; with powers where disks allow
+assembly.py         how a cluster comes into being, or is found again
+containers.py, networks.py, loop_disks.py   what it is made of
+labels.py, identity.py, registry.py   how a run finds its own, and what dead runs have left
+node_processes.py   started, stopped, killed, paused; and those that ended unasked
+readiness.py        waiting until a process answers
+gate.py             work in threads, and the moment when no more of it may begin
+proxy_links.py      the directed links between nodes, by toxiproxy (toxiproxy_api.py, metrics.py)
+proxy_entrances.py  the ways in for clients
+power_cuts.py       power cuts, with the canary that proves each
+wiping.py           a new disk for a node that is off
+archive.py, salvage.py   files and logs copied off the engine
+agent.py            the harness's end of the disk agent
+agent_program.py    the agent itself, with what needs privilege; agent_*.py are all of its image
+"""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import docker
 from docker.models.containers import Container
 
-from chaos.cluster.docker.labels import Role, RunLabels
+from chaos.cluster.docker.labels import ContainerRole, RunLabels
 from chaos.cluster.errors import ClusterError
 
 CAPABILITIES = ["SYS_ADMIN", "SYS_PTRACE", "MKNOD", "NET_ADMIN"]
@@ -46,7 +46,7 @@ class Agent:
         container = client.containers.create(
             image,
             name=labels.name("agent"),
-            labels=labels.labels(Role.AGENT),
+            labels=labels.labels(ContainerRole.AGENT),
             network_mode="none",
             pid_mode="host",
             cap_add=CAPABILITIES,

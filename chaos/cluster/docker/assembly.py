@@ -24,9 +24,9 @@ from chaos.cluster.docker.containers import (
     start_node,
     start_proxy_on_free_ports,
 )
-from chaos.cluster.docker.disks import create_loop_disks, create_plain_volumes, devices_of
 from chaos.cluster.docker.identity import labels_of, target_of
-from chaos.cluster.docker.labels import Role, RunLabels
+from chaos.cluster.docker.labels import ContainerRole, RunLabels
+from chaos.cluster.docker.loop_disks import create_loop_disks, create_plain_volumes, devices_of
 from chaos.cluster.docker.networks import FRONT, create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.errors import ClusterError
@@ -73,7 +73,7 @@ def images_of(client: docker.DockerClient, target: Target) -> Images:
 
 def target_up(client: docker.DockerClient, run_id: str) -> Target:
     """What runs in the nodes of a cluster that is up."""
-    wanted = [f"{label.RUN}={run_id}", f"{label.ROLE}={Role.NODE}"]
+    wanted = [f"{label.RUN}={run_id}", f"{label.ROLE}={ContainerRole.NODE}"]
     for container in client.containers.list(all=True, filters={"label": wanted}):
         return target_of(container.labels)
     return OwnNode()
@@ -137,15 +137,15 @@ class Assembly:
         containers = {
             NodeId(int(container.labels[label.NODE])): container
             for container in found
-            if container.labels[label.ROLE] == Role.NODE
+            if container.labels[label.ROLE] == ContainerRole.NODE
         }
-        if not containers or Role.PROXY not in by_role:
+        if not containers or ContainerRole.PROXY not in by_role:
             return None
-        agent = Agent(by_role[Role.AGENT]) if Role.AGENT in by_role else None
-        topology, server = self._found_topology(by_role[Role.PROXY], sorted(containers))
+        agent = Agent(by_role[ContainerRole.AGENT]) if ContainerRole.AGENT in by_role else None
+        topology, server = self._found_topology(by_role[ContainerRole.PROXY], sorted(containers))
         return Parts(
             topology=topology,
-            proxy=by_role[Role.PROXY],
+            proxy=by_role[ContainerRole.PROXY],
             api=ToxiproxyApi(server),
             agent=agent,
             devices=devices_of(agent, self._labels.run_id) if agent else {},

@@ -14,8 +14,8 @@ from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attemp
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
-from chaos.cluster.docker.disks import GID, UID, volume_name
-from chaos.cluster.docker.labels import Role, RunLabels
+from chaos.cluster.docker.labels import ContainerRole, RunLabels
+from chaos.cluster.docker.loop_disks import GID, UID, volume_name
 from chaos.cluster.docker.networks import FRONT
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import NodeId
@@ -57,7 +57,7 @@ def start_node(
         .with_env("SERVER_PROPERTIES", spec.properties)
         .with_volume_mapping(volume_name(labels, spec.node), DATA, "rw")
         .with_kwargs(
-            labels={**labels.labels(Role.NODE, spec.node), **spec.identity},
+            labels={**labels.labels(ContainerRole.NODE, spec.node), **spec.identity},
             hostname=host_name(spec.node),
             user=f"{UID}:{GID}",
             cap_drop=["ALL"],
@@ -88,7 +88,7 @@ def start_proxy(
     container = client.containers.create(
         image,
         name=labels.name("proxy"),
-        labels=labels.labels(Role.PROXY),
+        labels=labels.labels(ContainerRole.PROXY),
         network=labels.name(FRONT),
         ports={f"{inner}/tcp": ("127.0.0.1", outer) for inner, outer in ports.items()},
         cap_drop=["ALL"],
@@ -168,7 +168,7 @@ def format_disks(
         image,
         entrypoint=["sh", "-c", _format_script(jobs)],
         name=labels.name(f"format-{'-'.join(str(job.node) for job in jobs)}"),
-        labels=labels.labels(Role.FORMAT),
+        labels=labels.labels(ContainerRole.FORMAT),
         environment={f"PROPERTIES_{job.node}": job.properties for job in jobs},
         user=f"{UID}:{GID}",
         network_mode="none",

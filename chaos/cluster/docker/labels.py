@@ -14,7 +14,7 @@ NODE: Final = "kraft-chaos.node"
 DIRECTORY: Final = "kraft-chaos.directory"
 
 
-class Role(StrEnum):
+class ContainerRole(StrEnum):
     NODE = "node"
     FORMAT = "format"
     PROXY = "proxy"
@@ -36,7 +36,7 @@ class RunLabels:
     owner: Owner
     directory: str = ""  # where the run writes; the logs of a dead run are saved there
 
-    def labels(self, role: Role | None = None, node: int | None = None) -> dict[str, str]:
+    def labels(self, role: ContainerRole | None = None, node: int | None = None) -> dict[str, str]:
         labels = {RUN: self.run_id, USER: user(), OWNER: self.owner}
         if self.directory:
             labels[DIRECTORY] = self.directory

@@ -26,7 +26,7 @@ from tenacity import (
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.labels import Owner, Role, RunLabels
+from chaos.cluster.docker.labels import ContainerRole, Owner, RunLabels
 from chaos.cluster.docker.salvage import save_node
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Reaped
@@ -85,7 +85,7 @@ def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[
             continue
         saved = Path(directory) if directory and Path(directory).is_dir() else _attic(run_id)
         try:
-            nodes = _containers(client, run_id, Role.NODE)
+            nodes = _containers(client, run_id, ContainerRole.NODE)
             _all(_end, nodes)
             for node in nodes:
                 save_node(node, saved)
@@ -131,7 +131,7 @@ def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None
 def _remove_all(client: docker.DockerClient, run_id: str, agent_image: str) -> None:
     """Nodes first, so that their disks can be detached."""
     containers = _containers(client, run_id)
-    agents = [c for c in containers if c.labels.get(label.ROLE) == Role.AGENT]
+    agents = [c for c in containers if c.labels.get(label.ROLE) == ContainerRole.AGENT]
     _all(_remove_container, [c for c in containers if c not in agents])
     _detach_disks(client, run_id, agents, agent_image)
     _all(_remove_container, _containers(client, run_id))
@@ -192,7 +192,7 @@ def kept(client: docker.DockerClient) -> list[str]:
 
 
 def _containers(
-    client: docker.DockerClient, run_id: str, role: Role | None = None
+    client: docker.DockerClient, run_id: str, role: ContainerRole | None = None
 ) -> list[Container]:
     wanted = [f"{label.RUN}={run_id}"] + ([f"{label.ROLE}={role}"] if role else [])
     found = client.containers.list(all=True, filters={"label": wanted}, ignore_removed=True)

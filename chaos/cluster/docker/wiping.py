@@ -13,9 +13,9 @@ from chaos.cluster.docker.containers import (
     format_disks,
     format_properties_file,
 )
-from chaos.cluster.docker.disks import GID, UID
 from chaos.cluster.docker.identity import CLUSTER_ID
 from chaos.cluster.docker.labels import RunLabels
+from chaos.cluster.docker.loop_disks import GID, UID
 from chaos.cluster.interface import Address, Evidence, NodeId
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Reformatting, Seat, Target
 from chaos.cluster.topology import Topology, host_name

@@ -1,22 +1,22 @@
 """A cluster in one process, on virtual time, from a seed; it may import `node`.
 
-    loop.py      an event loop in which time is a number that jumps
-    clock.py     the harness's clock, and the clocks of nodes, which may go wrong
-    network.py   byte streams over links that can be cut, slowed and broken
-    journal.py   the metadata of a file system, and how it becomes durable
-    filesystem.py  a page cache over it, which forgets as ext4 does
-    disk.py      the node's disk over that
-    drive.py     the disk of a machine, with what the harness does to it and keeps on it
-    links.py     the links as the nemesis sees them, with evidence
-    process.py   one life of one node: the server's shell, on virtual time
-    machine.py   a node's disk, clock and output over its lives
-    strike.py    when a fault hits: between any two effects, or two operations of a disk
-    cluster.py   all of it as `chaos.cluster.interface.Cluster`, with evidence
-    invariants/  what must hold after every step, looked at from inside
-    durable.py   what a disk is sure to hold of its node
-    lookout.py   keeps the invariants of a run
-    watchdog.py  ends a step that never ends, or eats memory
-    world.py     what a run needs of its runtime: loop, clock, cluster
+    loop.py              an event loop in which time is a number that jumps
+    sim_clock.py         the harness's clock, and the clocks of nodes, which may go wrong
+    network.py           byte streams over links that can be cut, slowed and broken
+    journal.py           the metadata of a file system, and how it becomes durable
+    filesystem.py        a page cache over it, which forgets as ext4 does
+    disk.py              the node's disk over that
+    drive.py             the disk of a machine, with what the harness does to it and keeps on it
+    sim_links.py         the links as the nemesis sees them, with evidence
+    process.py           one life of one node: the server's shell, on virtual time
+    sim_machine.py       a node's disk, clock and output over its lives
+    strike.py            when a fault hits: between any two effects, or two operations of a disk
+    sim_cluster.py       all of it as `chaos.cluster.interface.Cluster`, with evidence
+    invariants/          what must hold after every step, looked at from inside
+    durable.py           what a disk is sure to hold of its node
+    invariant_keeper.py  keeps the invariants of a run
+    watchdog.py          ends a step that never ends, or eats memory
+    world.py             what a run needs of its runtime: loop, clock, cluster
 
 The node is the very one of the containers, and so are workloads, nemesis, recorder and checkers.
 Every consumer of randomness has its own, from the seed; nothing asks for the machine's time.

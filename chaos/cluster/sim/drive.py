@@ -9,7 +9,7 @@ from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
 from chaos.cluster.sim.disk import SimDisk
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
-from chaos.cluster.sim.trouble import Step
+from chaos.cluster.sim.trouble import DiskStep
 from chaos.conditions import Conditions
 
 LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
@@ -70,7 +70,7 @@ class Drive:
                 self.files.troubled_syncs = 0
                 trouble.sync_delay_ns = _SLOW_NS
             case DiskSickness.ERROR:
-                trouble.failing[Step.WRITE] = self._rng.randrange(_WRITES_LEFT)
+                trouble.failing[DiskStep.WRITE] = self._rng.randrange(_WRITES_LEFT)
             case DiskSickness.FULL:
                 trouble.capacity = 0
 

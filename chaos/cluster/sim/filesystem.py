@@ -47,7 +47,7 @@ from chaos.cluster.sim.journal import (
     error,
     ordered_pages,
 )
-from chaos.cluster.sim.trouble import Step, Trouble
+from chaos.cluster.sim.trouble import DiskStep, Trouble
 
 Descriptor = NewType("Descriptor", int)
 
@@ -65,7 +65,7 @@ class CachedFile:
         return bytes(self.data[page * PAGE : (page + 1) * PAGE])
 
 
-def _nothing(_: Step) -> None:
+def _nothing(_: DiskStep) -> None:
     """Nobody waits for this step."""
 
 
@@ -76,7 +76,7 @@ class FileSystem:
     `before` is called ahead of each step; whatever it raises leaves the step undone.
     """
 
-    before: Callable[[Step], None] = _nothing
+    before: Callable[[DiskStep], None] = _nothing
     trouble: Trouble = field(default_factory=Trouble)
     troubled_syncs: int = 0  # that were slow or not done
     steps: int = 0  # that were begun: while none is, nothing becomes durable or ceases to be
@@ -98,7 +98,7 @@ class FileSystem:
         directory, name = self.metadata.place(path)
         new = create and name not in self.metadata.directories[directory]
         if new:
-            inode = self._make(directory, name, Step.CREATE)
+            inode = self._make(directory, name, DiskStep.CREATE)
             self.cached[inode] = CachedFile()
         else:
             inode = self._look_at(self.metadata.file(path))
@@ -141,7 +141,7 @@ class FileSystem:
     def truncate(self, descriptor: Descriptor, size: int) -> None:
         """To no more bytes than there are."""
         inode = self._inode(descriptor)
-        self._step(Step.TRUNCATE)
+        self._step(DiskStep.TRUNCATE)
         file, metadata = self.cached[inode], self.metadata.files[inode]
         assert size <= len(file.data)
         del file.data[size:]
@@ -166,7 +166,7 @@ class FileSystem:
         directory, name = self.metadata.place(path)
         if name in self.metadata.directories[directory]:
             raise error(EEXIST, path)
-        self._make(directory, name, Step.MKDIR)
+        self._make(directory, name, DiskStep.MKDIR)
 
     def rename(self, old: str, new: str) -> None:
         """Of a file, over another or none; atomic."""
@@ -177,7 +177,7 @@ class FileSystem:
             replaced = self._look_at(self.metadata.file(new))
         if replaced == inode:
             return
-        self._step(Step.RENAME)
+        self._step(DiskStep.RENAME)
         source, old_name = self.metadata.place(old)
         self.journal.record(Moved(source, old_name, target, new_name), inode)
         if replaced is not None:
@@ -185,7 +185,7 @@ class FileSystem:
 
     def unlink(self, path: str) -> None:
         inode = self._look_at(self.metadata.file(path))
-        self._step(Step.UNLINK)
+        self._step(DiskStep.UNLINK)
         self.journal.record(Unlinked(*self.metadata.place(path)))
         self._lose_name(inode)
 
@@ -294,21 +294,21 @@ class FileSystem:
 
     # Steps
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: DiskStep) -> None:
         self.before(step)
         self.steps += 1
         self.trouble.check(step)
 
-    def _make(self, directory: Inode, name: str, step: Step) -> Inode:
+    def _make(self, directory: Inode, name: str, step: DiskStep) -> Inode:
         self._step(step)
         self._last_inode += 1
         inode = Inode(self._last_inode)
-        is_directory = step is Step.MKDIR
+        is_directory = step is DiskStep.MKDIR
         self.journal.record(Made(directory, name, inode, is_directory), data=inode)
         return inode
 
     def _write_in_page(self, inode: Inode, position: int, data: bytes, *, goes_on: bool) -> None:
-        self._step(Step.WRITE)
+        self._step(DiskStep.WRITE)
         file, metadata = self.cached[inode], self.metadata.files[inode]
         page, end = position // PAGE, position + len(data)
         if page * PAGE >= len(file.data):
@@ -331,7 +331,7 @@ class FileSystem:
             return
         file = self.cached.get(inode, CachedFile())  # a directory has no pages here
         try:
-            self._step(Step.SYNC)
+            self._step(DiskStep.SYNC)
         except OSError:
             file.dirty.clear()  # as Linux does: the next sync finds nothing to do, and succeeds
             raise
@@ -340,7 +340,7 @@ class FileSystem:
         for page in pages:
             self._write_back(inode, page)
         if commits or len(self.journal.pending) > before:
-            self._step(Step.COMMIT)
+            self._step(DiskStep.COMMIT)
             self._write_back_ordered(self.journal.pending)
             self.journal.commit()
 

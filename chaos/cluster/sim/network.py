@@ -37,7 +37,7 @@ class Path(StrEnum):
 
 
 @dataclass(slots=True)
-class Lane:
+class StreamLane:
     """One of the two paths along a link, and what it took in and passed on since the beginning."""
 
     link: Link
@@ -61,13 +61,13 @@ class _Listener:
     hear: Hear
 
 
-class End(asyncio.Transport):
+class StreamEnd(asyncio.Transport):
     """One end of a stream, as its protocol sees it. Made by `Network`."""
 
     def __init__(
         self,
         network: "Network",
-        lane: Lane,
+        lane: StreamLane,
         protocol: asyncio.BaseProtocol,
         hear: Hear,
     ) -> None:
@@ -75,7 +75,7 @@ class End(asyncio.Transport):
         self.place = lane.link.source
         self.lane = lane  # what it sends goes there
         self.protocol = protocol
-        self.other: End  # set once both are there
+        self.other: StreamEnd  # set once both are there
         self.is_open = True
         self.is_known = False  # its protocol was told of it
         self.is_dead = False  # what it sends is swallowed
@@ -142,7 +142,7 @@ class End(asyncio.Transport):
             self.protocol.data_received(data)
 
 
-class Attempt:
+class ConnectAttempt:
     """A connection in the making; `cancel` takes it back wherever it is."""
 
     def __init__(self) -> None:
@@ -170,8 +170,8 @@ class Network:
         self._conditions = conditions or Conditions()
         self._rng = random.Random(f"{seed}:network")
         self._listeners: dict[tuple[NodeId, int], _Listener] = {}
-        self._ends: dict[NodeId, dict[End, None]] = {place: {} for place in (CLIENT, *nodes)}
-        self._lanes: dict[tuple[Link, Path], Lane] = {}
+        self._ends: dict[NodeId, dict[StreamEnd, None]] = {place: {} for place in (CLIENT, *nodes)}
+        self._lanes: dict[tuple[Link, Path], StreamLane] = {}
         self._latency_ms = 0
         self.resets: dict[Link, int] = {}  # how many streams a flaky link broke
         self._ways = dict(_ways(nodes))
@@ -184,7 +184,7 @@ class Network:
 
     async def dial(self, protocol: asyncio.BaseProtocol, host: str, port: int) -> asyncio.Transport:
         """For code that waits. Raises ConnectionRefusedError where nobody listens."""
-        made: asyncio.Future[End | None] = self._loop.create_future()
+        made: asyncio.Future[StreamEnd | None] = self._loop.create_future()
         attempt = self.connect(
             Address(host, port),
             protocol,
@@ -205,8 +205,8 @@ class Network:
         address: Address,
         protocol: asyncio.BaseProtocol,
         hear: Hear,
-        tell: Callable[[End | None], None],
-    ) -> Attempt:
+        tell: Callable[[StreamEnd | None], None],
+    ) -> ConnectAttempt:
         """Begin a stream; `tell` is called with this end, or with None where it is refused.
 
         `protocol` hears of its connection first.
@@ -214,21 +214,21 @@ class Network:
         source, target, port = self._ways[address]
         there = self._lane(Link(source, target), Path.REQUESTS)
         back = self._lane(Link(target, source), Path.ANSWERS)
-        attempt = Attempt()
+        attempt = ConnectAttempt()
 
         def arrive() -> None:
             answer_at = self._loop.time() + self._latency_s(back)
             listener = self._listeners.get((target, port))
-            mine: End | None = None
+            mine: StreamEnd | None = None
             if listener is not None:
-                mine = End(self, there, protocol, hear)
-                other = End(self, back, listener.accept(), listener.hear)
+                mine = StreamEnd(self, there, protocol, hear)
+                other = StreamEnd(self, back, listener.accept(), listener.hear)
                 other.arrived = answer_at
                 self._join(mine, other)
                 other.begin()
             self._loop.at(answer_at, made, mine)
 
-        def made(mine: End | None) -> None:
+        def made(mine: StreamEnd | None) -> None:
             attempt.is_over = True
             if not attempt.is_cancelled:
                 if mine is not None:
@@ -275,7 +275,7 @@ class Network:
 
     # --- for its ends ---
 
-    def carry(self, end: End, data: bytes) -> None:
+    def carry(self, end: StreamEnd, data: bytes) -> None:
         """Take in what was written, and bring it to the other end in its time."""
         lane = end.lane
         if lane.flakiness > 0.0 and self._rng.random() < lane.flakiness:
@@ -287,48 +287,48 @@ class Network:
         else:
             self._loop.at(self._arrival(end), self._arrive, end, data)
 
-    def farewell(self, end: End, error: Exception | None) -> None:
+    def farewell(self, end: StreamEnd, error: Exception | None) -> None:
         """Tell the other end, behind all that was written; a cut swallows that too."""
         self._ends[end.place].pop(end, None)
         self._loop.at(self._arrival(end), self._part, end, error)
 
-    def _arrive(self, end: End, data: bytes) -> None:
+    def _arrive(self, end: StreamEnd, data: bytes) -> None:
         if self._swallows(end):
             end.lane.swallow(len(data))
         elif end.other.is_open:
             end.lane.pass_on(len(data))
             end.other.deliver(data)
 
-    def _part(self, end: End, error: Exception | None) -> None:
+    def _part(self, end: StreamEnd, error: Exception | None) -> None:
         if not self._swallows(end):
             self._end(end.other, error)
 
-    def _end(self, end: End, error: Exception | None) -> None:
+    def _end(self, end: StreamEnd, error: Exception | None) -> None:
         self._ends[end.place].pop(end, None)
         end.end(error)
 
-    def _swallows(self, end: End) -> bool:
+    def _swallows(self, end: StreamEnd) -> bool:
         end.is_dead = end.is_dead or end.lane.is_stopped
         return end.is_dead
 
-    def _lane(self, link: Link, path: Path) -> Lane:
+    def _lane(self, link: Link, path: Path) -> StreamLane:
         if (link, path) not in self._lanes:
             between_nodes = CLIENT not in (link.source, link.target)
-            self._lanes[link, path] = Lane(link, between_nodes)
+            self._lanes[link, path] = StreamLane(link, between_nodes)
         return self._lanes[link, path]
 
-    def _join(self, mine: End, other: End) -> None:
+    def _join(self, mine: StreamEnd, other: StreamEnd) -> None:
         mine.other, other.other = other, mine
         for end in (mine, other):
             self._ends[end.place][end] = None
 
-    def _arrival(self, end: End) -> float:
+    def _arrival(self, end: StreamEnd) -> float:
         """When what is sent now arrives: never before what was sent earlier."""
         at = self._loop.time() + self._latency_s(end.lane)
         end.arrived = max(end.arrived, at)
         return end.arrived
 
-    def _latency_s(self, lane: Lane) -> float:
+    def _latency_s(self, lane: StreamLane) -> float:
         """As the conditions say: short as a rule, and now and then many times as long."""
         like, rng = self._conditions, self._rng
         ns = rng.randrange(like.latency_least_us * 1000, like.latency_most_us * 1000)

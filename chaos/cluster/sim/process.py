@@ -17,10 +17,10 @@ from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import Address, Link, NodeId
-from chaos.cluster.sim.clock import NodeClock
-from chaos.cluster.sim.lookout import Post
+from chaos.cluster.sim.invariant_keeper import Post
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import Attempt, Network, link_address
+from chaos.cluster.sim.network import ConnectAttempt, Network, link_address
+from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from node import ids
 from node.config import NodeConfig
@@ -77,7 +77,7 @@ class Surroundings:
     end_unasked: Callable[[int], None]  # it ended by itself, with this exit code
 
 
-class Process:
+class SimProcess:
     """Runs `node` until it stops, fails or is killed; `exit_code` is None until then."""
 
     def __init__(
@@ -101,7 +101,7 @@ class Process:
         self._ready: list[Event] = []
         self._outgoing: list[Outgoing] = []
         self._flush_wanted = False
-        self._attempts: list[Attempt] = []
+        self._attempts: list[ConnectAttempt] = []
         self._connections = Connections(self._ready_append)
         self._peers = Peers(self._addresses(), self._ready_append, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
@@ -333,7 +333,7 @@ class Process:
                 )
         return found
 
-    def _dial(self, address: Endpoint, link: PeerLink) -> Attempt:
+    def _dial(self, address: Endpoint, link: PeerLink) -> ConnectAttempt:
         attempt = self._around.network.connect(
             Address(address.host, address.port),
             link,

@@ -6,7 +6,7 @@ from errno import EIO, EROFS
 from os import strerror
 
 
-class Step(Enum):
+class DiskStep(Enum):
     """What changes a file system; a process may die before each."""
 
     CREATE = auto()
@@ -28,9 +28,9 @@ class Trouble:
     read_only: bool = False  # EROFS
     capacity: int | None = None  # pages that fit; ENOSPC beyond
     # How many more of these steps succeed before one fails with EIO.
-    failing: dict[Step, int] = field(default_factory=dict)
+    failing: dict[DiskStep, int] = field(default_factory=dict)
 
-    def check(self, step: Step) -> None:
+    def check(self, step: DiskStep) -> None:
         """Raise what this step raises now."""
         if self.read_only:
             raise OSError(EROFS, strerror(EROFS))
@@ -39,5 +39,5 @@ class Trouble:
         self.failing[step] -= 1
         if self.failing[step] < 0:
             del self.failing[step]
-            self.read_only = step is Step.COMMIT  # errors=remount-ro: the journal is aborted
+            self.read_only = step is DiskStep.COMMIT  # errors=remount-ro: the journal is aborted
             raise OSError(EIO, strerror(EIO))

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Cluster
-from chaos.cluster.sim.clock import VirtualClock
-from chaos.cluster.sim.cluster import SimCluster
 from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.cluster.sim.sim_clock import VirtualClock
+from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from chaos.mutations.planted import planted_by

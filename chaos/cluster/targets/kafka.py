@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.kafka_settings import KafkaSettings
-from chaos.cluster.targets.target import Bounds, Seat
+from chaos.cluster.targets.target import Seat, TargetBounds
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
 
@@ -61,7 +61,7 @@ class Kafka:
 
     # A JVM is slow to start on a machine that others use too, and a broker to hand over its work.
     # Records are batched: a disk that is full within seconds is another story.
-    bounds = Bounds(answers_within_s=120.0, stops_within_s=30, disk_mebibytes=4096)
+    bounds = TargetBounds(answers_within_s=120.0, stops_within_s=30, disk_mebibytes=4096)
 
     traces = False
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chaos.cluster.interface import NodeId, Roles
-from chaos.cluster.targets.target import Bounds, Seat
+from chaos.cluster.targets.target import Seat, TargetBounds
 from chaos.cluster.topology import OUTER_PORT, inner_port
 from chaos.conditions import Conditions
 from checkers.history.sealed_run import LINEARIZABLE_READS
@@ -22,7 +22,7 @@ class OwnNode:
 
     word = "node"
     release = ""
-    bounds = Bounds()
+    bounds = TargetBounds()
     formats_at_start = False
     traces = True
 

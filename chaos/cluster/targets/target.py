@@ -26,7 +26,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class TargetBounds:
     """What a node may take."""
 
     answers_within_s: float = 30.0  # from its start
@@ -60,7 +60,7 @@ class Target(Protocol):
         """Whether it prints what it does as trace lines (`checkers.history.traces`)."""
 
     @property
-    def bounds(self) -> Bounds: ...
+    def bounds(self) -> TargetBounds: ...
 
     @property
     def formats_at_start(self) -> bool:

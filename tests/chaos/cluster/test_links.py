@@ -1,4 +1,4 @@
-"""Links against a server that keeps toxics as toxiproxy does, and hangs when it is told to."""
+"""The links of the proxy, against a server that keeps toxics as toxiproxy does, or hangs."""
 
 import json
 import threading
@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from chaos.cluster.docker import links as module
-from chaos.cluster.docker.links import Links
+from chaos.cluster.docker import proxy_links as module
+from chaos.cluster.docker.proxy_links import ProxyLinks
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import Address, Link, NodeId
 from tests.chaos.cluster.test_topology import topology
@@ -107,11 +107,11 @@ def api(server: Toxics) -> ToxiproxyApi:
 
 
 @pytest.fixture
-def links(server: Toxics) -> Links:
-    return Links(api(server), topology(), None)
+def links(server: Toxics) -> ProxyLinks:
+    return ProxyLinks(api(server), topology(), None)
 
 
-def test_a_link_is_stopped_on_both_of_its_paths(links: Links, server: Toxics) -> None:
+def test_a_link_is_stopped_on_both_of_its_paths(links: ProxyLinks, server: Toxics) -> None:
     links.cut([THERE])
     assert server.stopped == STOPPED_THERE
     links.cut([BACK])
@@ -122,7 +122,7 @@ def test_a_link_is_stopped_on_both_of_its_paths(links: Links, server: Toxics) ->
     assert server.stopped == set()
 
 
-def test_a_slow_link_is_not_a_stopped_one(links: Links, server: Toxics) -> None:
+def test_a_slow_link_is_not_a_stopped_one(links: ProxyLinks, server: Toxics) -> None:
     links.slow(80)
     assert server.of("latency") == EVERYWHERE
     assert links._api.swallowed() == frozenset()
@@ -133,7 +133,7 @@ def test_a_slow_link_is_not_a_stopped_one(links: Links, server: Toxics) -> None:
     assert server.of("latency") == server.stopped == set()
 
 
-def test_a_proxy_made_anew_is_as_slow_as_before(links: Links, server: Toxics) -> None:
+def test_a_proxy_made_anew_is_as_slow_as_before(links: ProxyLinks, server: Toxics) -> None:
     links.slow(80)
     links.cut([THERE])
     server.hang_on = ("DELETE", "/proxies/link-1-2/toxics/cut-upstream")
@@ -142,7 +142,7 @@ def test_a_proxy_made_anew_is_as_slow_as_before(links: Links, server: Toxics) ->
     assert server.stopped == set()
 
 
-def test_without_a_byte_swallowed_there_is_no_evidence(links: Links, server: Toxics) -> None:
+def test_without_a_byte_swallowed_there_is_no_evidence(links: ProxyLinks, server: Toxics) -> None:
     links.cut([THERE, BACK])
     assert server.stopped == STOPPED_THERE | STOPPED_BACK
     evidence = links.heal([THERE, BACK], {})
@@ -153,7 +153,7 @@ def test_without_a_byte_swallowed_there_is_no_evidence(links: Links, server: Tox
 @pytest.mark.parametrize("where", ["link-1-2", "link-2-1"])
 @pytest.mark.parametrize("stream", ["upstream", "downstream"])
 def test_a_heal_through_a_hanging_proxy_lets_everything_pass(
-    links: Links, server: Toxics, where: str, stream: str
+    links: ProxyLinks, server: Toxics, where: str, stream: str
 ) -> None:
     """What is made anew must not bring back the toxics that were removed before it hung."""
     links.cut([THERE, BACK])
@@ -165,7 +165,7 @@ def test_a_heal_through_a_hanging_proxy_lets_everything_pass(
 
 @pytest.mark.parametrize("where", ["link-1-2", "link-2-1"])
 def test_a_cut_through_a_hanging_proxy_keeps_what_was_cut(
-    links: Links, server: Toxics, where: str
+    links: ProxyLinks, server: Toxics, where: str
 ) -> None:
     links.cut([THERE])
     server.hang_on = ("POST", f"/proxies/{where}/toxics")
@@ -176,7 +176,7 @@ def test_a_cut_through_a_hanging_proxy_keeps_what_was_cut(
 
 def test_a_link_with_two_proxies_is_stopped_and_slowed_on_both(server: Toxics) -> None:
     made = replace(topology(), inner={NodeId(2): (9102, 9302)})
-    links = Links(api(server), made, None)
+    links = ProxyLinks(api(server), made, None)
     links.cut([THERE])
     assert server.stopped == DOUBLE
     links.heal([THERE], {})
@@ -190,7 +190,7 @@ def test_a_link_with_two_proxies_is_stopped_and_slowed_on_both(server: Toxics) -
 
 def test_a_second_proxy_that_hangs_is_made_anew_in_its_place(server: Toxics) -> None:
     made = replace(topology(), inner={NodeId(2): (9102, 9302)})
-    links = Links(api(server), made, None)
+    links = ProxyLinks(api(server), made, None)
     server.hang_on = ("POST", "/proxies/link-1-2-9302/toxics")
     links.cut([THERE])
     assert server.hang_on is None

@@ -4,21 +4,21 @@ Black-box checks see a bug once it has hurt somebody who was looking. These see 
 commits it, in whatever run it happens, and name that step. The table of invariants has their
 numbers; what has none there is called by what it says.
 
-    Q1    a replica's epoch never goes down, over all its lives        life.py
+    Q1    a replica's epoch never goes down, over all its lives        watched_life.py
     Q2    one leader is known for an epoch, by anybody, ever           elections.py
     Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  elections.py
     Q4    a leader has the votes of a majority, as they were cast, and names them  elections.py
-    Q5    one batch at (epoch, offset), and one prefix before it       batches.py
-    Q6    a leader does not cut its log                                life.py
-    Q8    a high watermark does not go down in a life, nor past the log  life.py, commits.py
+    Q5    one batch at (epoch, offset), and one prefix before it       known_batches.py
+    Q6    a leader does not cut its log                                watched_life.py
+    Q8    a high watermark does not go down in a life, nor past the log  watched_life.py, commits.py
     Q9    what is committed is durable on a majority, and stays so     commits.py
-    Q10   no log is cut below its own high watermark                   life.py
+    Q10   no log is cut below its own high watermark                   watched_life.py
     Q11   a leader's log holds all that is committed                   commits.py
     Q12   all high watermarks speak of one log                         commits.py
-    Q13   a leader's high watermark lies above its LeaderChange        life.py
+    Q13   a leader's high watermark lies above its LeaderChange        watched_life.py
     Q17   a restarted process does not lead its old epoch again        elections.py
-    Q18   a Fetch asks from what is durable (and so claims no more)    life.py
-    M2    a controller is active once it has replayed its LeaderChange   life.py
+    Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
+    M2    a controller is active once it has replayed its LeaderChange   watched_life.py
     epoch-has-origin         every epoch has a candidate, or a resignation before it
     leader-not-given-up-early  nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
     read-confirmed-by-majority  a majority sent a Fetch since a read arrived that is answered
@@ -44,12 +44,12 @@ are those of `node.core` (`Node.decide`), before they become frames. `InvariantV
 the run; nobody may take it for the node's own failure.
 
 A step costs some microseconds, whatever the length of the logs, for these are pointers into one
-tree (`batches.py`). Only a new life reads its whole log.
+tree (`known_batches.py`). Only a new life reads its whole log.
 """
 
-from chaos.cluster.sim.invariants.life import Life
+from chaos.cluster.sim.invariants.broken import InvariantViolated
 from chaos.cluster.sim.invariants.view import CoreView, Durable, View
-from chaos.cluster.sim.invariants.violation import InvariantViolated
 from chaos.cluster.sim.invariants.watch import Watch
+from chaos.cluster.sim.invariants.watched_life import WatchedLife
 
-__all__ = ["CoreView", "Durable", "InvariantViolated", "Life", "View", "Watch"]
+__all__ = ["CoreView", "Durable", "InvariantViolated", "View", "Watch", "WatchedLife"]

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from chaos.cluster.sim.invariants.batches import NOTHING, Batch, cut, holds
-from chaos.cluster.sim.invariants.violation import Broken
+from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, cut, holds
 from node.ids import Epoch, Offset
 
-CountHolders = Callable[[Batch], int]  # how many voters hold a batch durably
+CountHolders = Callable[[KnownBatch], int]  # how many voters hold a batch durably
 
 
 class Commits:
@@ -19,13 +19,13 @@ class Commits:
 
     def __init__(self, count_holders: CountHolders, majority: int) -> None:
         self.log = NOTHING
-        self._ends: dict[Offset, Batch] = {NOTHING.end: NOTHING}
-        self._elected: dict[Epoch, Batch] = {}
+        self._ends: dict[Offset, KnownBatch] = {NOTHING.end: NOTHING}
+        self._elected: dict[Epoch, KnownBatch] = {}
         self._newest = Epoch(0)
         self._count_holders = count_holders
         self._majority = majority
 
-    def elect(self, epoch: Epoch, log: Batch) -> None:
+    def elect(self, epoch: Epoch, log: KnownBatch) -> None:
         """A leader was elected: its log holds all that is committed (Leader Completeness)."""
         if not holds(log, self.log):
             what = f"the leader of epoch {epoch} lacks {self.log}, which is committed"
@@ -33,7 +33,7 @@ class Commits:
         self._elected[epoch] = log
         self._newest = max(self._newest, epoch)
 
-    def reach(self, log: Batch, high_watermark: Offset, leads: Epoch | None) -> None:
+    def reach(self, log: KnownBatch, high_watermark: Offset, leads: Epoch | None) -> None:
         """A node reports what is committed of its log, as the leader of `leads` or as nobody."""
         if high_watermark > log.end:
             what = f"a high watermark of {high_watermark}, and a log that ends at {log.end}"
@@ -56,7 +56,7 @@ class Commits:
             what = f"{self.log} is committed, and only {holders} voters hold it durably"
             raise Broken("Q9-committed-by-majority", what)
 
-    def _advance(self, batch: Batch, epoch: Epoch) -> None:
+    def _advance(self, batch: KnownBatch, epoch: Epoch) -> None:
         if not holds(batch, self.log):
             what = f"{batch} is called committed, in a log without {self.log}, which is committed"
             raise Broken("Q12-committed-agree", what)
@@ -69,7 +69,7 @@ class Commits:
             batch = batch.prefix
         self.still_kept()
 
-    def _compare_with_successors(self, batch: Batch, epoch: Epoch) -> None:
+    def _compare_with_successors(self, batch: KnownBatch, epoch: Epoch) -> None:
         """A leader that was deposed may still learn that it had replicated to a majority."""
         for later, elected in self._elected.items():
             if later > epoch and not holds(elected, batch):

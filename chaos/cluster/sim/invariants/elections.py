@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from chaos.cluster.sim.invariants.told import vote_told
-from chaos.cluster.sim.invariants.violation import Broken
+from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.role_told import vote_told
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.raft.roles import Leader, Resigned, Role
 from node.records.control import LeaderChange

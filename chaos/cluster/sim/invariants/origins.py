@@ -1,6 +1,6 @@
 """Where epochs come from: nobody is in an epoch that nobody began."""
 
-from chaos.cluster.sim.invariants.violation import Broken
+from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import Epoch, ReplicaKey
 
 

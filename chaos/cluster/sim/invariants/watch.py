@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from chaos.cluster.sim.invariants.batches import Batch, Batches, holds
+from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.commits import Commits
+from chaos.cluster.sim.invariants.confirmed_reads import Fetches
 from chaos.cluster.sim.invariants.elections import Elections
-from chaos.cluster.sim.invariants.life import Ledgers, Life, Replica
+from chaos.cluster.sim.invariants.known_batches import KnownBatch, KnownBatches, holds
 from chaos.cluster.sim.invariants.origins import Origins
-from chaos.cluster.sim.invariants.reads import Fetches
 from chaos.cluster.sim.invariants.view import View
-from chaos.cluster.sim.invariants.violation import Broken
+from chaos.cluster.sim.invariants.watched_life import Ledgers, Replica, WatchedLife
 from node.ids import ReplicaKey
 
 # Of a fetch time-out: nobody gives a leader up that was heard more lately. Less than one, for what
@@ -26,7 +26,7 @@ class Watch:
         self._replicas = {key: Replica(key) for key in keys}
         self._voters = list(self._replicas.values())
         self._ledgers = Ledgers(
-            batches=Batches(),
+            batches=KnownBatches(),
             elections=Elections({key.id: key for key in keys}, majority),
             origins=Origins(),
             fetches=Fetches(keys, majority),
@@ -34,7 +34,7 @@ class Watch:
             least_silent_ns=int(fetch_timeout_ms * 1_000_000 * _LEAST_SILENT),
         )
 
-    def begin(self, key: ReplicaKey, view: View, at_ns: int) -> Life:
+    def begin(self, key: ReplicaKey, view: View, at_ns: int) -> WatchedLife:
         """A process of `key` has opened its log; what it found on its disk is judged at once.
 
         A key that is no voter's (a disk that was wiped is another replica) is watched as well, and
@@ -42,12 +42,12 @@ class Watch:
         """
         replica = self._replicas.setdefault(key, Replica(key))
         replica.lives += 1
-        life = Life(self._ledgers, replica, view)
+        life = WatchedLife(self._ledgers, replica, view)
         try:
             life.find()
         except Broken as broken:
             life.blame(broken, at_ns)
         return life
 
-    def _count_holders(self, batch: Batch) -> int:
+    def _count_holders(self, batch: KnownBatch) -> int:
         return sum(holds(voter.durable, batch) for voter in self._voters)

@@ -8,8 +8,8 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import DiskTrouble, NodeId
-from chaos.cluster.sim.cluster import SimCluster
-from chaos.cluster.sim.lookout import Post
+from chaos.cluster.sim.invariant_keeper import Post
+from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from checkers.history.sealed_run import read_run_info
 from node.effects import Stop

@@ -49,7 +49,7 @@ class _Seen:
     stopped: frozenset[Where]  # by the proxy's own word
 
 
-class Links:
+class ProxyLinks:
     """All links of one cluster. What is cut is remembered by the agent, for who attaches later."""
 
     def __init__(self, api: ToxiproxyApi, topology: Topology, agent: Agent | None) -> None:

@@ -8,29 +8,29 @@ to it. A log is then no more than a pointer at its last batch.
 
 from dataclasses import dataclass
 
-from chaos.cluster.sim.invariants.violation import Broken
+from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import Epoch, Offset
 from node.records.batch import BatchHeader
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
-class Batch:
+class KnownBatch:
     """A batch with all that stands before it; compared by identity."""
 
     epoch: Epoch
     base: Offset
     end: Offset  # the offset after its last record
     crc: int
-    prefix: "Batch | None"
+    prefix: "KnownBatch | None"
 
     def __str__(self) -> str:
         return f"the batch at {self.base} of epoch {self.epoch}"
 
 
-NOTHING = Batch(epoch=Epoch(0), base=Offset(0), end=Offset(0), crc=0, prefix=None)
+NOTHING = KnownBatch(epoch=Epoch(0), base=Offset(0), end=Offset(0), crc=0, prefix=None)
 
 
-def cut(log: Batch, end: Offset) -> Batch:
+def cut(log: KnownBatch, end: Offset) -> KnownBatch:
     """The last batch of `log` that lies below `end`. As many steps as batches are left out."""
     while log.end > end:
         assert log.prefix is not None, f"no log ends at {end}"
@@ -38,23 +38,23 @@ def cut(log: Batch, end: Offset) -> Batch:
     return log
 
 
-def holds(log: Batch, batch: Batch) -> bool:
+def holds(log: KnownBatch, batch: KnownBatch) -> bool:
     return log.end >= batch.end and cut(log, batch.end) is batch
 
 
-class Batches:
+class KnownBatches:
     """All batches of all logs of a run."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Epoch, Offset], Batch] = {}
-        self._newest: dict[Epoch, Batch] = {}
+        self._known: dict[tuple[Epoch, Offset], KnownBatch] = {}
+        self._newest: dict[Epoch, KnownBatch] = {}
         self._starts: dict[Epoch, Offset] = {}
 
     def start_of(self, epoch: Epoch) -> Offset | None:
         """Where the first batch of an epoch lies: its LeaderChange."""
         return self._starts.get(epoch)
 
-    def append(self, log: Batch, header: BatchHeader) -> Batch:
+    def append(self, log: KnownBatch, header: BatchHeader) -> KnownBatch:
         """The log with one batch more. Raises Broken (Q5) where no log may hold that there."""
         epoch, base = header.leader_epoch, header.base_offset
         known = self._known.get((epoch, base))
@@ -69,7 +69,7 @@ class Batches:
             )
         return known
 
-    def _begin(self, log: Batch, header: BatchHeader) -> Batch:
+    def _begin(self, log: KnownBatch, header: BatchHeader) -> KnownBatch:
         """A batch nobody had: its leader adds it to all that it wrote in its epoch so far."""
         epoch, base = header.leader_epoch, header.base_offset
         newest = self._newest.get(epoch)
@@ -78,7 +78,9 @@ class Batches:
                 "Q5-log-matching",
                 f"epoch {epoch} goes on at {base} after {log}, but its last is {newest}",
             )
-        batch = Batch(epoch=epoch, base=base, end=header.next_offset, crc=header.crc, prefix=log)
+        batch = KnownBatch(
+            epoch=epoch, base=base, end=header.next_offset, crc=header.crc, prefix=log
+        )
         self._known[epoch, base] = self._newest[epoch] = batch
         self._starts.setdefault(epoch, base)
         return batch

@@ -8,12 +8,12 @@ from docker.models.containers import Container
 
 from chaos.cluster import evidence
 from chaos.cluster.docker.assembly import Parts
-from chaos.cluster.docker.power import kill as kill_container
+from chaos.cluster.docker.power_cuts import kill as kill_container
 from chaos.cluster.docker.readiness import last_words
 from chaos.cluster.interface import Evidence, NodeId, NodeStatus, UnaskedEnd
 
 
-class Life:
+class NodeProcesses:
     """Of all nodes of one cluster.
 
     What the engine says of a process is gone once another one is started in its container, so

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
-from chaos.cluster.sim.clock import NodeClock
 from chaos.cluster.sim.drive import Drive
-from chaos.cluster.sim.lookout import Lookout
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
-from chaos.cluster.sim.process import Between, Process, Surroundings
+from chaos.cluster.sim.process import Between, SimProcess, Surroundings
+from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from node.config import NodeConfig
@@ -33,7 +33,7 @@ class Site:
     network: Network
     seed: int
     conditions: Conditions
-    lookout: Lookout
+    keeper: InvariantKeeper
     watchdog: Watchdog
 
 
@@ -45,7 +45,7 @@ class Machine:
         self.clock = clock
         self.stdout = bytearray()
         self.stderr = bytearray()
-        self.process: Process | None = None
+        self.process: SimProcess | None = None
         self.unasked_ends: list[UnaskedEnd] = []
         self.between: Between | None = None  # see `chaos.cluster.sim.strike`
         self._site = site
@@ -129,7 +129,7 @@ class Machine:
         rng = random.Random(f"{self._site.seed}:disk:{self.node}:{self._disks}")
         return Drive(rng, self._between, self._site.conditions)
 
-    def _process(self) -> Process:
+    def _process(self) -> SimProcess:
         found = recover(self._config, self.drive.disk)
         incarnation = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
         traces = TraceWriter(
@@ -138,7 +138,7 @@ class Machine:
         traces.add(start_line(found), self.clock.true())
         rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
         node = node_on(found, self._config, rng)
-        return Process(
+        return SimProcess(
             node=node,
             found=found,
             config=self._config,
@@ -149,7 +149,7 @@ class Machine:
                 clock=self.clock,
                 sync_ns=self.drive.sync_ns,
                 between=self._between,
-                post=self._site.lookout.begin(found, node, self.drive),
+                post=self._site.keeper.begin(found, node, self.drive),
                 watchdog=self._site.watchdog,
                 life=self._lives,
                 err=self._say,

@@ -15,7 +15,7 @@ from chaos.cluster.evidence import (
 from chaos.cluster.interface import Evidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import End, Network, Path, link_address
+from chaos.cluster.sim.network import Network, Path, StreamEnd, link_address
 
 KNOCK_WAIT_S = 0.3  # for a node to answer, a sync in between
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
@@ -53,7 +53,7 @@ class _Knock(asyncio.Protocol):
         self.answered += len(data)
 
 
-class Links:
+class SimLinks:
     """All links of one cluster."""
 
     def __init__(
@@ -166,7 +166,7 @@ class Links:
         )
 
 
-def _nothing(_: End | None) -> None:
+def _nothing(_: StreamEnd | None) -> None:
     """A probe that was refused has no transport; that says it."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from chaos.cluster.interface import BrokenInvariant, NodeId
 from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
 from chaos.cluster.sim.durable import DurableState
-from chaos.cluster.sim.invariants import CoreView, InvariantViolated, Life, Watch
+from chaos.cluster.sim.invariants import CoreView, InvariantViolated, Watch, WatchedLife
 from chaos.cluster.sim.loop import VirtualLoop
 from node.ids import Offset, ReplicaKey
 from node.node import Node
@@ -16,7 +16,7 @@ from node.raft.outbox import Output
 from node.server.recovered import Recovered
 
 
-class Lookout:
+class InvariantKeeper:
     """Of one cluster, from its formatting on."""
 
     def __init__(self, loop: VirtualLoop) -> None:
@@ -62,11 +62,11 @@ class Lookout:
 
 
 class Post:
-    """Who looks at one process."""
+    """The look at one process, from its start to its end."""
 
-    def __init__(self, lookout: Lookout) -> None:
-        self.life: Life | None = None
-        self._lookout = lookout
+    def __init__(self, keeper: InvariantKeeper) -> None:
+        self.life: WatchedLife | None = None
+        self._keeper = keeper
 
     def before_truncation(self, end: Offset) -> None:
         if self.life is not None:
@@ -74,9 +74,9 @@ class Post:
 
     def after_step(self, outputs: Sequence[Output]) -> None:
         """All that the step asked for was done, but for frames."""
-        if self.life is None or not self._lookout.is_open:
+        if self.life is None or not self._keeper.is_open:
             return
         try:
-            self.life.after_step(outputs, self._lookout.now_ns())
+            self.life.after_step(outputs, self._keeper.now_ns())
         except InvariantViolated as violated:
-            self._lookout.tell(violated)
+            self._keeper.tell(violated)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable
 
-from chaos.cluster.sim.invariants.violation import Broken
+from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import Epoch, ReplicaKey
 
 Tick = int  # the number of a step, over all nodes, in the order in which they were taken

@@ -10,13 +10,13 @@ import docker
 from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of, target_up
-from chaos.cluster.docker.disks import why_no_loop_disks
-from chaos.cluster.docker.entrances import Entrances
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import Owner, RunLabels
-from chaos.cluster.docker.life import Life
-from chaos.cluster.docker.links import Links
-from chaos.cluster.docker.power import Power
+from chaos.cluster.docker.loop_disks import why_no_loop_disks
+from chaos.cluster.docker.node_processes import NodeProcesses
+from chaos.cluster.docker.power_cuts import Power
+from chaos.cluster.docker.proxy_entrances import Entrances
+from chaos.cluster.docker.proxy_links import ProxyLinks
 from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
@@ -67,9 +67,9 @@ class DockerCluster:
         self._images = images_of(client, target)
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
-        self._links_or_none: Links | None = None
+        self._links_or_none: ProxyLinks | None = None
         self._entrances_or_none: Entrances | None = None
-        self._life_or_none: Life | None = None
+        self._life_or_none: NodeProcesses | None = None
         self._readiness_or_none: Readiness | None = None
         self._name_is_anothers = False
         self._starts = dict.fromkeys(self._nodes, 0)
@@ -239,11 +239,11 @@ class DockerCluster:
         return part
 
     @property
-    def _links(self) -> Links:
+    def _links(self) -> ProxyLinks:
         return self._there(self._links_or_none)
 
     @property
-    def _life(self) -> Life:
+    def _life(self) -> NodeProcesses:
         return self._there(self._life_or_none)
 
     @property
@@ -259,9 +259,9 @@ class DockerCluster:
         self._readiness_or_none = Readiness(
             self._gate, parts, run_id=self._labels.run_id, within_s=bounds.answers_within_s
         )
-        self._life_or_none = Life(parts, stops_within_s=bounds.stops_within_s)
+        self._life_or_none = NodeProcesses(parts, stops_within_s=bounds.stops_within_s)
         self._parts_or_none = parts
-        self._links_or_none = Links(parts.api, parts.topology, parts.agent)
+        self._links_or_none = ProxyLinks(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
 
     def _start(self, node: NodeId) -> bool:

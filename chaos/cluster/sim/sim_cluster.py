@@ -24,12 +24,12 @@ from chaos.cluster.interface import (
     UnaskedEnd,
 )
 from chaos.cluster.probe import answers
-from chaos.cluster.sim.clock import NodeClock, VirtualClock
-from chaos.cluster.sim.links import Links
-from chaos.cluster.sim.lookout import Lookout
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.machine import Machine, Site
 from chaos.cluster.sim.network import Network, client_address
+from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
+from chaos.cluster.sim.sim_links import SimLinks
+from chaos.cluster.sim.sim_machine import Machine, Site
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.node import OwnNode
@@ -71,20 +71,20 @@ class SimCluster:
         self._target = OwnNode(mutation=mutation, conditions=conditions)
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
-        self._links = Links(self._network, self._nodes, loop, conditions.longest_latency_s)
+        self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)
         self._fetch_timeout_ms = conditions.fetch_timeout_ms
         self._cuts: dict[NodeId, PowerCutMeasured] = {}
         self._ids = random.Random(f"{seed}:ids")
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
-        self._lookout = Lookout(loop)
+        self._keeper = InvariantKeeper(loop)
         self._starts = dict.fromkeys(self._nodes, 0)
         site = Site(
             loop=loop,
             network=self._network,
             seed=seed,
             conditions=conditions,
-            lookout=self._lookout,
+            keeper=self._keeper,
             watchdog=watchdog,
         )
         self._watchdog = watchdog
@@ -128,7 +128,7 @@ class SimCluster:
         voters = self._voters()
         for machine in self.machines.values():
             machine.format(self._cluster_id, voters)
-        self._lookout.open((key for key, _ in voters), self._fetch_timeout_ms)
+        self._keeper.open((key for key, _ in voters), self._fetch_timeout_ms)
         await asyncio.gather(*(self.start(node) for node in self._nodes))
 
     async def status(self, node: NodeId) -> NodeStatus:
@@ -229,11 +229,11 @@ class SimCluster:
 
     @property
     def broken_invariant(self) -> BrokenInvariant | None:
-        return self._lookout.broken
+        return self._keeper.broken
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         if trouble is DiskTrouble.LYING:
-            self._lookout.close()
+            self._keeper.close()
         for node in nodes:
             self.machines[node].drive.go_wrong(trouble)
 

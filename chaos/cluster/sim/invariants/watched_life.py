@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from chaos.cluster.sim.invariants.batches import NOTHING, Batch, Batches, cut, holds
+from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.commits import Commits
+from chaos.cluster.sim.invariants.confirmed_reads import Arrivals, Fetches
 from chaos.cluster.sim.invariants.elections import Elections
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
 from chaos.cluster.sim.invariants.origins import Origins
-from chaos.cluster.sim.invariants.reads import Arrivals, Fetches
-from chaos.cluster.sim.invariants.told import in_words, say_same, told_by
+from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
-from chaos.cluster.sim.invariants.violation import Broken, InvariantViolated
 from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
 from node.ids import Epoch, NodeId, Offset, ReplicaKey, parse_uuid
 from node.messages import FetchRequest
@@ -31,8 +31,8 @@ class Replica:
     """A node with its disk, over all its lives. `durable` is a part of `log`."""
 
     key: ReplicaKey
-    log: Batch = NOTHING
-    durable: Batch = NOTHING
+    log: KnownBatch = NOTHING
+    durable: KnownBatch = NOTHING
     epoch: Epoch = Epoch(0)  # the highest that it was in
     lives: int = 0
 
@@ -41,7 +41,7 @@ class Replica:
 class Ledgers:
     """What all lives of all nodes are compared with."""
 
-    batches: Batches
+    batches: KnownBatches
     elections: Elections
     origins: Origins
     fetches: Fetches
@@ -49,7 +49,7 @@ class Ledgers:
     least_silent_ns: int  # a leader that was heard later than this is not given up
 
 
-class Life:
+class WatchedLife:
     """From the moment a process has opened its log. What breaks an invariant raises Broken there,
     and InvariantViolated from the methods that the simulator calls."""
 
@@ -111,14 +111,14 @@ class Life:
         self._follow_disk()
         self._ledgers.commits.still_kept()
 
-    def _whole_log(self) -> Batch:
+    def _whole_log(self) -> KnownBatch:
         log, view = NOTHING, self._view.log
         end = view.end().offset
         while log.end < end:
             log = self._appended(log, view.read(log.end, _READ_BYTES))
         return log
 
-    def _appended(self, log: Batch, data: bytes) -> Batch:
+    def _appended(self, log: KnownBatch, data: bytes) -> KnownBatch:
         position = 0
         while position < len(data):
             header = read_header(data, position)
