@@ -50,6 +50,9 @@ def _faults(run: Run, faults: Sequence[FaultWindow]) -> Iterable[str]:
             f"{len(doubtful)} of {len(faults)} faults left no evidence that they had an effect: "
             "what was seen under them proves nothing."
         )
+    never = sorted({fault.kind for fault in faults} - {fault.kind for fault in faults if fault.bit})
+    if never:
+        yield f"These kinds of fault never struck: {', '.join(never)}."
     if not any("may_lose" in fault.harm for fault in faults):
         ends = any(fault.stops_processes for fault in faults)
         killed = " A process that ends leaves its unwritten pages to the kernel." * ends

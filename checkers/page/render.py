@@ -19,7 +19,9 @@ from checkers.page.node_logs import log_excerpts
 from checkers.page.partition_section import partitions_section
 from checkers.page.tables import check_table, fact_list, fault_table
 from checkers.page.timeline import Story, timeline
+from checkers.page.undecided import evidence_in_short, undecided_section
 from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
+from checkers.run.expectation import expectation_of
 from checkers.verdict import CheckResult, Judgement
 
 
@@ -42,6 +44,7 @@ def render_page(run: Run | Evidence, judgement: Judgement) -> str:
     shown = witnesses[0] if witnesses else None
     body = (
         _head(run, judgement, end_ns),
+        undecided_section(judgement.results),
         partitions_section(evidence, faults, end_ns),
         _witness(shown, scene, run) if shown else None,
         _course(scene, shown),
@@ -84,6 +87,8 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         ("operations", f"{run.tables['ops'].num_rows:,}"),
         ("faults", f"{run.tables['faults'].num_rows:,}"),
         ("started", _started(info.started_utc)),
+        ("evidence", evidence_in_short(judgement.results)),
+        *_expected(info, judgement),
     ]
     if parameters:
         facts.append(("parameters", ", ".join(parameters)))
@@ -96,6 +101,17 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
         tag("dl", tag("div", tag("dt", "run it again"), tag("dd", again))) if again else None,
         class_=judgement.verdict.word,
     )
+
+
+def _expected(info: RunInfo, judgement: Judgement) -> list[tuple[str, Child]]:
+    """Of a side of a comparison: what it was to show, and whether it did."""
+    expected = expectation_of(info.expected)
+    if expected is None:
+        return []
+    unlike = expected.unlike(judgement)
+    seen = tag("span", unlike or "yes", class_="word invalid" if unlike else "word valid")
+    side: list[tuple[str, Child]] = [("side", info.side)] if info.side else []
+    return [*side, ("expected", str(expected)), ("as expected", seen)]
 
 
 def _started(text: str) -> str:

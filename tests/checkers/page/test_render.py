@@ -8,6 +8,7 @@ import pytest
 
 from checkers.history.sealed_run import Run
 from checkers.page import render_page
+from checkers.run.expectation import Expectation
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.checkers.page.samples import (
     INFO,
@@ -48,6 +49,42 @@ def test_every_verdict_has_its_page(run: Run, verdict: Verdict) -> None:
     assert '<p class="sentence">This is the sentence.</p>' in page
     assert f"it was {verdict.word}" in page
     assert INFO.command in page
+
+
+def test_what_was_not_judged_comes_first_and_missing_evidence_before_all(run: Run) -> None:
+    gone = replace(result(Verdict.UNKNOWN), check="evidence-complete", message="a disk is missing")
+    void = replace(result(Verdict.VOID), check="faults-bit", message="nothing was hurt")
+    page = render_page(run, judgement(VALID, void, gone))
+    assert "2 of 3 checks decided nothing." in page
+    places = [page.index(words) for words in ("Not judged", ">evidence-complete<", ">faults-bit<")]
+    assert places == sorted(places)
+    assert places[-1] < page.index("What happened")
+    assert '<dt>evidence</dt><dd><span class="word unknown">a disk is missing</span></dd>' in page
+
+
+def test_where_all_was_judged_nothing_is_said_of_what_was_not(run: Run) -> None:
+    page = render_page(run, judgement(VALID, replace(VALID, check="evidence-complete")))
+    assert "Not judged" not in page
+    assert "<dt>evidence</dt><dd>complete</dd>" in page
+
+
+def test_an_invalid_side_that_was_to_be_invalid_says_so(run: Run) -> None:
+    asked = Expectation(verdict=Verdict.INVALID, check="log-durability", anomaly="lost-write")
+    red = replace(result(Verdict.INVALID), check="log-durability", message="lost-write: 1")
+    side = replace(run, info=replace(run.info, side="elr=off", expected=asked.as_json()))
+    page = render_page(side, judgement(red))
+    assert "<dt>expected</dt><dd>invalid by log-durability, lost-write</dd>" in page
+    assert '<dt>as expected</dt><dd><span class="word valid">yes</span></dd>' in page
+    kept = render_page(side, judgement(VALID))
+    assert "valid, expected invalid by log-durability, lost-write</span></dd>" in kept
+
+
+def test_a_kind_of_fault_that_never_struck_is_named(run: Run) -> None:
+    toothless = [{**row, "bit": False} for row in run.tables["faults"].to_pylist()]
+    hurt = replace(run, tables={**run.tables, "faults": table("faults", toothless)})
+    assert "These kinds of fault never struck: kill, partition" in render_page(
+        hurt, judgement(VALID)
+    )
 
 
 def test_a_reader_finds_who_what_and_where(run: Run) -> None:
