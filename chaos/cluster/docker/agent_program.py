@@ -232,7 +232,10 @@ def knock(pid: int, host: str, port: int, data: str, wait_s: float) -> int:
         except OSError:
             return -1
 
-    return in_network_of(pid, talk)
+    try:
+        return in_network_of(pid, talk)
+    except FileNotFoundError:
+        return -1  # another fault has ended the process
 
 
 def knock_ms(pid: int, host: str, port: int, data: str, wait_s: float) -> float:

@@ -86,3 +86,9 @@ def test_a_route_is_packed_as_the_kernel_wants_it() -> None:
 
 def test_loop_devices_of_nobody_are_none() -> None:
     assert agent_program.loops("no-such-run-") == {}
+
+
+def test_a_process_that_has_ended_sends_no_probe() -> None:
+    """Another fault may end it between the plan of a probe and the probe."""
+    answer = ask("knock", pid=1 << 22, host="127.0.0.1", port=1, data="00", wait_s=0.1)
+    assert answer == {"id": 3, "result": [-1]}
