@@ -199,7 +199,7 @@ def judge(
 def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResult:
     began = stopwatch()
     try:
-        result = check(evidence)
+        result = _as_far_as_known(check(evidence), check, evidence)
     except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
@@ -210,6 +210,24 @@ def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResu
             promise=check.promise,
         )
     return replace(result, seconds=round(stopwatch() - began, 4))
+
+
+def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> CheckResult:
+    """What is missing accuses nobody: where an accusation rests on what should be there and is not,
+    it is no more than a suspicion. Nor is there nothing to judge where nobody could see it."""
+    lacking = [each for each in evidence.missing if each.kind in check.rests_on]
+    accuses = result.verdict is Verdict.INVALID
+    saw_nothing = result.verdict is Verdict.VALID and not result.looked_at
+    if not lacking or not (accuses or saw_nothing):
+        return result
+    why = f"it rests on {lacking[0].kind.value}, and some are missing ({lacking[0]})"
+    suspicion = f"a suspicion only, {why}: {result.message}"
+    return replace(
+        result,
+        verdict=Verdict.UNKNOWN,
+        count=0,
+        message=suspicion if accuses else f"{result.message}; but {why}",
+    )
 
 
 def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:

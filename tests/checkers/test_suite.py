@@ -11,6 +11,7 @@ import pytest
 
 from checkers.check import Check, check, everywhere
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
 from checkers.history.store import read_run
 from checkers.suite import CHECKS, judge, read_verdict, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict
@@ -154,3 +155,28 @@ def test_importing_the_suite_imports_no_compiler_nor_graphs() -> None:
     code = "import sys; import checkers.suite; print({'numba', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_an_accusation_that_rests_on_what_is_missing_is_a_suspicion() -> None:
+    """Two of the three traces are there; what the third would have shown nobody knows."""
+
+    @check("absent", applies=everywhere, source="", rests_on=(Kind.TRACES,))
+    def absent(_: Evidence) -> CheckResult:
+        """Something is there."""
+        return CheckResult(verdict=Verdict.INVALID, message="it is not there", count=1)
+
+    @check("seen", applies=everywhere, source="")
+    def seen(_: Evidence) -> CheckResult:
+        """Nothing is wrong."""
+        return CheckResult(verdict=Verdict.INVALID, message="it was seen", count=1)
+
+    whole = synthetic_run()
+    events = whole.tables["node_events"]
+    cut = replace(whole, tables={**whole.tables, "node_events": events.slice(40)})
+    verdicts = [results_of(judge(run, [absent, seen])) for run in (whole, cut)]
+    assert verdicts == [
+        {"absent": Verdict.INVALID, "seen": Verdict.INVALID},
+        {"absent": Verdict.UNKNOWN, "seen": Verdict.INVALID},
+    ]
+    (row, _) = judge(cut, [absent, seen]).results
+    assert row.message.startswith("a suspicion only, it rests on traces, and some are missing (")
