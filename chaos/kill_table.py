@@ -1,5 +1,9 @@
 """The kill table: which planted bug was found by which check, after how many runs. Pure.
 
+A bug may need several tries, each of which is shown. What no try can make good is one that came to
+nothing, by a failure of the harness or a fault without effect: a suspect with one does not hold. A
+correct node has to be valid each time.
+
 Checks accuse from outside, by what was recorded. In virtual time the nodes are looked at from
 inside as well; who is found that way only was found too, but the table says so.
 """
@@ -7,9 +11,11 @@ inside as well; who is found that way only was found too, but the table says so.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
 from checkers.verdict import Judgement, Verdict
 
+_CAME_TO_NOTHING = (Verdict.ERROR, Verdict.VOID)
 _INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 
 
@@ -67,12 +73,19 @@ class Row:
         return sum(trial.seconds for trial in self.trials)
 
     @property
+    def tries(self) -> str:
+        """How many there were, by their verdicts in order: `2 valid, 1 invalid`."""
+        alike = groupby(trial.verdict.word for trial in self.trials)
+        return ", ".join(f"{len(list(each))} {word}" for word, each in alike)
+
+    @property
     def holds(self) -> bool:
-        """Found by a check that is named for it, or the invariant of its name; or, of a correct
-        node, found valid."""
+        """Found by a check that is named for it, or the invariant of its name, in tries that all
+        came to a verdict; or, of a correct node, found valid each time."""
         if self.kind is Kind.CORRECT:
-            return self.last.verdict is Verdict.VALID
-        return bool(self.by_name or self.inside_by_name)
+            return all(trial.verdict is Verdict.VALID for trial in self.trials)
+        found = bool(self.by_name or self.inside_by_name)
+        return found and not any(trial.verdict in _CAME_TO_NOTHING for trial in self.trials)
 
 
 def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str) -> Trial:
@@ -90,10 +103,13 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
 
 
 def is_decided(kind: Kind, named: Sequence[str], trial: Trial) -> bool:
-    """Whether another run would tell nothing more: a bug is found, a correct node is judged."""
+    """Whether another run could not make it hold, or need not: a bug is found, a correct node is
+    not valid, a try came to nothing."""
     if kind is Kind.CORRECT:
-        return trial.verdict in (Verdict.VALID, Verdict.INVALID)
-    return any(check in named for check in (*trial.accusers, *trial.inside))
+        return trial.verdict is not Verdict.VALID
+    return trial.verdict in _CAME_TO_NOTHING or any(
+        check in named for check in (*trial.accusers, *trial.inside)
+    )
 
 
 def as_text(rows: Sequence[Row]) -> str:
@@ -126,6 +142,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
                 "inside_named": list(row.inside_by_name),
                 "verdict": row.last.verdict.word,
                 "tries": len(row.trials),
+                "verdicts": [trial.verdict.word for trial in row.trials],
                 "seeds": list(row.seeds),
                 "seconds": round(row.seconds, 1),
                 "holds": row.holds,
@@ -147,7 +164,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         accused,
         ", ".join(row.inside_by_name or row.last.inside) or "-",
         named,
-        str(len(row.trials)),
+        row.tries,
         str(row.last.seed),
         f"{row.seconds:.1f}",
     )
@@ -160,7 +177,11 @@ def _named(row: Row) -> str:
 def _complaint(row: Row) -> str:
     last = row.last
     if row.kind is Kind.CORRECT:
-        return f"nothing is planted in it, and yet: {last.sentence}  ({last.directory})"
+        bad = next(trial for trial in row.trials if trial.verdict is not Verdict.VALID)
+        return f"nothing is planted in it, and yet: {bad.sentence}  ({bad.directory})"
+    for trial in row.trials:
+        if trial.verdict in _CAME_TO_NOTHING:
+            return f"a try came to nothing: {trial.sentence}  ({trial.directory})"
     if accusers := (*last.accusers, *last.inside):
         return f"accused by {', '.join(accusers)}, and by none of {', '.join(row.named)}"
     return f"unseen in {len(row.trials)} tries; the last: {last.sentence}  ({last.directory})"

@@ -12,7 +12,6 @@ from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.operator_errors import UsageError
 from chaos.scenario import SIM, Scenario
 
-_CORRECT_TRIES = 3  # for a run that came to nothing: it accuses nobody and proves nothing
 _CANARY_TRIES = 3
 
 
@@ -114,7 +113,7 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
             duration_s=max(lengths, default=None),
             nodes=nodes,
             named=(),
-            tries=_CORRECT_TRIES,
+            tries=1,
         )
 
 
@@ -144,5 +143,5 @@ def _loading(
         duration_s=story.default_duration_s,
         nodes=None,
         named=named,
-        tries=arguments.tries or _CANARY_TRIES,
+        tries=arguments.tries or (1 if kind is Kind.CORRECT else _CANARY_TRIES),
     )

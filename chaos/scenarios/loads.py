@@ -1,7 +1,6 @@
 """What clients do to the brokers of the stories, what kind of brokers those are, and what the
 sides of the stories expect of them."""
 
-from checkers.log.durability import CHECK as DURABILITY
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 from workloads.append import AppendOptions
@@ -25,21 +24,23 @@ MIXED = AppendOptions(topics=2, partitions=3, producers=20, consumers=3, rate=30
 # its disk does not start again (see observer-power-off): stories of other things name the voters.
 TWO_IN_SYNC = {"min_isr": "2", "quorum": "static"}
 
+_DURABILITY = "log-durability"  # named, since its module takes its time to import
+
 AS_PROMISED = Expectation(verdict=Verdict.VALID)
 
 # Records that were acknowledged are gone, and nothing that happened allows for it.
 LOSES_RECORDS = Expectation(
-    verdict=Verdict.INVALID, check=DURABILITY, anomaly="lost-write", least=1
+    verdict=Verdict.INVALID, check=_DURABILITY, anomaly="lost-write", least=1
 )
 # Some are gone, as they may be after what happened.
 LOSES_AS_ALLOWED = Expectation(
-    verdict=Verdict.VALID, numbers=(Bound(check=DURABILITY, name="allowed_loss", least=1),)
+    verdict=Verdict.VALID, numbers=(Bound(check=_DURABILITY, name="allowed_loss", least=1),)
 )
 LOSES_NOTHING = Expectation(
     verdict=Verdict.VALID,
     numbers=(
-        Bound(check=DURABILITY, name="acknowledged", least=1),
-        Bound(check=DURABILITY, name="allowed_loss", most=0),
+        Bound(check=_DURABILITY, name="acknowledged", least=1),
+        Bound(check=_DURABILITY, name="allowed_loss", most=0),
     ),
 )
 FORGETS_TOPICS = Expectation(verdict=Verdict.INVALID, check="M6-acknowledged-topics-committed")

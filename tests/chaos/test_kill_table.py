@@ -1,5 +1,7 @@
 """The kill table: what holds, what does not, and how it is said."""
 
+import pytest
+
 from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
 from checkers.verdict import CheckResult, Judgement, Verdict
 
@@ -42,7 +44,8 @@ def test_found_by_a_named_check_at_the_second_try() -> None:
     assert row.seconds == 40.0
     text = as_text([row])
     assert (
-        "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  -       yes    2      1     40.0" in text
+        "ok  Q-SAME-EPOCH  kill-leader  Q5-log-matching  -       yes    1 valid, 1 invalid  1"
+        in text
     )
     assert text.endswith("every planted bug was found, and nothing else")
 
@@ -94,13 +97,30 @@ def test_a_correct_node_must_be_valid() -> None:
     )
 
 
+@pytest.mark.parametrize("nothing", [Verdict.ERROR, Verdict.VOID])
+def test_no_retry_makes_good_what_came_to_nothing(nothing: Verdict) -> None:
+    broken, found = trial(verdict=nothing), trial("Q5-log-matching")
+    assert not correct(broken, broken, trial()).holds
+    assert not correct(trial(), broken).holds
+    assert not planted(broken, found).holds
+    assert planted(trial(verdict=Verdict.UNKNOWN), found).holds
+    assert not correct(trial(verdict=Verdict.UNKNOWN), trial()).holds
+    text = as_text([planted(trial(), broken)])
+    assert f"1 valid, 1 {nothing.word}" in text
+    assert "Q-SAME-EPOCH: a try came to nothing: what was judged" in text
+    rows = as_json([planted(trial(), broken)])["rows"]
+    assert isinstance(rows, list)
+    assert rows[0]["verdicts"] == ["valid", nothing.word]
+    assert is_decided(Kind.MUTATION, NAMED, broken)
+
+
 def test_when_another_run_would_tell_nothing_more() -> None:
     assert is_decided(Kind.MUTATION, NAMED, trial("Q5-log-matching"))
     assert not is_decided(Kind.MUTATION, NAMED, trial("durability"))
     assert not is_decided(Kind.MUTATION, NAMED, trial())
-    assert is_decided(Kind.CORRECT, (), trial())
+    assert not is_decided(Kind.CORRECT, (), trial()), "it has to be valid as often as was asked"
     assert is_decided(Kind.CORRECT, (), trial("durability"))
-    assert not is_decided(Kind.CORRECT, (), trial(verdict=Verdict.VOID))
+    assert is_decided(Kind.CORRECT, (), trial(verdict=Verdict.VOID))
 
 
 def test_json_is_one_object() -> None:
