@@ -1,56 +1,121 @@
-"""`kraft-chaos`: parses, dispatches, and turns errors into what an operator can use.
+"""`kraft-chaos`: lists the commands, and turns errors into what an operator can use.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence), 254 bad arguments,
-255 our own failure. The only module of `chaos` that may know `spark_reports`.
+255 our own failure.
 
 What a command needs is imported when it is asked for: `--help` is quick, and the moment in which
 Python itself answers Ctrl-C is short.
 """
 
-import argparse
-import errno
+import os
+import select
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
-from chaos.commands.arguments import WRONG_USAGE
-from chaos.commands.parser import parser
-from chaos.operator_errors import OperatorError, UsageError
+from chaos.commands import (
+    campaign,
+    check,
+    compare,
+    doctor,
+    down,
+    heal,
+    inject,
+    listing,
+    replay,
+    report,
+    run,
+    selftest,
+    setup,
+    shrink,
+    up,
+)
+from chaos.commands.arguments import Formatter, Parser
+from chaos.operator_errors import UNREADABLE, OperatorError, UsageError
+from chaos.os_errors import explained
 
 OWN_FAILURE = 255
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_MAKE_ROOM = """\
-  try: kraft-chaos doctor; rm -r old runs/*; docker system prune; or --out DIRECTORY on another disk
-  without it: runs that are already there can be read; kraft-chaos list and doctor"""
+_NOBODY_READS = 128 + signal.SIGPIPE  # as a shell sees of whoever dies of it
+
+COMMANDS = (
+    doctor,
+    setup,
+    listing,
+    run,
+    selftest,
+    compare,
+    campaign,
+    replay,
+    shrink,
+    up,
+    down,
+    inject,
+    heal,
+    check,
+    report,
+)
+
+_EXAMPLES = """\
+examples:
+  kraft-chaos doctor                             what is there, what is missing, how to mend it
+  kraft-chaos run partition-leader               30 s of split leaders, a verdict, a page
+  kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
+  kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
+  kraft-chaos check runs/latest                  judge a run again from its files
+  kraft-chaos check history.edn                  judge what Jepsen recorded
+  kraft-chaos report runs --out report.html      many runs on one page (Spark)
+
+exit codes:
+  0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence, or too little happened),
+  254 bad arguments, 255 the harness itself failed or was interrupted
+"""
+
+
+def parser() -> Parser:
+    """Leaves by SystemExit(254) when a line makes no sense."""
+    top = Parser(
+        prog="kraft-chaos",
+        description="Hurts a KRaft quorum in ways that are proved to have hurt, and judges it.",
+        epilog=_EXAMPLES,
+        formatter_class=Formatter,
+    )
+    top.add_argument("--traceback", action="store_true", help="show where an error came from")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_parser(commands)
+    return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code; wrong usage leaves by SystemExit(254)."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may hand it down ignored
-    arguments = parser().parse_args(argv)
+    parsed = parser().parse_args(argv)
     try:
-        return _dispatch(arguments)
-    except UsageError as error:
-        _complain(str(error))
-        return WRONG_USAGE
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()  # here, where it is told what a broken pipe means
+        return code
     except KeyboardInterrupt:
         _complain("interrupted")
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        _complain(f"{error.strerror or error}{where}\n  try: free some space, or --out DIR")
-        if arguments.traceback:
-            traceback.print_exc()
     except Exception as error:  # noqa: BLE001 - operators get a sentence; --traceback shows the rest
-        if isinstance(error, _expected()):
-            _complain(str(error))
-        elif isinstance(error, OSError) and error.errno in NO_ROOM:
-            _complain(f"{error.strerror}{_where(error)}\n{_MAKE_ROOM}")
-        else:
-            _complain(f"{type(error).__name__}: {error}\n  try: kraft-chaos --traceback ...")
-        if arguments.traceback:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            return _leave_quietly()
+        _complain(_sentence(error))
+        if parsed.traceback:
             traceback.print_exc()
+        if isinstance(error, UsageError):
+            return UNREADABLE
     return OWN_FAILURE
+
+
+def _sentence(error: Exception) -> str:
+    """What, where and the next command."""
+    if isinstance(error, _expected()):
+        return str(error)
+    if isinstance(error, OSError):
+        return explained(error)
+    return f"{type(error).__name__}: {error}\n  try: kraft-chaos --traceback ..."
 
 
 def _expected() -> tuple[type[Exception], ...]:
@@ -68,172 +133,27 @@ def _expected() -> tuple[type[Exception], ...]:
         SetupError,
         UnreadableRunError,
         UnsealableError,
+        UsageError,
     )
 
 
-def _where(error: OSError) -> str:
-    """Not every call knows which file it was about."""
-    return f": {error.filename}" if error.filename else ""
+def _nobody_reads() -> bool:
+    """Whether the pipe that broke is our own output, and not the one of something else."""
+    with suppress(OSError, ValueError):  # not a file that can be polled: a test's
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    return False
+
+
+def _leave_quietly() -> int:
+    """As tools do, whose output is cut by `head`; what is left in the buffer goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _NOBODY_READS
 
 
 def _complain(text: str) -> None:
     sys.stderr.write(f"error: {text}\n")
-
-
-def _dispatch(arguments: argparse.Namespace) -> int:
-    match arguments.command:
-        case "doctor" | "setup" | "list":
-            return _machine(arguments)
-        case "run":
-            from chaos.commands.run import run
-
-            return run(arguments)
-        case "selftest":
-            return _selftest(arguments)
-        case "compare":
-            from chaos.commands.compare import CompareArguments, compare
-
-            return compare(
-                CompareArguments(
-                    scenarios=arguments.scenarios,
-                    target=arguments.target,
-                    settings=dict(arguments.settings),
-                    times=arguments.times,
-                    seed=arguments.seed,
-                    out=arguments.out,
-                    as_json=arguments.json,
-                )
-            )
-        case "campaign":
-            return _campaign(arguments)
-        case "replay":
-            from chaos.commands.replay import ReplayArguments, replay
-
-            return replay(
-                ReplayArguments(
-                    named=arguments.named,
-                    runtime=arguments.runtime,
-                    out=arguments.out,
-                    as_json=arguments.json,
-                )
-            )
-        case "shrink":
-            from chaos.commands.shrink import ShrinkArguments, shrink
-
-            return shrink(
-                ShrinkArguments(
-                    named=arguments.named,
-                    minutes=arguments.minutes,
-                    out=arguments.out,
-                )
-            )
-        case "check":
-            from chaos.commands.check import check
-            from chaos.commands.check_files import declared
-
-            return check(arguments.paths, declared(arguments), as_json=arguments.json)
-        case "report":
-            return _report(arguments)
-        case _:
-            return _play(arguments)
-
-
-def _machine(arguments: argparse.Namespace) -> int:
-    from chaos.commands import machine
-
-    match arguments.command:
-        case "doctor":
-            return machine.doctor()
-        case "setup":
-            return machine.setup(arguments.target)
-        case _:
-            return machine.list_scenarios(as_json=arguments.json, verbose=arguments.verbose)
-
-
-def _selftest(arguments: argparse.Namespace) -> int:
-    from chaos.commands.selftest import selftest
-    from chaos.commands.suspects import SelftestArguments
-
-    return selftest(
-        SelftestArguments(
-            mutations=tuple(arguments.mutation or ()),
-            scenario=arguments.scenario,
-            tries=arguments.tries,
-            seed=arguments.seed,
-            out=arguments.out,
-            as_json=arguments.json,
-            runtime=arguments.runtime,
-            target=arguments.target,
-        )
-    )
-
-
-def _campaign(arguments: argparse.Namespace) -> int:
-    from chaos.commands.campaign import CampaignArguments, campaign, campaign_by
-
-    asked = CampaignArguments(
-        seeds=arguments.seeds,
-        scenario=arguments.scenario,
-        minutes=arguments.minutes,
-        nodes=arguments.nodes,
-        duration_s=arguments.duration,
-        jobs=arguments.jobs,
-        mutation=arguments.mutation,
-        out=arguments.out,
-        as_json=arguments.json,
-    )
-    if arguments.master is None:
-        return campaign(asked)
-    try:
-        from spark_reports.java import JavaNotFoundError
-        from spark_reports.spread import spread
-    except ImportError as error:
-        raise OperatorError(
-            f"campaigns on a cluster need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
-        ) from error
-    out = arguments.out.absolute()
-    try:
-        return campaign_by(
-            asked, lambda function, seeds: spread(function, seeds, out, arguments.master)
-        )
-    except JavaNotFoundError as error:
-        raise OperatorError(str(error)) from error
-
-
-def _play(arguments: argparse.Namespace) -> int:
-    from chaos.commands import play
-
-    ground = play.Ground(name=arguments.name, runtime=arguments.runtime)
-    match arguments.command:
-        case "up":
-            settings = dict(arguments.settings)
-            return play.up(ground, arguments.target, nodes=arguments.nodes, settings=settings)
-        case "down":
-            return play.down(ground)
-        case "inject":
-            return play.inject_fault(ground, arguments.fault, node=arguments.node)
-        case _:
-            return play.heal(ground)
-
-
-def _report(arguments: argparse.Namespace) -> int:
-    from chaos.commands.check import find_runs
-    from chaos.progress import ConsoleProgress
-
-    try:
-        from spark_reports.java import JavaNotFoundError
-        from spark_reports.report import NothingToReportError, build
-    except ImportError as error:
-        raise OperatorError(
-            f"reports of many runs need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
-        ) from error
-    runs, progress = find_runs(arguments.runs), ConsoleProgress()
-    try:
-        page = build(runs, arguments.out, master=arguments.master, progress=progress.tell)
-    except (JavaNotFoundError, NothingToReportError) as error:
-        raise OperatorError(str(error)) from error
-    sys.stdout.write(f"page: {page}\n")
-    return 0
 
 
 if __name__ == "__main__":

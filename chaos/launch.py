@@ -10,8 +10,9 @@ from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
+from chaos.planning import Choices, plan_of, runtime_of
 from chaos.progress import ConsoleProgress
-from chaos.rundir import new_run_directory, run_name
+from chaos.rundir import LATEST, new_run_directory, point_latest, run_name
 from chaos.runner import Runner
 from chaos.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
@@ -27,6 +28,23 @@ class Ran:
     directory: Path
     interrupted: bool
     duration_s: float  # as the run's own clock has it
+
+
+def perform(choices: Choices, out: Path, progress: ConsoleProgress) -> Ran:
+    """What somebody chose, on a fresh cluster, to its verdict. Raises what runtimes and set-up
+    raise."""
+    runtime = runtime_of(choices.runtime, progress.tell, choices.target)
+    ran = launch(plan_of(replace(choices, runtime=runtime)), out, progress)
+    _point_latest(ran.directory, progress)
+    return ran
+
+
+def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
+    """A file system without links takes nothing away from the run."""
+    try:
+        point_latest(directory)
+    except OSError as error:
+        progress.tell(f"{directory.parent / LATEST} does not point at it: {error.strerror}")
 
 
 def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = True) -> Ran:

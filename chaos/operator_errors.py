@@ -1,5 +1,7 @@
 """Errors that an operator can do something about."""
 
+UNREADABLE = 254  # the exit code: the line makes no sense, or names what cannot be read
+
 
 class UsageError(Exception):
     """The command line asks for something that does not exist. Exit code 254."""

@@ -37,4 +37,8 @@ def point_latest(directory: Path) -> None:
 
 
 def is_run(directory: Path) -> bool:
-    return (directory / "run.json").is_file()
+    """Not what has a name that no directory can have, either."""
+    try:
+        return (directory / "run.json").is_file()
+    except OSError:
+        return False

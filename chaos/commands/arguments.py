@@ -1,4 +1,7 @@
-"""How every command's line is read: its help, its errors, its numbers and names."""
+"""How every command's line is read: its help, its errors, its numbers and names.
+
+What a command needs beyond words is imported by its `run`: asking for help loads no checker.
+"""
 
 import argparse
 import math
@@ -6,12 +9,10 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
-from chaos.cluster.targets.named import UnknownTargetError, release_of
 from chaos.nemesis.by_hand import FAULTS
-
-WRONG_USAGE = 254
+from chaos.operator_errors import UNREADABLE
 
 
 class Formatter(argparse.HelpFormatter):
@@ -36,7 +37,35 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(WRONG_USAGE, f"error: {message}\n  try: {self.prog} --help\n")
+        self.exit(UNREADABLE, f"error: {message}\n  try: {self.prog} --help\n")
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+
+
+def add(
+    commands: Commands,
+    name: str,
+    short: str,
+    run: Run,
+    *,
+    story: str,
+    examples: str,
+    own_help: bool = False,
+) -> Parser:
+    """A command with a line for the overview, a story and examples for its own help, and what it
+    does; that gives its exit code."""
+    command = commands.add_parser(
+        name,
+        help=short,
+        description=story,
+        epilog=f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}",
+        formatter_class=Formatter,
+        add_help=not own_help,
+    )
+    command.set_defaults(run=run)
+    return command
 
 
 def listed(names: Iterable[str]) -> str:
@@ -80,6 +109,8 @@ def number(least: float, most: float, unit: str) -> Callable[[str], float]:
 
 
 def target(text: str) -> str:
+    from chaos.cluster.targets.named import UnknownTargetError, release_of
+
     try:
         release_of(text)
     except UnknownTargetError as error:

@@ -1,166 +1,129 @@
-"""`kraft-chaos campaign`: seeds in, rows out, and what they amount to."""
+"""`kraft-chaos campaign`: many simulated runs, one a seed."""
 
-import json
+import argparse
 import os
-import shutil
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+import re
+from typing import TYPE_CHECKING
 
-from chaos.campaign import summary
-from chaos.campaign.coverage import label
-from chaos.campaign.job import Job
-from chaos.campaign.row import Row, crashed, row_from
-from chaos.campaign.summary import Summary
-from chaos.campaign.workers import Died, each_of
-from chaos.nemesis.parameters import parameters_of
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add, number, whole
 from chaos.operator_errors import OperatorError
-from chaos.planning import Choices, scenario_of, sparing_load
-from chaos.progress import ConsoleProgress
-from chaos.scenario import SIM
-from checkers.verdict import Verdict
 
-ROWS = "rows.jsonl"
-_EVERY_S = 30.0  # a line for those who read a pipe
+if TYPE_CHECKING:  # they bring the judge along
+    from chaos.campaign.conduct import CampaignArguments
 
-# Maps seeds to rows (as JSON), somewhere else; see `spark_reports.spread`.
-Spread = Callable[[Callable[[int], str], range], Iterable[str]]
+_MOST_SEEDS = 10_000_000
 
+_STORY = (
+    "Runs a scenario once for each seed, in virtual time, and judges every run. By default the "
+    "scenario is `swarm`, in which the seed draws the cluster, its time-outs, network, disks, load "
+    "and faults that overlap. Of a run that fails, its directory is kept under --out (history, "
+    "verdict, page, repro.sh); of every run, a line of OUT/rows.jsonl. A crash of the harness is a "
+    "row as well. At the end: what was found, runs that failed alike together, each with the one "
+    "line that shows it again; and what the faults struck, in which role and state of the quorum, "
+    "so that a campaign in which little happened cannot pass for a good one: that is exit 3."
+)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignArguments:
-    """The command line of `campaign`, checked."""
-
-    seeds: range
-    scenario: str
-    minutes: float | None
-    jobs: int
-    mutation: str
-    out: Path
-    as_json: bool
-    nodes: int | None = None  # of each cluster; the usual three, or the seed's own
-    duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
+_EXAMPLES = """\
+    kraft-chaos campaign --seeds 0..99
+    kraft-chaos campaign --seeds 0..1000000 --minutes 30     as many as there is time for
+    kraft-chaos campaign --seeds 0..20 --scenario partition-leader --mutation Q-ZOMBIE
+    kraft-chaos campaign --seeds 0..99 --scenario returning-minority --nodes 5
+    kraft-chaos campaign --seeds 0..1999 --master local[4]   the same as a Spark job
+    kraft-chaos shrink runs/campaign/20260204-110312-swarm-17   what is left of a failing run"""
 
 
-class Campaign:
-    """Takes rows as they come: to the file, into the summary, and to whoever looks on."""
-
-    def __init__(self, arguments: CampaignArguments) -> None:
-        scenario = scenario_of(arguments.scenario)
-        self.arguments = arguments
-        out = arguments.out.absolute()
-        self.job = Job(
-            choices=_choices(arguments), out=out, scratch=out / f".running-{os.getpid()}"
-        )
-        kinds = dict.fromkeys(label(fault.kind, parameters_of(fault)) for fault in scenario.faults)
-        self.summary = Summary(asked=len(arguments.seeds), kinds=tuple(kinds))
-        self._progress = ConsoleProgress()
-        self._began = time.monotonic()
-        self._told = self._began
-
-    @property
-    def real_s(self) -> float:
-        return time.monotonic() - self._began
-
-    def take(self, rows: Iterable[Row]) -> None:
-        """All of them; what was taken is in the file and the summary, whatever ends it."""
-        out = self.arguments.out
-        out.mkdir(parents=True, exist_ok=True)
-        try:
-            with (out / ROWS).open("w", encoding="utf-8") as file:
-                for row in rows:
-                    file.write(json.dumps(row.as_json()) + "\n")
-                    file.flush()
-                    self.summary.add(row)
-                    self._show(row)
-        finally:
-            self._progress.end()
-            shutil.rmtree(self.job.scratch, ignore_errors=True)
-
-    def rows(self) -> Iterator[Row]:
-        """By processes of this machine."""
-        for seed, answer in each_of(self.job.row, self._due(), self.arguments.jobs):
-            if isinstance(answer, Died):
-                yield crashed(seed, "a process died", answer.why, self.job.command(seed))
-            else:
-                yield answer
-
-    def text(self) -> str:
-        if self.arguments.as_json:
-            return json.dumps(summary.as_json(self.summary, self.real_s), indent=2)
-        return summary.as_text(self.summary, self.real_s)
-
-    def _due(self) -> Iterator[int]:
-        minutes = self.arguments.minutes
-        for seed in self.arguments.seeds:
-            if minutes is not None and self.real_s > 60 * minutes:
-                return
-            yield seed
-
-    def _show(self, row: Row) -> None:
-        found, now = self.summary, time.monotonic()
-        if row.verdict in (Verdict.INVALID, Verdict.ERROR):
-            self._progress.tell(f"seed {row.seed}: {row.sentence}\n  {row.command}")
-        said = ", ".join(f"{n} {v.word}" for v, n in sorted(found.verdicts.items(), key=_severity))
-        line = (
-            f"{found.runs:,} of {found.asked:,} seeds  {found.runs / self.real_s:.2f} seeds/s  "
-            f"{found.virtual_s / self.real_s:.0f} virtual s/s  {said}"
-        )
-        if now - self._told >= _EVERY_S:
-            self._told = now
-            self._progress.tell(line)
-        self._progress.status(line)
-
-
-def _severity(item: tuple[Verdict, int]) -> int:
-    return -item[0].value
-
-
-def campaign(arguments: CampaignArguments) -> int:
-    """Run the seeds on this machine; the exit code is the worst verdict's."""
-    return _carry_out(Campaign(arguments), lambda each: each.rows())
-
-
-def campaign_by(arguments: CampaignArguments, spread: Spread) -> int:
-    """The same, where `spread` maps a function over the seeds."""
-
-    def rows(each: Campaign) -> Iterator[Row]:
-        for line in spread(RowAsJson(each.job), arguments.seeds):
-            yield row_from(json.loads(line))
-
-    return _carry_out(Campaign(arguments), rows)
-
-
-@dataclass(frozen=True, slots=True)
-class RowAsJson:
-    """A function that can be sent to other machines."""
-
-    job: Job
-
-    def __call__(self, seed: int) -> str:
-        return json.dumps(self.job.row(seed).as_json())
-
-
-def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[Row]]) -> int:
-    try:
-        each.take(rows(each))
-    except KeyboardInterrupt:
-        sys.stdout.write(each.text() + "\n")
-        raise OperatorError("interrupted; the seeds that were judged are told above") from None
-    sys.stdout.write(each.text() + "\n")
-    return each.summary.verdict.exit_code
-
-
-def _choices(arguments: CampaignArguments) -> Choices:
-    concurrency, rate = sparing_load(arguments.scenario)
-    return Choices(
-        scenario=arguments.scenario,
-        nodes=arguments.nodes,
-        duration_s=arguments.duration_s,
-        concurrency=concurrency,
-        rate=rate,
-        runtime=SIM,
-        mutation=arguments.mutation,
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "campaign",
+        "many simulated runs, one a seed; exits with the worst verdict",
+        run,
+        story=_STORY,
+        examples=_EXAMPLES,
     )
+    command.add_argument(
+        "--seeds",
+        type=seeds,
+        required=True,
+        metavar="A..B",
+        help="the seeds, both ends among them; or one",
+    )
+    command.add_argument(
+        "--scenario", default="swarm", metavar="NAME", help="see kraft-chaos list (default swarm)"
+    )
+    command.add_argument(
+        "--nodes",
+        type=whole(1, flags.MOST_NODES),
+        metavar="N",
+        help="controllers of every cluster (default 3; in a swarm, each seed's own)",
+    )
+    command.add_argument(
+        "--duration",
+        type=number(3, 86_400, "a number of seconds"),
+        metavar="S",
+        help="of hurting, in virtual seconds (default: the scenario's; the swarm draws 40 to 90)",
+    )
+    flags.add_minutes(command, "begin no run later than this", None)
+    command.add_argument(
+        "--jobs",
+        type=whole(1, 1024),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes side by side (default: the machine's processors)",
+    )
+    flags.add_mutation(command)
+    flags.add_json(command, "the summary")
+    flags.add_out(command, "where rows.jsonl and failing runs go", to="runs/campaign")
+    flags.add_master(
+        command, "a Spark cluster that runs the seeds and sees --out; writes OUT/rows, Parquet"
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """The exit code of the worst verdict."""
+    from chaos.campaign.conduct import CampaignArguments, campaign
+
+    asked = CampaignArguments(
+        seeds=parsed.seeds,
+        scenario=parsed.scenario,
+        minutes=parsed.minutes,
+        nodes=parsed.nodes,
+        duration_s=parsed.duration,
+        jobs=parsed.jobs,
+        mutation=parsed.mutation,
+        out=parsed.out,
+        as_json=parsed.json,
+    )
+    return campaign(asked) if parsed.master is None else _by_spark(asked, parsed.master)
+
+
+def _by_spark(asked: "CampaignArguments", master: str) -> int:
+    from chaos.campaign.conduct import campaign_by
+
+    try:
+        from spark_reports.java import JavaNotFoundError
+        from spark_reports.spread import spread
+    except ImportError as error:
+        raise OperatorError(
+            f"campaigns on a cluster need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
+        ) from error
+    out = asked.out.absolute()
+    try:
+        return campaign_by(asked, lambda function, each: spread(function, each, out, master))
+    except JavaNotFoundError as error:
+        raise OperatorError(str(error)) from error
+
+
+def seeds(text: str) -> range:
+    """`3..17`, or `3`."""
+    found = re.fullmatch(r"(\d{1,18})(?:\.\.(\d{1,18}))?", text, re.ASCII)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed, and no A..B")
+    first = int(found[1])
+    last = int(found[2]) if found[2] else first
+    if not first <= last < first + _MOST_SEEDS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: from the lower seed to the higher, {_MOST_SEEDS:,} at most"
+        )
+    return range(first, last + 1)

@@ -1,83 +1,92 @@
-"""`kraft-chaos check` of runs and of files, and the gathering of runs for `report`."""
+"""`kraft-chaos check`: runs judged again, and histories that others recorded."""
 
-import sys
-from collections.abc import Sequence
+import argparse
 from pathlib import Path
 
-from chaos.commands.arguments import WRONG_USAGE
-from chaos.commands.check_files import check_file, refuse
-from chaos.commands.show import judgement_json, judgement_text
-from chaos.judging import judge_directory
-from chaos.operator_errors import OperatorError, UsageError
-from chaos.rundir import is_run
-from chaos.seal import UnsealableError
-from checkers.foreign import Declared
-from checkers.history.store import UnreadableRunError
-from checkers.verdict import Verdict, worst
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+
+MODELS = ("register", "cas-register", "multi-register", "kv", "log")
+CAS_FAILURES = ("observed", "dropped")
+NIL_READS = ("value", "any")
+ISOLATIONS = ("kafka", "read-committed", "serializable", "strict-serializable")
+
+_STORY = (
+    "Judges runs again from what they recorded; needs no Docker. A run that broke off or whose "
+    "tables are damaged is sealed again from its events. Writes verdict.json and report.html anew; "
+    "exits with the worst verdict.\n"
+    "Files are histories: Jepsen's history.edn, JSON (an object a line, or an array), Jepsen's "
+    "text logs, Porcupine's logs of maps, our own events-*.jsonl.zst; .gz and .zst are unpacked. "
+    "Format and model are told by looking, and said. What a file leaves open is decided as the "
+    "tool that wrote it would, and said too. Exits 254 if one could not be read, after judging "
+    "the others.\n"
+    "a line of JSON:\n"
+    '  {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}'
+)
+
+_EXAMPLES = """\
+    kraft-chaos check runs/latest
+    kraft-chaos check runs --json
+    kraft-chaos check history.edn
+    kraft-chaos check --json logs/*.log
+    kraft-chaos check --model kv store.jsonl.gz
+    kraft-chaos check --initial 0 --nil-reads any history.edn
+    kraft-chaos check --isolation read-committed kafka.edn"""
 
 
-def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
-    """Judge runs again from their files, and histories of others; the worst is the exit code.
-
-    What cannot be read is said, the rest is judged, and the exit code is 254. Raises UsageError.
-    """
-    verdicts = []
-    unreadable = False
-    named = _each(paths)
-    if declared != Declared() and (runs := [path for path in named if is_run(path)]):
-        raise UsageError(
-            f"--model and what files leave open are not for runs, such as {runs[0]}\n"
-            f"  try: kraft-chaos check {runs[0]}"
-        )
-    for path in named:
-        verdict = (
-            _check_run(path, as_json=as_json)
-            if is_run(path)
-            else check_file(path, declared, as_json=as_json)
-        )
-        if verdict is None:
-            unreadable = True
-        else:
-            verdicts.append(verdict)
-    return WRONG_USAGE if unreadable else worst(verdicts).exit_code
-
-
-def _each(paths: Sequence[Path]) -> list[Path]:
-    """Runs, and whatever else was named, each once."""
-    named: list[Path] = []
-    for path in paths:
-        named += find_runs([path]) if is_run(path) or _runs_inside(path) else [path]
-    return list(dict.fromkeys(named))
-
-
-def _check_run(directory: Path, *, as_json: bool) -> Verdict | None:
-    """Judge one run and print its verdict; None if nothing can be made of its files."""
-    try:
-        judgement = judge_directory(directory)
-    except (UnsealableError, UnreadableRunError) as error:
-        refuse(directory, str(error), as_json=as_json)
-        return None
-    show = judgement_json if as_json else judgement_text
-    sys.stdout.write(show(judgement, directory) + "\n")
-    return judgement.verdict
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "check",
+        "judge runs again, or histories that others recorded",
+        run,
+        story=_STORY,
+        examples=_EXAMPLES,
+    )
+    command.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="RUN|FILE",
+        help="runs, directories of runs, histories",
+    )
+    flags.add_json(command, "the verdicts")
+    files = command.add_argument_group("of files")
+    files.add_argument("--model", choices=MODELS, help="what the history is of (default: guessed)")
+    files.add_argument(
+        "--cas-failures",
+        choices=CAS_FAILURES,
+        help="a failed cas saw another value (observed; default for text logs), or tells nothing",
+    )
+    files.add_argument(
+        "--nil-reads",
+        choices=NIL_READS,
+        help="reading nil saw that nothing was written (value), or nothing at all (any; for EDN)",
+    )
+    files.add_argument(
+        "--isolation",
+        choices=ISOLATIONS,
+        help="what transactions on logs are promised: kafka (default; what they send interleaves, "
+        "so G0, and G1c with a ww, are told and allowed, as Jepsen does), read-committed (neither),"
+        " serializable (no G1b, G-single, G2 either), strict-serializable (over real time too)",
+    )
+    files.add_argument(
+        "--initial",
+        metavar="EDN",
+        help='what is there before all writes, such as 0 or "x" (default: nil)',
+    )
 
 
-def find_runs(paths: Sequence[Path]) -> list[Path]:
-    """Run directories; a directory that holds runs stands for all of them, `latest` aside."""
-    found: list[Path] = []
-    for path in paths:
-        if is_run(path):
-            found.append(path.resolve())
-            continue
-        inside = _runs_inside(path)
-        if not inside:
-            raise OperatorError(
-                f"{path}: neither a run nor a directory of runs (no run.json)\n"
-                "  try: kraft-chaos run partition-leader"
-            )
-        found += [child.resolve() for child in inside if not child.is_symlink()]
-    return list(dict.fromkeys(found))
+def run(parsed: argparse.Namespace) -> int:
+    """The exit code of the worst verdict; 254 if something could not be read."""
+    from chaos.checking import check
+    from chaos.foreign_files import declared
 
-
-def _runs_inside(directory: Path) -> list[Path]:
-    return sorted(child for child in directory.glob("*") if is_run(child))
+    said = declared(
+        model=parsed.model,
+        cas_failures=parsed.cas_failures,
+        nil_reads=parsed.nil_reads,
+        initial=parsed.initial,
+        isolation=parsed.isolation,
+    )
+    return check(parsed.paths, said, as_json=parsed.json)

@@ -1,13 +1,20 @@
-"""Flags that several commands have."""
+"""Flags that several commands have, each said once."""
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chaos.cluster.targets.kafka_settings import MOST
-from chaos.commands.arguments import name, setting, target, whole
+from chaos.commands.arguments import name, number, setting, target, whole
+from chaos.mutations.catalogue import MUTATIONS
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
 
+if TYPE_CHECKING:  # it brings the engine's libraries along
+    from chaos.playground import Ground
+
+LARGEST_SEED = 2**63 - 1  # what a column of a table holds
+MOST_NODES = 7  # of a simulated cluster
 _PLAYGROUND = "play"
 
 
@@ -21,10 +28,51 @@ def add_nodes(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_out(command: argparse.ArgumentParser, what: str) -> None:
+def add_out(
+    command: argparse.ArgumentParser, what: str = "where run directories are made", to: str = "runs"
+) -> None:
     command.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help=f"{what} (default ./runs)"
+        "--out", type=Path, default=Path(to), metavar="DIR", help=f"{what} (default {to})"
     )
+
+
+def add_json(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--json", action="store_true", help=f"{what} as JSON on stdout")
+
+
+def add_seed(command: argparse.ArgumentParser, beyond: int) -> None:
+    """Of the first run; later ones count up from it, by less than `beyond`."""
+    command.add_argument(
+        "--seed",
+        type=whole(0, LARGEST_SEED - beyond),
+        default=1,
+        metavar="N",
+        help="of each first run (default 1)",
+    )
+
+
+def add_mutation(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--mutation",
+        choices=MUTATIONS,
+        default="",
+        metavar="ID",
+        help=f"plant a bug in every node: {', '.join(MUTATIONS)}",
+    )
+
+
+def add_minutes(command: argparse.ArgumentParser, what: str, default: float | None) -> None:
+    command.add_argument(
+        "--minutes",
+        type=number(0.01, 10_000, "a number of minutes"),
+        default=default,
+        metavar="M",
+        help=what,
+    )
+
+
+def add_master(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--master", metavar="URL", help=what)
 
 
 def add_name(command: argparse.ArgumentParser) -> None:
@@ -45,13 +93,13 @@ def add_named(command: argparse.ArgumentParser) -> None:
     add_runtime(command)
 
 
-def add_target(command: argparse.ArgumentParser) -> None:
+def add_target(command: argparse.ArgumentParser, default: str = "node") -> None:
     command.add_argument(
         "--target",
         type=target,
-        default="node",
+        default=default,
         metavar="TARGET",
-        help="what runs: node, our own (default), kafka or kafka:VERSION, Apache Kafka",
+        help=f"what runs: node, our own, kafka or kafka:VERSION, Apache Kafka (default {default})",
     )
 
 
@@ -83,3 +131,10 @@ def add_runtime(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
     )
+
+
+def ground_of(parsed: argparse.Namespace) -> "Ground":
+    """The cluster that is played with."""
+    from chaos.playground import Ground
+
+    return Ground(name=parsed.name, runtime=parsed.runtime)

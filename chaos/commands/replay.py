@@ -1,40 +1,65 @@
 """`kraft-chaos replay`: a recorded run once more, on either runtime."""
 
+import argparse
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from chaos.campaign.replay import differences, plan_of_run, run_directory
-from chaos.commands.show import judgement_json, judgement_text
-from chaos.launch import launch
-from chaos.planning import runtime_of
-from chaos.progress import ConsoleProgress
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
 
+_STORY = (
+    "Does again what a run did, by the plan in its run.json: faults at their times and with their "
+    "parameters, nodes, load, time-outs, settings, seed, planted bug. Of a schedule.json that is "
+    "named, the faults are those that stand in it, changed or not. In virtual time the result is "
+    "byte for byte what was recorded there, and it is said if not. In containers time is real and "
+    "the schedule all that can be repeated; network and disks are the machine's own. Of a story "
+    "that is told by conditions (a topic is there, the ISR is that) the steps are those of the "
+    "scenario."
+)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayArguments:
-    """The command line of `replay`, checked. Without a `runtime`: where it was recorded."""
-
-    named: Path
-    runtime: str | None
-    out: Path
-    as_json: bool
+_EXAMPLES = """\
+    kraft-chaos replay runs/campaign/20260204-110312-swarm-17
+    kraft-chaos replay runs/latest/schedule.json --runtime docker
+    kraft-chaos compare last-replica-standing && kraft-chaos replay runs/latest"""
 
 
-def replay(arguments: ReplayArguments) -> int:
-    """Run it; the exit code is the verdict's."""
-    recorded = run_directory(arguments.named)
-    plan = plan_of_run(arguments.named)
-    was = plan.runtime
-    progress = ConsoleProgress()
-    runtime = runtime_of(arguments.runtime or was, progress.tell, plan.target)
-    plan = replace(plan, runtime=runtime)
-    ran = launch(plan, arguments.out, progress)
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "replay",
+        "a recorded run once more, on either runtime",
+        run,
+        story=_STORY,
+        examples=_EXAMPLES,
+    )
+    command.add_argument("named", type=Path, metavar="RUN", help="a run, or its schedule.json")
+    command.add_argument(
+        "--runtime",
+        choices=(*RUNTIMES, SIM),
+        help="where it runs (default: where it was recorded)",
+    )
+    flags.add_out(command, to="runs/replay")
+    flags.add_json(command, "the verdict")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """The exit code is the verdict's."""
+    from chaos.campaign.recorded_run import differences, plan_of_run, run_directory
+    from chaos.launch import launch
+    from chaos.planning import runtime_of
+    from chaos.progress import ConsoleProgress
+    from chaos.terminal import judgement_json, judgement_text
+
+    recorded, plan = run_directory(parsed.named), plan_of_run(parsed.named)
+    was, progress = plan.runtime, ConsoleProgress()
+    plan = replace(plan, runtime=runtime_of(parsed.runtime or was, progress.tell, plan.target))
+    ran = launch(plan, parsed.out, progress)
     if plan.runtime == was == SIM:
-        other = differences(recorded, ran.directory)
-        progress.tell(_likeness(other))
-    show = judgement_json if arguments.as_json else judgement_text
+        progress.tell(_likeness(differences(recorded, ran.directory)))
+    show = judgement_json if parsed.json else judgement_text
     sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
     return ran.judgement.verdict.exit_code
 

@@ -2,18 +2,158 @@
 
 import argparse
 import sys
-from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from chaos.commands.show import judgement_json, judgement_text
-from chaos.launch import Ran, launch
-from chaos.planning import Choices, plan_of, runtime_of
-from chaos.progress import ConsoleProgress
-from chaos.rundir import LATEST, point_latest
+from chaos.cluster.targets.kafka_settings import MOST
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, Parser, add, number, whole
+from chaos.commands.expecting import expectation, require_known
+from workloads.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
+
+if TYPE_CHECKING:  # the scenarios take their time
+    from chaos.planning import Choices
+
+_MOST_PROCESSES = 1_000
 
 
-def choices_of(parsed: argparse.Namespace) -> Choices:
+class _StoryHelp(argparse.Action):
+    """`run SCENARIO --help` tells the scenario's story above the flags."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del values, option_string  # it takes none, and its name says nothing
+        from chaos.commands.listing import whole_story
+        from chaos.scenarios import STORIES
+
+        scenario = STORIES.get(getattr(namespace, "scenario", None) or "")
+        if scenario is not None:
+            sys.stdout.write(whole_story(scenario) + "\n\n")
+        parser.print_help()
+        parser.exit()
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "run",
+        "run a scenario; exits with its verdict",
+        run,
+        story="Creates a cluster, loads it, hurts it as the scenario tells, heals it, reads "
+        "everything once more by fresh clients, removes it, and judges what was recorded. All "
+        "of it is kept in a directory under --out, report.html among it; OUT/latest is the "
+        "newest. Ctrl-C seals and judges what there is, and leaves nothing on the machine.",
+        examples="""\
+            kraft-chaos run partition-leader
+            kraft-chaos run power-off --seed 7 --duration 60 --nodes 5
+            kraft-chaos run kill-leader --mutation Q-SAME-EPOCH --expect invalid:Q17-no-leader-again
+            kraft-chaos run baseline --concurrency 50 --rate 500 --json | jq .statistics""",
+        own_help=True,
+    )
+    command.add_argument("scenario", metavar="SCENARIO", help="see kraft-chaos list")
+    command.add_argument(
+        "-h", "--help", nargs=0, action=_StoryHelp, help="show this, and the scenario's story"
+    )
+    _add_size(command)
+    _add_clients(command)
+    flags.add_out(command)
+    flags.add_mutation(command)
+    command.add_argument(
+        "--keep", action="store_true", help="leave the cluster up; `down` removes it"
+    )
+    flags.add_json(command, "the verdict")
+    command.add_argument(
+        "--expect",
+        type=expectation,
+        metavar="VERDICT[:CHECK]",
+        help="what is to come of it (valid, invalid, unknown, void or error), and the check that "
+        "is to say so: exits 0 if that is what came, and 1 otherwise",
+    )
+    flags.add_target(command)
+    flags.add_settings(command)
+    flags.add_world(command)
+
+
+def _add_size(command: Parser) -> None:
+    command.add_argument(
+        "--seed",
+        type=whole(0, flags.LARGEST_SEED),
+        metavar="N",
+        help="of the schedule and of the mix of operations (default: drawn, and printed)",
+    )
+    command.add_argument(
+        "--nodes",
+        type=whole(1, flags.MOST_NODES),
+        metavar="N",
+        help=f"controllers: 3 or 5; simulated, 1 to {flags.MOST_NODES}; brokers of Apache Kafka: "
+        f"1 to {MOST} (default 3, or the seed's)",
+    )
+    command.add_argument(
+        "--duration",
+        type=number(1, 86_400, "a number of seconds"),
+        metavar="S",
+        help="seconds of hurting (default: the scenario's, see kraft-chaos list)",
+    )
+
+
+def _add_clients(command: Parser) -> None:
+    command.add_argument(
+        "--concurrency",
+        type=whole(2, _MOST_PROCESSES),
+        metavar="N",
+        help="client processes, each one operation at a time (default: the load's, mostly 20)",
+    )
+    command.add_argument(
+        "--rate",
+        type=number(0, 100_000, "a number of operations/s"),
+        default=0.0,
+        metavar="N",
+        help="operations/s of all processes together (default 0: as the scenario has it, else no "
+        "limit; simulated: 100)",
+    )
+    command.add_argument(
+        "--client",
+        choices=LIBRARIES,
+        default=RAW,
+        help="which library sends to logs and polls them, in stories of brokers (default raw, "
+        "our own)",
+    )
+    command.add_argument(
+        "--topic-client",
+        choices=TOPIC_CLIENTS,
+        default=RAW,
+        help="which one creates and deletes topics meanwhile (default raw); the unwaited one tells "
+        "the brokers not to wait until it is done",
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """The verdict's exit code, or whether it is as expected."""
+    from chaos.launch import perform
+    from chaos.progress import ConsoleProgress
+    from chaos.terminal import judgement_json, judgement_text
+
+    if parsed.expect is not None:
+        require_known(parsed.expect)
+    progress = ConsoleProgress()
+    ran = perform(choices_of(parsed), parsed.out, progress)
+    show = judgement_json if parsed.json else judgement_text
+    sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
+    if parsed.expect is None:
+        return ran.judgement.verdict.exit_code
+    unlike = parsed.expect.unlike(ran.judgement)
+    progress.tell(f"not as expected: {unlike}" if unlike else f"as expected: {parsed.expect}")
+    return 1 if unlike else 0
+
+
+def choices_of(parsed: argparse.Namespace) -> "Choices":
     """What the line says of the run itself."""
+    from chaos.planning import Choices
+
     return Choices(
         scenario=parsed.scenario,
         seed=parsed.seed,
@@ -29,27 +169,3 @@ def choices_of(parsed: argparse.Namespace) -> Choices:
         topic_client=parsed.topic_client,
         keep=parsed.keep,
     )
-
-
-def run(parsed: argparse.Namespace) -> int:
-    """Run it; the exit code is the verdict's."""
-    ran = perform(choices_of(parsed), parsed.out, ConsoleProgress())
-    show = judgement_json if parsed.json else judgement_text
-    sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
-    return ran.judgement.verdict.exit_code
-
-
-def perform(choices: Choices, out: Path, progress: ConsoleProgress) -> Ran:
-    """One scenario on a fresh cluster, to its verdict. Raises what runtimes and set-up raise."""
-    runtime = runtime_of(choices.runtime, progress.tell, choices.target)
-    ran = launch(plan_of(replace(choices, runtime=runtime)), out, progress)
-    _point_latest(ran.directory, progress)
-    return ran
-
-
-def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
-    """A file system without links takes nothing away from the run."""
-    try:
-        point_latest(directory)
-    except OSError as error:
-        progress.tell(f"{directory.parent / LATEST} does not point at it: {error.strerror}")

@@ -1,97 +1,40 @@
-"""`kraft-chaos shrink`: what is left of a failing run when all that it does not need is gone."""
+"""`kraft-chaos shrink`: the least of a failing run that still fails alike."""
 
-import shutil
-import sys
-import tempfile
-from dataclasses import dataclass, replace
+import argparse
 from pathlib import Path
 
-from chaos.campaign.fingerprint import Fingerprint, fingerprint
-from chaos.campaign.replay import plan_of_run, run_directory
-from chaos.campaign.shrink import OutOfTimeError, Shrinker
-from chaos.campaign.story import STORY, write_story
-from chaos.cluster.targets.named import NODE
-from chaos.judging import judge_directory
-from chaos.launch import Ran, launch, name_of
-from chaos.operator_errors import OperatorError
-from chaos.plan import RunPlan
-from chaos.plan_line import replay_line
-from chaos.progress import ConsoleProgress
-from chaos.scenario import SIM
-from checkers.history.store import read_run
-from checkers.verdict import Verdict
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+
+_STORY = (
+    "Takes away from a failing run whatever it can do without, in virtual time, while the same "
+    "check finds the same anomaly in a node of the same role: faults, nodes, operations, clients, "
+    "keys, time. What is left is a run directory of its own: a schedule that `replay` runs on "
+    "either runtime, and story.txt, in which a person can read who led, what was cut, which "
+    "operation was promised what, and what was seen instead."
+)
+
+_EXAMPLES = """\
+    kraft-chaos shrink runs/campaign/20260204-110312-swarm-17
+    kraft-chaos shrink runs/latest --minutes 10 && cat runs/shrunk/*/story.txt"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShrinkArguments:
-    """The command line of `shrink`, checked."""
-
-    named: Path
-    minutes: float
-    out: Path
-
-
-def shrink(arguments: ShrinkArguments) -> int:
-    """0 when a smaller run that fails alike was left, with its story."""
-    recorded = run_directory(arguments.named)
-    plan = plan_of_run(arguments.named)
-    if plan.target != NODE:
-        raise OperatorError(
-            f"{recorded}: {plan.target} runs in containers only, and what fails is made smaller in "
-            f"virtual time\n  try: kraft-chaos replay {recorded}"
-        )
-    wanted = _wanted(recorded)
-    plan = replace(plan, runtime=SIM)
-    progress = ConsoleProgress()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".shrink-", dir=arguments.out))
-    try:
-        progress.tell(f"looking for the least that shows  {wanted}")
-        shrinker = Shrinker(
-            plan, wanted, within_s=60 * arguments.minutes, tell=progress.tell, scratch=scratch
-        )
-        _require_failure(shrinker, plan, recorded)
-        whole = shrinker.size
-        ran = _keep(shrinker.shrink(), arguments.out)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    directory = ran.directory
-    sys.stdout.write(
-        f"{ran.judgement.sentence}\n"
-        f"  was    {whole}\n  is     {shrinker.size}, after {shrinker.attempts} attempts\n"
-        f"  story  {directory / STORY}\n  again  kraft-chaos replay {directory}\n"
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "shrink",
+        "the least of a failing run that still fails alike, with its story",
+        run,
+        story=_STORY,
+        examples=_EXAMPLES,
     )
-    return 0
+    command.add_argument("named", type=Path, metavar="RUN", help="a run that was found invalid")
+    flags.add_minutes(command, "of looking for something smaller (default 2)", 2.0)
+    flags.add_out(command, "where the result is made", to="runs/shrunk")
 
 
-def _wanted(recorded: Path) -> Fingerprint:
-    judgement = judge_directory(recorded)
-    found = fingerprint(judgement, read_run(recorded))
-    if found is None or judgement.verdict is not Verdict.INVALID:
-        raise OperatorError(
-            f"{recorded} is {judgement.verdict.word}: there is no failure to shrink\n"
-            "  try: kraft-chaos campaign --seeds 0..99"
-        )
-    return found
+def run(parsed: argparse.Namespace) -> int:
+    """0 when a smaller run that fails alike was left, with its story."""
+    from chaos.campaign.shrinking import shrink
 
-
-def _require_failure(shrinker: Shrinker, plan: RunPlan, recorded: Path) -> None:
-    try:
-        fails = shrinker.fails(plan)
-    except OutOfTimeError:
-        fails = False
-    if not fails:
-        raise OperatorError(
-            f"{recorded} does not fail alike in virtual time: nothing can be tried on it\n"
-            f"  try: kraft-chaos replay {recorded} --runtime sim"
-        )
-
-
-def _keep(plan: RunPlan, out: Path) -> Ran:
-    """The run itself, once more and whole, with its story; it says how it is run again."""
-    directory = out / name_of(plan)
-    again = replay_line(str(directory))
-    shutil.rmtree(directory, ignore_errors=True)  # what an earlier attempt left of the same seed
-    ran = launch(plan, out, ConsoleProgress(quiet=True))
-    write_story(read_run(ran.directory), ran.judgement, again)
-    return ran
+    return shrink(parsed.named, parsed.minutes, parsed.out)

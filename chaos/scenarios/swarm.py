@@ -2,9 +2,9 @@
 
 import random
 
-from chaos.campaign.swarm import every_fault, trial
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
+from chaos.scenarios.swarm_trial import every_fault, trial
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

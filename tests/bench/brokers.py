@@ -18,7 +18,7 @@ from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerClus
 from chaos.cluster.interface import NodeId
 from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, NEWEST, layout
-from chaos.commands.run import perform
+from chaos.launch import perform
 from chaos.planning import Choices
 from chaos.probes import PartitionWatch, advertised, driver_for
 from chaos.progress import ConsoleProgress

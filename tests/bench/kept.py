@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from chaos.commands.selftest import KEPT as KEPT_SELFTEST
+from chaos.selftest.trying import KEPT as KEPT_SELFTEST
 from checkers.interval import in_words
 from tests.bench.row import Row
 from tests.soak import KEPT

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from chaos import runner
 from chaos.campaign.fingerprint import fingerprint
-from chaos.campaign.shrink import Shrinker
+from chaos.campaign.shrinker import Shrinker
 from chaos.judging import judge_directory
 from chaos.launch import launch
 from chaos.plan import RunPlan

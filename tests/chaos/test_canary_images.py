@@ -8,7 +8,7 @@ import orjson
 import pytest
 import zstandard
 
-from chaos.canaries.images import without_its_record_at_the_leader
+from chaos.canaries.disk_images import without_its_record_at_the_leader
 from chaos.canaries.quorum import NoVictimError
 from chaos.judging import judge_directory
 from checkers.disk import read_disks

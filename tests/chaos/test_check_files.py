@@ -1,12 +1,13 @@
 """`kraft-chaos check FILE`: what is printed, and the exit codes."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from chaos.cli import main
-from chaos.commands import check_arguments
+from chaos.commands import check
 from chaos.runtimes import RUNTIMES
 from checkers.foreign import CasFailures, Isolation, NilReads
 from checkers.history.calls import Model
@@ -232,7 +233,42 @@ def test_every_format_is_judged(
 
 
 def test_the_words_of_the_command_line_are_those_of_the_checkers() -> None:
-    assert tuple(model.value for model in Model) == check_arguments.MODELS
-    assert tuple(policy.value for policy in CasFailures) == check_arguments.CAS_FAILURES
-    assert tuple(policy.value for policy in NilReads) == check_arguments.NIL_READS
-    assert tuple(level.value for level in Isolation) == check_arguments.ISOLATIONS
+    assert tuple(model.value for model in Model) == check.MODELS
+    assert tuple(policy.value for policy in CasFailures) == check.CAS_FAILURES
+    assert tuple(policy.value for policy in NilReads) == check.NIL_READS
+    assert tuple(level.value for level in Isolation) == check.ISOLATIONS
+
+
+def test_a_name_that_cannot_be_does_not_hide_the_next_file(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(tmp_path / ("x" * 300)), str(good)]) == 254
+    out, err = capsys.readouterr()
+    assert f"{good}: VALID" in out
+    assert "File name too long" in err
+    assert "space" not in err
+
+
+def test_a_pipe_is_refused_before_it_is_read(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert main(["check", str(tmp_path / "fifo"), str(good)]) == 254
+    out, err = capsys.readouterr()
+    assert f"{good}: VALID" in out
+    assert "fifo: expected a run or a file, found a pipe" in err
+
+
+def test_a_name_stays_on_its_line(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "odd\nerror: another.edn"
+    assert main(["check", str(odd)]) == 254
+    assert "odd\\nerror: another.edn'" in capsys.readouterr().err
+    odd.write_bytes(good.read_bytes())
+    assert main(["check", str(odd)]) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith("keys are linearizable") or "VALID" in first
+    odd.write_text("{")
+    assert main(["check", str(odd)]) == 254
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from chaos.selftest.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
 from checkers.verdict import CheckResult, Judgement, Verdict
 
 NAMED = ("Q17-no-leader-again", "Q5-log-matching")

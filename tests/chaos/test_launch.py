@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-
 from chaos.campaign.swarm import trial
+
 from chaos.canaries import CANARIES
 from chaos.cluster.interface import NodeId, NodeStatus, Roles
 from chaos.cluster.sim.loop import VirtualLoop

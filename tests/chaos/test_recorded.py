@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from chaos.campaign.swarm import trial
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.clocks import ClockRate
@@ -18,6 +17,7 @@ from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from,
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.targets import ControllerLeader, LeaderAnd, OneNode, SomeNodes
 from chaos.scenarios import CATALOGUE
+from chaos.scenarios.swarm_trial import trial
 
 
 def back(schedule: Schedule) -> Schedule:

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from chaos.canaries import CANARIES
-from chaos.commands.parser import parser
+from chaos.cli import parser
 from chaos.commands.run import choices_of
 from chaos.nemesis.schedule import Schedule
 from chaos.plan import RunPlan
@@ -22,7 +22,7 @@ EVERYTHING = (
 )
 
 OTHERWISE = {"duration": "duration_s"}  # how a flag's field is called
-NOT_OF_THE_RUN = {"json", "out", "expect", "command", "help", "traceback"}  # and no flags
+NOT_OF_THE_RUN = {"json", "out", "expect", "command", "help", "traceback", "run"}  # and no flags
 
 
 def read(line: str) -> Choices:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from chaos.canaries import CANARIES
-from chaos.commands.suspects import SelftestArguments, suspects
-from chaos.kill_table import Kind
 from chaos.operator_errors import UsageError
 from chaos.planning import scenario_of
 from chaos.scenarios import STORIES
+from chaos.selftest.kill_table import Kind
+from chaos.selftest.suspects import SelftestArguments, suspects
 from checkers.suite import CHECKS
 
 

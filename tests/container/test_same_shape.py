@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.replay import plan_of_run
+from chaos.campaign.recorded_run import plan_of_run
 from chaos.cli import main
 from chaos.launch import launch
 from chaos.progress import ConsoleProgress

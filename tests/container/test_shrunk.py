@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.replay import plan_of_run
+from chaos.campaign.recorded_run import plan_of_run
 from chaos.cli import main
 from chaos.setup.install import prepare
 from checkers.history.store import read_run

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.commands.selftest import KEPT
-from chaos.commands.suspects import SelftestArguments, suspects
-from chaos.kill_table import Kind
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
+from chaos.selftest.kill_table import Kind
+from chaos.selftest.suspects import SelftestArguments, suspects
+from chaos.selftest.trying import KEPT
 
 SIMULATED_ONLY = ("Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY", "Q-HALF-MAJORITY")
 

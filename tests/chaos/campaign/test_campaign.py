@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from chaos.campaign import conduct as command
+from chaos.campaign.conduct import ROWS, CampaignArguments, RowAsJson, campaign_by
 from chaos.campaign.job import Job
 from chaos.campaign.row import row_from
 from chaos.cli import main
-from chaos.commands import campaign as command
-from chaos.commands.campaign import ROWS, CampaignArguments, RowAsJson, campaign_by
-from chaos.commands.campaign_arguments import seeds
+from chaos.commands.campaign import seeds
 from chaos.planning import Choices
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.replay import differences, plan_of_run
-from chaos.campaign.swarm import trial
+from chaos.campaign.recorded_run import differences, plan_of_run
 from chaos.cli import main
 from chaos.launch import launch
 from chaos.nemesis.grudges import Ways
@@ -22,6 +21,7 @@ from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios.swarm import SWARM
+from chaos.scenarios.swarm_trial import trial
 from checkers.history.sealed_run import RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.campaign.test_campaign import choices

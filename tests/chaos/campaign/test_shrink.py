@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.shrink import Attempt, Shrinker
-from chaos.campaign.story import story
+from chaos.campaign.narrative import story
+from chaos.campaign.shrinker import Attempt, Shrinker
 from chaos.cli import main
 from chaos.conditions import Conditions
 from chaos.launch import launch

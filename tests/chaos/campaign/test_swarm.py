@@ -6,12 +6,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from chaos.campaign.coverage import label
-from chaos.campaign.swarm import every_fault, trial
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.fault import needs_of
 from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.parameters import parameters_of
+from chaos.scenarios.swarm_trial import every_fault, trial
 from tests.support.fake_cluster import FakeCluster
 
 TRIALS = [trial(seed) for seed in range(400)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.commands import machine
+from chaos.cli import main
 from chaos.setup import doctor, images
 from chaos.setup.needs import Found, Need
 
@@ -37,7 +37,7 @@ def test_who_does_not_ask_for_kafka_needs_no_image_of_it(
         optional=True,
     )
     monkeypatch.setattr(doctor, "examine", lambda: [there, lacking])
-    assert machine.doctor() == 0
+    assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "missing  kafka image      kraft-chaos/kafka-4.3.1:1 (optional)" in said
     assert "try: kraft-chaos setup --target kafka" in said

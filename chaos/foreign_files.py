@@ -1,6 +1,5 @@
-"""`kraft-chaos check FILE`: histories that were recorded by others, judged and explained."""
+"""Histories that were recorded by others, judged and explained."""
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -40,23 +39,38 @@ _CAS_FAILURES = {
 }
 
 
-def declared(arguments: argparse.Namespace) -> Declared:
+def declared(
+    *,
+    model: str | None,
+    cas_failures: str | None,
+    nil_reads: str | None,
+    initial: str | None,
+    isolation: str | None,
+) -> Declared:
     """What the user says of the files. Raises UsageError."""
     try:
-        initial = None if arguments.initial is None else read_one(arguments.initial)
+        there = None if initial is None else read_one(initial)
     except ValueError as error:
-        raise UsageError(f"--initial {arguments.initial}: {error}\n  try: --initial 0") from error
+        raise UsageError(f"--initial {initial}: {error}\n  try: --initial 0") from error
     return Declared(
-        model=Model(arguments.model) if arguments.model else None,
-        cas_failures=CasFailures(arguments.cas_failures) if arguments.cas_failures else None,
-        nil_reads=NilReads(arguments.nil_reads) if arguments.nil_reads else None,
-        initial=initial,
-        isolation=Isolation(arguments.isolation) if arguments.isolation else None,
+        model=Model(model) if model else None,
+        cas_failures=CasFailures(cas_failures) if cas_failures else None,
+        nil_reads=NilReads(nil_reads) if nil_reads else None,
+        initial=there,
+        isolation=Isolation(isolation) if isolation else None,
     )
 
 
 def check_file(path: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
-    """Judge one file and print what comes of it; None if there is nothing to judge in it."""
+    """Judge one file and print what comes of it; None if there is nothing to judge in it.
+
+    What is no file is not opened: a pipe into which nobody writes would never end.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        what = "a pipe, a socket or a device"
+        message = f"{path}: expected a run or a file, found {what}\n  try: cat it to a file first"
+        refuse(path, message, as_json=as_json)
+        return None
     try:
         history = read_history(path, declared)
     except UnreadableHistoryError as error:
@@ -71,10 +85,16 @@ def check_file(path: Path, declared: Declared, *, as_json: bool) -> Verdict | No
 
 def refuse(path: Path, message: str, *, as_json: bool) -> None:
     """On stderr; for scripts an object without a verdict as well."""
-    lines = [printable(line) for line in message.splitlines()]
+    lines = [printable(line) for line in message.replace(str(path), quoted(path)).splitlines()]
     sys.stderr.write("error: " + "\n".join(lines) + "\n")
     if as_json:
         sys.stdout.write(json.dumps({"file": str(path), "error": message}) + "\n")
+
+
+def quoted(path: Path) -> str:
+    """The name of a file, on one line whatever is in it."""
+    name = str(path)
+    return name if name.isprintable() else repr(name)
 
 
 def printable(text: str) -> str:
@@ -120,7 +140,7 @@ def _as_text(history: History, judged: Judged) -> str:
     if judged.witness:
         seconds += f", explained in {judged.witness_seconds:.3f} s"
     rows = [
-        f"{history.path}: {judged.verdict.word.upper()}: {judged.message}",
+        f"{quoted(history.path)}: {judged.verdict.word.upper()}: {judged.message}",
         f"  format      {history.format.value}",
         f"  model       {history.calls.model.value}: {history.model_why}",
         *_policies(history),

@@ -7,10 +7,10 @@ from pathlib import Path
 from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
 from chaos.canaries.quorum import LYING_FSYNC
 from chaos.cluster.targets.named import NODE
-from chaos.kill_table import Kind
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.operator_errors import UsageError
 from chaos.scenario import SIM, Scenario
+from chaos.selftest.kill_table import Kind
 
 _CANARY_TRIES = 3
 

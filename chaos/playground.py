@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from chaos.cluster.interface import Cluster, Described, Evidence, Link, NodeId, NodeStatus
-from chaos.commands.injected import Injected
+from chaos.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.aim import NobodyToHitError, resolve

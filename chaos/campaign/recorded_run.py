@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.campaign.story import STORY
+from chaos.campaign.narrative import STORY
 from chaos.nemesis.recorded import schedule_from
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan

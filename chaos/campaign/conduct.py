@@ -1,0 +1,166 @@
+"""`kraft-chaos campaign`: seeds in, rows out, and what they amount to."""
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.campaign import summary
+from chaos.campaign.coverage import label
+from chaos.campaign.job import Job
+from chaos.campaign.row import Row, crashed, row_from
+from chaos.campaign.summary import Summary
+from chaos.campaign.workers import Died, each_of
+from chaos.nemesis.parameters import parameters_of
+from chaos.operator_errors import OperatorError
+from chaos.planning import Choices, scenario_of, sparing_load
+from chaos.progress import ConsoleProgress
+from chaos.scenario import SIM
+from checkers.verdict import Verdict
+
+ROWS = "rows.jsonl"
+_EVERY_S = 30.0  # a line for those who read a pipe
+
+# Maps seeds to rows (as JSON), somewhere else; see `spark_reports.spread`.
+Spread = Callable[[Callable[[int], str], range], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignArguments:
+    """The command line of `campaign`, checked."""
+
+    seeds: range
+    scenario: str
+    minutes: float | None
+    jobs: int
+    mutation: str
+    out: Path
+    as_json: bool
+    nodes: int | None = None  # of each cluster; the usual three, or the seed's own
+    duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
+
+
+class Campaign:
+    """Takes rows as they come: to the file, into the summary, and to whoever looks on."""
+
+    def __init__(self, arguments: CampaignArguments) -> None:
+        scenario = scenario_of(arguments.scenario)
+        self.arguments = arguments
+        out = arguments.out.absolute()
+        self.job = Job(
+            choices=_choices(arguments), out=out, scratch=out / f".running-{os.getpid()}"
+        )
+        kinds = dict.fromkeys(label(fault.kind, parameters_of(fault)) for fault in scenario.faults)
+        self.summary = Summary(asked=len(arguments.seeds), kinds=tuple(kinds))
+        self._progress = ConsoleProgress()
+        self._began = time.monotonic()
+        self._told = self._began
+
+    @property
+    def real_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """All of them; what was taken is in the file and the summary, whatever ends it."""
+        out = self.arguments.out
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            with (out / ROWS).open("w", encoding="utf-8") as file:
+                for row in rows:
+                    file.write(json.dumps(row.as_json()) + "\n")
+                    file.flush()
+                    self.summary.add(row)
+                    self._show(row)
+        finally:
+            self._progress.end()
+            shutil.rmtree(self.job.scratch, ignore_errors=True)
+
+    def rows(self) -> Iterator[Row]:
+        """By processes of this machine."""
+        for seed, answer in each_of(self.job.row, self._due(), self.arguments.jobs):
+            if isinstance(answer, Died):
+                yield crashed(seed, "a process died", answer.why, self.job.command(seed))
+            else:
+                yield answer
+
+    def text(self) -> str:
+        if self.arguments.as_json:
+            return json.dumps(summary.as_json(self.summary, self.real_s), indent=2)
+        return summary.as_text(self.summary, self.real_s)
+
+    def _due(self) -> Iterator[int]:
+        minutes = self.arguments.minutes
+        for seed in self.arguments.seeds:
+            if minutes is not None and self.real_s > 60 * minutes:
+                return
+            yield seed
+
+    def _show(self, row: Row) -> None:
+        found, now = self.summary, time.monotonic()
+        if row.verdict in (Verdict.INVALID, Verdict.ERROR):
+            self._progress.tell(f"seed {row.seed}: {row.sentence}\n  {row.command}")
+        said = ", ".join(f"{n} {v.word}" for v, n in sorted(found.verdicts.items(), key=_severity))
+        line = (
+            f"{found.runs:,} of {found.asked:,} seeds  {found.runs / self.real_s:.2f} seeds/s  "
+            f"{found.virtual_s / self.real_s:.0f} virtual s/s  {said}"
+        )
+        if now - self._told >= _EVERY_S:
+            self._told = now
+            self._progress.tell(line)
+        self._progress.status(line)
+
+
+def _severity(item: tuple[Verdict, int]) -> int:
+    return -item[0].value
+
+
+def campaign(arguments: CampaignArguments) -> int:
+    """Run the seeds on this machine; the exit code is the worst verdict's."""
+    return _carry_out(Campaign(arguments), lambda each: each.rows())
+
+
+def campaign_by(arguments: CampaignArguments, spread: Spread) -> int:
+    """The same, where `spread` maps a function over the seeds."""
+
+    def rows(each: Campaign) -> Iterator[Row]:
+        for line in spread(RowAsJson(each.job), arguments.seeds):
+            yield row_from(json.loads(line))
+
+    return _carry_out(Campaign(arguments), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RowAsJson:
+    """A function that can be sent to other machines."""
+
+    job: Job
+
+    def __call__(self, seed: int) -> str:
+        return json.dumps(self.job.row(seed).as_json())
+
+
+def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[Row]]) -> int:
+    try:
+        each.take(rows(each))
+    except KeyboardInterrupt:
+        sys.stdout.write(each.text() + "\n")
+        raise OperatorError("interrupted; the seeds that were judged are told above") from None
+    sys.stdout.write(each.text() + "\n")
+    return each.summary.verdict.exit_code
+
+
+def _choices(arguments: CampaignArguments) -> Choices:
+    concurrency, rate = sparing_load(arguments.scenario)
+    return Choices(
+        scenario=arguments.scenario,
+        nodes=arguments.nodes,
+        duration_s=arguments.duration_s,
+        concurrency=concurrency,
+        rate=rate,
+        runtime=SIM,
+        mutation=arguments.mutation,
+    )

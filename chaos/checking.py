@@ -1,0 +1,87 @@
+"""Runs and files judged again, one after the other, and the gathering of runs."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaos.foreign_files import check_file, refuse
+from chaos.judging import judge_directory
+from chaos.operator_errors import UNREADABLE, OperatorError, UsageError
+from chaos.os_errors import explained
+from chaos.rundir import is_run
+from chaos.seal import UnsealableError
+from chaos.terminal import judgement_json, judgement_text
+from checkers.foreign import Declared
+from checkers.history.store import UnreadableRunError
+from checkers.verdict import Verdict, worst
+
+
+def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
+    """Judge runs again from their files, and histories of others; the worst is the exit code.
+
+    What cannot be read is said, the rest is judged, and the exit code is 254. Raises UsageError.
+    """
+    named = list(dict.fromkeys(each for path in paths for each in _each(path)))
+    if declared != Declared() and (runs := [path for path in named if is_run(path)]):
+        raise UsageError(
+            f"--model and what files leave open are not for runs, such as {runs[0]}\n"
+            f"  try: kraft-chaos check {runs[0]}"
+        )
+    verdicts = [_check(path, declared, as_json=as_json) for path in named]
+    judged = [verdict for verdict in verdicts if verdict is not None]
+    return worst(judged).exit_code if len(judged) == len(named) else UNREADABLE
+
+
+def _check(path: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
+    """The verdict, printed; None if nothing can be made of what lies there. Whatever the system
+    says of one file, the next has its turn."""
+    try:
+        if is_run(path):
+            return _check_run(path, as_json=as_json)
+        return check_file(path, declared, as_json=as_json)
+    except BrokenPipeError:
+        raise  # nobody reads the verdicts any more
+    except OSError as error:
+        refuse(path, f"{path}: {explained(error)}", as_json=as_json)
+        return None
+
+
+def _each(path: Path) -> list[Path]:
+    """The runs that lie there, or whatever else was named."""
+    return find_runs([path]) if is_run(path) or _runs_inside(path) else [path]
+
+
+def _check_run(directory: Path, *, as_json: bool) -> Verdict | None:
+    """Judge one run and print its verdict; None if nothing can be made of its files."""
+    try:
+        judgement = judge_directory(directory)
+    except (UnsealableError, UnreadableRunError) as error:
+        refuse(directory, str(error), as_json=as_json)
+        return None
+    show = judgement_json if as_json else judgement_text
+    sys.stdout.write(show(judgement, directory) + "\n")
+    return judgement.verdict
+
+
+def find_runs(paths: Sequence[Path]) -> list[Path]:
+    """Run directories; a directory that holds runs stands for all of them, `latest` aside."""
+    found: list[Path] = []
+    for path in paths:
+        if is_run(path):
+            found.append(path.resolve())
+            continue
+        inside = _runs_inside(path)
+        if not inside:
+            raise OperatorError(
+                f"{path}: neither a run nor a directory of runs (no run.json)\n"
+                "  try: kraft-chaos run partition-leader"
+            )
+        found += [child.resolve() for child in inside if not child.is_symlink()]
+    return list(dict.fromkeys(found))
+
+
+def _runs_inside(directory: Path) -> list[Path]:
+    try:
+        return sorted(child for child in directory.glob("*") if is_run(child))
+    except OSError:
+        return []  # whoever reads it says why it cannot be read

@@ -1,0 +1,35 @@
+"""`kraft-chaos doctor`: what this machine can do."""
+
+import argparse
+import sys
+
+from chaos.commands.arguments import Commands, add
+
+
+def add_parser(commands: Commands) -> None:
+    add(
+        commands,
+        "doctor",
+        "what the harness needs of this machine, and what is there",
+        run,
+        story="Looks at everything that runs, tests and reports need, and changes nothing. For "
+        "what is missing it says how to mend it and what works without it. Exits 0 when all is "
+        "there, 255 otherwise.",
+        examples="kraft-chaos doctor",
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """0 if everything is there that everybody needs, 255 if something of it is missing."""
+    from chaos.setup.doctor import examine
+
+    del parsed  # it takes no flags
+    needs = examine()
+    for need in needs:
+        seen = f"{need.seen} (optional)" if need.optional else need.seen
+        sys.stdout.write(f"{need.found:<8} {need.name:<16} {seen}\n")
+        if not need.ok and need.mend:
+            sys.stdout.write(f"{'':<25} try: {need.mend}\n")
+        if not need.ok and need.without:
+            sys.stdout.write(f"{'':<25} without it: {need.without}\n")
+    return 0 if all(need.ok or need.optional for need in needs) else 255

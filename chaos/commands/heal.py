@@ -1,0 +1,27 @@
+"""`kraft-chaos heal`: all that was injected is cured."""
+
+import argparse
+
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+from chaos.commands.flags import ground_of
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "heal",
+        "cure all that was injected; says what it had done",
+        run,
+        story="Cures everything that was injected, the newest first, and says of each fault "
+        "whether it bit and what was measured. Exits 3 if one of them had no effect.",
+        examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
+    )
+    flags.add_named(command)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """3 if a fault had no effect."""
+    from chaos.playground import heal
+
+    return heal(ground_of(parsed))

@@ -1,0 +1,96 @@
+"""`kraft-chaos list`: what there is to run."""
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+
+if TYPE_CHECKING:  # its loads take their time
+    from chaos.scenario import Scenario
+
+_BESIDE_S = 10  # creation, first write, final reads, removal
+_WIDEST = 100
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "list",
+        "the scenarios",
+        run,
+        story="The stories that `run` can put a cluster through: how long each hurts it by "
+        "default, and what it needs of the cluster.",
+        examples="""\
+            kraft-chaos list -v                       the whole stories
+            kraft-chaos run partition-leader --help   one of them, and the flags""",
+    )
+    command.add_argument("-v", "--verbose", action="store_true", help="tell the whole stories")
+    flags.add_json(command, "the same")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Every scenario in a few lines, or whole."""
+    from chaos.scenarios import STORIES
+
+    if parsed.json:
+        sys.stdout.write(json.dumps([_row(each) for each in STORIES.values()], indent=2) + "\n")
+        return 0
+    column = max(map(len, STORIES)) + 2
+    verbose: bool = parsed.verbose
+    told = (whole_story(each) if verbose else _short(each, column) for each in STORIES.values())
+    sys.stdout.write(("\n\n" if verbose else "\n").join(told))
+    sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s more than the hurting\n")
+    sys.stdout.write("  try: kraft-chaos run SCENARIO" + ("" if verbose else ", or list -v") + "\n")
+    return 0
+
+
+def whole_story(scenario: "Scenario") -> str:
+    """What happens, why it is worth watching, and what it takes, for a terminal."""
+    lines = [
+        scenario.name,
+        _wrapped(f"{scenario.story}.", "  "),
+        "",
+        _wrapped(scenario.description, "  "),
+        "",
+        _wrapped(_takes(scenario), "  "),
+    ]
+    return "\n".join(lines)
+
+
+def _row(scenario: "Scenario") -> dict[str, object]:
+    return {
+        "name": scenario.name,
+        "story": scenario.story,
+        "description": scenario.description,
+        "default_duration_s": scenario.default_duration_s,
+        "needs": sorted(scenario.needs),
+        "of_brokers": scenario.is_of_brokers,
+        "sides": [side.name for side in scenario.sides],
+    }
+
+
+def _short(scenario: "Scenario", column: int) -> str:
+    story = _wrapped(scenario.story, " " * column)[column:]
+    takes = _wrapped(_takes(scenario), " " * column)
+    return f"{scenario.name:<{column}}{story}\n{takes}"
+
+
+def _takes(scenario: "Scenario") -> str:
+    needs = sorted(scenario.needs)
+    what = f"; needs to {' and '.join(needs)}" if needs else "; needs no special power"
+    brokers = "; of brokers (--target kafka)" if scenario.is_of_brokers else ""
+    names = ", ".join(side.name for side in scenario.sides)
+    sides = f"; compare {names}" if len(scenario.sides) > 1 else ""
+    return f"{scenario.default_duration_s:g} s by default{what}{brokers}{sides}"
+
+
+def _wrapped(text: str, indent: str) -> str:
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )

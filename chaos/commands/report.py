@@ -1,0 +1,56 @@
+"""`kraft-chaos report`: many runs on one page."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+from chaos.operator_errors import OperatorError
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "report",
+        "many runs on one page, by Spark",
+        run,
+        story="Reads any number of sealed runs with Spark and makes one self-contained page: what "
+        "became of the writes, times without a success, elections, and latency, by scenario "
+        "and fault phase. Runs that are not sealed are named on the page and left out.",
+        examples="""\
+            kraft-chaos report runs
+            kraft-chaos report runs/*-power-off-* --out power-off.html
+            kraft-chaos report /shared/runs --master spark://host:7077""",
+    )
+    command.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="runs, or directories of runs"
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/report.html"),
+        metavar="FILE",
+        help="the page to write (default runs/report.html)",
+    )
+    flags.add_master(command, "a Spark cluster that sees the same files (default: local)")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    from chaos.checking import find_runs
+    from chaos.progress import ConsoleProgress
+
+    try:
+        from spark_reports.java import JavaNotFoundError
+        from spark_reports.report import NothingToReportError, build
+    except ImportError as error:
+        raise OperatorError(
+            f"reports of many runs need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"
+        ) from error
+    runs, progress = find_runs(parsed.runs), ConsoleProgress()
+    try:
+        page = build(runs, parsed.out, master=parsed.master, progress=progress.tell)
+    except (JavaNotFoundError, NothingToReportError) as error:
+        raise OperatorError(str(error)) from error
+    sys.stdout.write(f"page: {page}\n")
+    return 0

@@ -1,0 +1,36 @@
+"""`kraft-chaos up`: a cluster to play with."""
+
+import argparse
+
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add
+from chaos.commands.flags import ground_of
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "up",
+        "bring up a cluster to play with",
+        run,
+        story="Brings up a cluster without load and leaves it: the bootstrap addresses and the "
+        "commands to go on with are printed. Clusters of different names do not disturb each "
+        "other; no later run removes them.",
+        examples="""\
+            kraft-chaos up
+            kraft-chaos up five --nodes 5
+            kraft-chaos up --target kafka --set elr=off --set controllers=3""",
+    )
+    flags.add_name(command)
+    flags.add_nodes(command)
+    flags.add_target(command)
+    flags.add_settings(command)
+    flags.add_runtime(command)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """The bootstrap addresses and what to type next are printed."""
+    from chaos.playground import up
+
+    settings = dict(parsed.settings)
+    return up(ground_of(parsed), parsed.target, nodes=parsed.nodes, settings=settings)

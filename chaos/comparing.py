@@ -1,0 +1,181 @@
+"""`kraft-chaos compare`: stories told in all their ways, side by side."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chaos.judging import PAGE
+from chaos.launch import Ran, perform
+from chaos.operator_errors import OperatorError, UsageError
+from chaos.planning import Choices, scenario_of
+from chaos.progress import ConsoleProgress
+from chaos.scenario import Scenario
+from chaos.scenario import Side as Way
+from chaos.scenarios import STORIES
+from checkers.history.sealed_run import read_run_info
+from checkers.interval import in_words, wilson
+from checkers.log.durability import CHECK as DURABILITY
+from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison
+from checkers.page.overview import Compared, render_overview
+from checkers.page.units import label
+
+OVERVIEW = "stories.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareArguments:
+    """The command line of `compare`, checked."""
+
+    scenarios: Sequence[str]  # none: all that have sides
+    target: str
+    settings: Mapping[str, str]  # of every side
+    times: int
+    seed: int
+    out: Path
+    as_json: bool
+
+
+def compare(arguments: CompareArguments) -> int:
+    """0 if every run of every side was judged as expected, else 1."""
+    told: list[Compared] = []
+    overview = arguments.out / OVERVIEW
+    for scenario in _with_sides(arguments.scenarios):
+        told.append(_tell(scenario, arguments))
+        if len(told) > 1:
+            overview.write_text(render_overview(told), encoding="utf-8")
+    if arguments.as_json:
+        said = [json.dumps([_as_json(each) for each in told], indent=2)]
+    elif len(told) > 1:
+        said = [f"{each.name}\n{_as_text(each, arguments.out)}" for each in told]
+        said.append(f"all of them: {overview}")
+    else:
+        said = [_as_text(each, arguments.out) for each in told]
+    sys.stdout.write("\n".join(said) + "\n")
+    return 0 if all(each.is_as_expected for each in told) else 1
+
+
+def _with_sides(names: Sequence[str]) -> list[Scenario]:
+    tellable = [each for each in STORIES.values() if each.sides]
+    if not names:
+        return tellable
+    for name in names:
+        if not scenario_of(name).sides:
+            known = ", ".join(each.name for each in tellable)
+            raise UsageError(f"{name} has no sides to compare; these have: {known}")
+    return [scenario_of(name) for name in dict.fromkeys(names)]
+
+
+def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
+    """All runs of one story; the page shows what there is after each of them."""
+    progress = ConsoleProgress()
+    runs: dict[str, list[Ran]] = {side.name: [] for side in scenario.sides}
+    for number in range(arguments.times):
+        for side in scenario.sides:
+            progress.tell(f"{scenario.name}, {side.name}, run {number + 1} of {arguments.times}")
+            ran = perform(_choices(scenario, arguments, number, side), arguments.out, progress)
+            if ran.interrupted:
+                page = arguments.out / f"{scenario.name}.html"
+                raise OperatorError(f"interrupted; what was run so far is in {page}")
+            runs[side.name].append(ran)
+            found = _compared(scenario, runs, arguments.out)
+            _write(found, arguments.out)
+    return found
+
+
+def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side: Way) -> Choices:
+    return Choices(
+        scenario=scenario.name,
+        seed=arguments.seed + number,
+        target=arguments.target,
+        settings={**arguments.settings, **side.settings},
+        topic_client=side.topic_client,
+        side=side.name,
+    )
+
+
+def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) -> Compared:
+    """Of the sides that have run, as the page shows them."""
+    sides = [
+        Side(
+            name=side.name,
+            promise=side.promise,
+            expected=side.expected,
+            runs=tuple(_side_run(ran, out) for ran in runs[side.name]),
+        )
+        for side in scenario.sides
+        if runs[side.name]
+    ]
+    return Compared(
+        name=scenario.name,
+        story=scenario.description,
+        sides=tuple(sides),
+        href=f"{scenario.name}.html",
+    )
+
+
+def _side_run(ran: Ran, out: Path) -> SideRun:
+    return SideRun(
+        judgement=ran.judgement,
+        href=os.path.relpath(ran.directory / PAGE, out),
+        command=read_run_info(ran.directory).command,
+    )
+
+
+def _write(found: Compared, out: Path) -> None:
+    page = out / found.href
+    text = render_comparison(found.name, found.story, found.sides, DURABILITY)
+    page.write_text(text, encoding="utf-8")
+    content = json.dumps(_as_json(found), indent=2)
+    page.with_suffix(".json").write_text(content + "\n", encoding="utf-8")
+
+
+def _as_text(found: Compared, out: Path) -> str:
+    lines = []
+    for side in found.sides:
+        counted = in_words(side.as_expected, len(side.runs))
+        lines.append(f"{side.name:<14} {counted} as expected: {side.promise} ({side.expected})")
+        for run in side.runs:
+            lines.append(f"  {run.judgement.sentence}")
+            if unlike := side.expected.unlike(run.judgement):
+                lines.append(f"  not as expected: {unlike}")
+        lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
+    return "\n".join([*lines, f"  page: {out / found.href}"])
+
+
+def _gaps(side: Side) -> Iterator[tuple[str, Gap]]:
+    """For how long no operation of some kind succeeded, over all runs, by the statistic's name."""
+    for name in sorted({name for run in side.runs for name in run.judgement.statistics}):
+        gap = gaps(side, name) if name.startswith(GAPS) else None
+        if gap is not None:
+            yield name, gap
+
+
+def _as_json(found: Compared) -> Mapping[str, object]:
+    rows = [
+        {
+            "side": side.name,
+            "promise": side.promise,
+            "expected": str(side.expected),
+            "as_expected": side.as_expected,
+            "interval": wilson(side.as_expected, len(side.runs)),
+            "gaps": {name: asdict(gap) for name, gap in _gaps(side)},
+            "runs": [_run_json(side, run) for run in side.runs],
+        }
+        for side in found.sides
+    ]
+    return {"story": found.name, "page": found.href, "sides": rows}
+
+
+def _run_json(side: Side, run: SideRun) -> dict[str, object]:
+    facts = [row.facts for row in run.judgement.results if row.check == DURABILITY]
+    return {
+        "run_id": run.judgement.run_id,
+        "verdict": run.judgement.verdict.word,
+        "sentence": run.judgement.sentence,
+        "unlike": side.expected.unlike(run.judgement),
+        "facts": dict(facts[0]) if facts else {},
+        "command": run.command,
+    }

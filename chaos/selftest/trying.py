@@ -1,0 +1,151 @@
+"""Bugs are planted in the nodes, and the judge must find each of them.
+
+Beside them runs the correct node, in the same scenarios: a judge that accuses everybody finds
+everything. A bug unseen, a canary that lives, or the correct node accused, is exit 1.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from chaos.canaries.disk_images import without_its_record_at_the_leader
+from chaos.canaries.quorum import without_an_acknowledged_write, without_its_record
+from chaos.cluster.targets.named import NODE
+from chaos.judging import judge_directory
+from chaos.launch import perform
+from chaos.operator_errors import OperatorError
+from chaos.planning import Choices, runtime_of, sparing_load
+from chaos.progress import ConsoleProgress
+from chaos.scenario import SIM
+from chaos.selftest.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from chaos.selftest.suspects import SelftestArguments, Suspect, suspects
+from checkers.history.sealed_run import Run
+from checkers.history.store import read_run
+from checkers.suite import judge
+
+KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
+_CONCURRENCY = 20
+_OFF_THE_DISK = ("P10-leaders-hold-acknowledged", "P13-reads-are-stored")
+
+
+def selftest(arguments: SelftestArguments) -> int:
+    """0 if every planted bug was found by a check named for it, and the correct node by none."""
+    progress = ConsoleProgress()
+    runtime = runtime_of(arguments.runtime, progress.tell, arguments.target)
+    arguments = replace(arguments, runtime=runtime)
+    rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
+    if arguments.is_whole:
+        rows += _damaged_records(rows) if arguments.target == NODE else _damaged_image(rows)
+    kept = json.dumps(as_json(rows), indent=2)
+    if arguments.is_whole and arguments.target == NODE:
+        (arguments.out / KEPT).write_text(kept + "\n", encoding="utf-8")
+    sys.stdout.write((kept if arguments.as_json else as_text(rows)) + "\n")
+    return 0 if all(row.holds for row in rows) else 1
+
+
+def _sound(rows: Sequence[Row]) -> list[Row]:
+    """Valid runs, for canaries that need no cluster. That there is none is said, and is exit 1."""
+    return [row for row in rows if row.kind is Kind.CORRECT and row.holds]
+
+
+def _damaged_records(rows: Sequence[Row]) -> list[Row]:
+    """What a valid run recorded, with an acknowledged write gone."""
+    sound = _sound(rows)
+    if not sound:
+        return []
+    run = read_run(Path(sound[0].last.directory))
+    damages = (
+        ("write dropped from the history", "linearizable", without_an_acknowledged_write),
+        ("record dropped from the disks", "durability", without_its_record),
+    )
+    return [_damaged(sound[0], name, check, damage(run)) for name, check, damage in damages]
+
+
+def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
+    began = time.monotonic()
+    judgement = judge(run)
+    trial = trial_of(
+        judgement,
+        seed=sound.last.seed,
+        seconds=time.monotonic() - began,
+        directory=sound.last.directory,
+    )
+    return Row(kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,))
+
+
+def _damaged_image(rows: Sequence[Row]) -> list[Row]:
+    """A valid run of brokers, with an acknowledged record gone from the disk of its leader."""
+    sound = _sound(rows)
+    if not sound:
+        return []
+    began, directory = time.monotonic(), Path(sound[0].last.directory)
+    copy = directory.with_name(f"{directory.name}-without-a-record")
+    without_its_record_at_the_leader(directory, copy)
+    trial = trial_of(
+        judge_directory(copy),
+        seed=sound[0].last.seed,
+        seconds=time.monotonic() - began,
+        directory=str(copy),
+    )
+    return [
+        Row(
+            kind=Kind.CANARY,
+            id="record removed from a disk",
+            scenario=sound[0].scenario,
+            named=_OFF_THE_DISK,
+            trials=(trial,),
+        )
+    ]
+
+
+def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> Row:
+    trials: list[Trial] = []
+    for number in range(suspect.tries):
+        trial = _try(suspect, arguments, arguments.seed + number)
+        trials.append(trial)
+        found = ", ".join((*trial.accusers, *trial.inside)) or trial.sentence
+        name = f"{suspect.id}, {suspect.scenario}"
+        progress.tell(f"{name}, try {number + 1}: {found} ({trial.seconds:.1f} s)")
+        if is_decided(suspect.kind, suspect.named, trial):
+            break
+    return Row(
+        kind=suspect.kind,
+        id=suspect.id,
+        scenario=suspect.scenario,
+        named=suspect.named,
+        trials=tuple(trials),
+    )
+
+
+def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
+    began = time.monotonic()
+    concurrency, rate = _load(suspect, arguments)
+    ran = perform(
+        Choices(
+            scenario=suspect.scenario,
+            seed=seed,
+            nodes=suspect.nodes,
+            duration_s=suspect.duration_s,
+            concurrency=concurrency,
+            rate=rate,
+            target=arguments.target,
+            runtime=arguments.runtime,
+            mutation=suspect.id if suspect.kind is Kind.MUTATION else "",
+        ),
+        arguments.out,
+        ConsoleProgress(quiet=True),
+    )
+    if ran.interrupted:
+        raise OperatorError("interrupted; what was found so far is in the lines above")
+    seconds = time.monotonic() - began
+    return trial_of(ran.judgement, seed=seed, seconds=seconds, directory=str(ran.directory))
+
+
+def _load(suspect: Suspect, arguments: SelftestArguments) -> tuple[int | None, float]:
+    """Clients and their rate; stories of brokers bring their own."""
+    if arguments.target != NODE:
+        return None, 0.0
+    return sparing_load(suspect.scenario) if arguments.runtime == SIM else (_CONCURRENCY, 0.0)
