@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from chaos.campaign.swarm import trial
 
 from chaos.canaries import CANARIES
 from chaos.cluster.interface import NodeId, NodeStatus, Roles
@@ -24,6 +23,7 @@ from chaos.recorder import Recorder
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import Scenario
 from chaos.scenarios import STORIES
+from chaos.scenarios.swarm_trial import trial
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster, FakeNode
 from tests.support.fake_harness import FakeRuntime
