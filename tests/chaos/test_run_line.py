@@ -69,12 +69,8 @@ def test_nothing_of_the_line_is_lost() -> None:
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
-        *(f"{name} --seed 5 --target kafka" for name in STORIES if STORIES[name].is_of_brokers),
-        *(
-            f"{name} --seed 5"
-            for name in STORIES
-            if name != "swarm" and not STORIES[name].is_of_brokers
-        ),
+        *(f"{name} --seed 5 --target kafka" for name in BROKER_STORIES),
+        *(f"{name} --seed 5" for name in CATALOGUE if name != "swarm"),
         *(f"{name} --seed 5 --target kafka" for name in CANARIES if name != "lying-fsync"),
     ],
 )
