@@ -12,6 +12,7 @@ from chaos.nemesis.schedule import Schedule
 from chaos.plan import RunPlan
 from chaos.plan_line import command_of
 from chaos.planning import Choices, plan_of
+from chaos.scenarios import BROKER_STORIES, CATALOGUE
 from workloads.register_options import RegisterOptions
 
 EVERYTHING = (
