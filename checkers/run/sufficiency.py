@@ -135,7 +135,7 @@ def faults_bit(evidence: Evidence) -> CheckResult:
     toothless = [fault for fault in faults if not fault.bit]
     never = [kind for kind in planned if kind not in {fault.kind for fault in bit}]
     half_will_do = evidence.info.faults_overlap and len(toothless) <= len(bit)
-    message = f"{len(bit)} of {len(faults)} faults bit, of {len(set(planned))} kinds"
+    message = f"{len(bit)} of {len(faults)} faults bit, of every kind that was planned"
     if not faults and not planned:
         message = "no fault was asked for, and none was injected"
     elif never:

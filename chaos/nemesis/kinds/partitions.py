@@ -137,7 +137,11 @@ def _estranged(rng: random.Random, _nodes: int) -> Fault:
 class PartialPartition:
     """The victims do not hear each other; everybody else hears all of them.
 
-    Steps, evidence and limits are those of a partition, on the links among the victims.
+    Steps: as of a partition, on the links among the victims.
+
+    Evidence: as of a partition.
+
+    Limits: as of a partition. Of one victim there is no such link, and nothing is hit.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("partition-partial",)

@@ -1,0 +1,46 @@
+"""`docs/faults.md` says what the kinds say of themselves; `pytest --rewrite` writes it anew."""
+
+from pathlib import Path
+
+import pytest
+
+from chaos.cluster.docker.cluster import WipeableDockerCluster
+from chaos.cluster.sim.cluster import SimCluster
+from chaos.nemesis.abilities import PROTOCOLS
+from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds import KINDS
+from chaos.nemesis.manual import LABELS, manual, paragraphs
+from tests.chaos.test_kinds import ONE_EACH
+
+PAGE = Path("docs/faults.md")
+MARK = "<!-- From here on by `pytest --rewrite tests/chaos/test_fault_docs.py` -->\n"
+
+
+def test_the_page_says_what_the_kinds_say(pytestconfig: pytest.Config) -> None:
+    page = pytestconfig.rootpath / PAGE
+    head, mark, rest = page.read_text().partition(MARK)
+    assert mark, f"{PAGE} has lost its mark"
+    if pytestconfig.getoption("--rewrite"):
+        page.write_text(f"{head}{MARK}\n{manual()}")
+    else:
+        assert rest == f"\n{manual()}", f"{PAGE} is not as the kinds are; see --rewrite"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_kind_says_its_steps_its_evidence_and_its_limits(kind: type[Fault]) -> None:
+    labels = [each.partition(":")[0] for each in paragraphs(kind)]
+    assert tuple(label for label in labels if label in LABELS) == LABELS
+    assert labels[0] not in LABELS
+
+
+def can(cluster: type, fault: Fault) -> bool:
+    """Whether clusters of this class have all that a fault needs."""
+    methods = {name for need in fault.needs for name in vars(PROTOCOLS[need])}
+    return all(hasattr(cluster, name) for name in methods if not name.startswith("_"))
+
+
+@pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.target}")
+def test_a_kind_says_where_there_is_none_of_it(fault: Fault) -> None:
+    limits = next(each for each in paragraphs(type(fault)) if each.startswith("Limits:"))
+    assert ("In containers only" in limits) is not can(SimCluster, fault)
+    assert ("In simulated clusters only" in limits) is not can(WipeableDockerCluster, fault)
