@@ -1,10 +1,14 @@
 """Faults as facts: what a row says, and what it does not say is never guessed."""
 
+import ast
 from dataclasses import fields
+from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
 from chaos.nemesis.harm import Harm
+from chaos.nemesis.kinds import BY_KIND
 from checkers.evidence.faults import FOREVER_NS, FaultFact, faults_of
 from checkers.history.tables import HARM
 from tests.support.histories import MS, fault, make_run
@@ -52,3 +56,16 @@ def test_a_fault_without_its_facts_is_refused() -> None:
     row = {**fault(3, "kill", 10, 20), "may_lose": None}
     with pytest.raises(ValueError, match="fault 3 does not say whether it may_lose"):
         faults_of(make_run(faults=[row]))
+
+
+@pytest.mark.parametrize("package", ["checkers", "spark_reports"])
+def test_nobody_who_judges_names_a_kind_of_fault(package: str) -> None:
+    """Whatever a fault is called, its row says what it may do. (A partition is also Kafka's.)"""
+    names = BY_KIND.keys() - {"partition"}
+    for path in Path(package).rglob("*.py"):
+        texts = (node.value for node in ast.walk(ast.parse(path.read_text())) if is_text(node))
+        assert not [text for text in texts if text in names], path
+
+
+def is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
