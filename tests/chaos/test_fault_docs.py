@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from chaos.cluster.docker.cluster import WipeableDockerCluster
-from chaos.cluster.sim.cluster import SimCluster
 
+from chaos.cluster.docker.docker_cluster import WipeableDockerCluster
+from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.nemesis.abilities import PROTOCOLS
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds import KINDS
