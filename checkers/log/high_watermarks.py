@@ -15,6 +15,7 @@ from checkers.log.arrays import Codes, Flags, Ints, LogArrays
 from checkers.log.realtime import ends
 
 _NEVER = np.iinfo(np.int64).max
+_FEW = 1 << 16  # so many tracks need no search for those that there are
 
 
 def high_watermarks(log: LogArrays) -> Iterator[Found]:
@@ -80,6 +81,8 @@ def _told(log: LogArrays, chosen: Ints) -> tuple[Ints, Ints]:
 
 def _contradicted(log: LogArrays, chosen: Ints) -> Flags:
     """By chosen answer: whether its own leader told later that what it brought is not committed."""
+    if not len(chosen):
+        return np.zeros(0, np.bool_)
     answers, ops = log.answers, log.ops
     op, key = log.polled.op[answers.row], log.polled.key[answers.row]
     offset = log.polled.offset[answers.row[chosen]]
@@ -128,7 +131,7 @@ def _back(log: LogArrays) -> Found:
     op, level = polled.op[last], answers.high_watermark[row]
     track = _tracks(polled.key[last], answers.epoch[row])
     before = _highest_before(track, log.ops.complete[op], level, log.ops.invoke[op])
-    back = (before >= 0) & (level[before] > level)
+    back = before >= 0
     one, other = before[back], np.flatnonzero(back)
     return cases(
         Anomaly.HIGH_WATERMARK_BACK,
@@ -157,22 +160,37 @@ def _of_certain_epoch(log: LogArrays) -> Ints:
 
 def _tracks(key: Codes, epoch: Codes) -> Ints:
     """A small number for each pair of key and epoch."""
+    epochs = int(epoch.max(initial=-1)) + 2
+    if epochs * (int(key.max(initial=-1)) + 1) <= _FEW:
+        return key.astype(np.int64) * epochs + epoch + 1
     pairs = key.astype(np.int64) << 32 | (epoch.astype(np.int64) + 1)
     tracks: Ints = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
     return tracks
 
 
 def _highest_before(track: Ints, complete: Ints, level: Ints, invoke: Ints) -> Ints:
-    """For each answer the one with the highest level of its track that came before it, or -1."""
+    """For each answer the one with the highest level of its track that came before it began.
+
+    -1 where there is none, or where it is no higher.
+    """
+    found = np.full(len(track), -1, np.int64)
     if not len(track):
-        return np.empty(0, np.int64)
-    span = 1 + int(complete.max())
-    moment = track * span + complete
-    sort = np.argsort(moment, kind="stable")
+        return found
+    # Answers come nearly in order, and tracks are few: two sorts that hardly have to move anything.
+    sort = np.argsort(complete, kind="stable")
+    few = int(track.max()) < _FEW
+    sort = sort[np.argsort(track[sort].astype(np.uint16 if few else np.int64), kind="stable")]
     height = track[sort] * (1 + int(level.max())) + level[sort]
     highest = np.maximum.accumulate(height)
+    lower = np.flatnonzero(height < highest)  # than one of its track that came before it came
+    if not len(lower):
+        return found
     holder = np.maximum.accumulate(np.where(height == highest, np.arange(len(sort)), 0))
-    place = np.searchsorted(moment[sort], track * span + invoke) - 1
-    found = sort[holder[place]]
-    is_before = (place >= 0) & (track[found] == track)
-    return np.where(is_before, found, np.int64(-1))
+    span = 1 + int(complete.max())
+    asked = sort[lower]
+    moment = track[sort] * span + complete[sort]
+    place = np.searchsorted(moment, track[asked] * span + invoke[asked]) - 1
+    before = sort[holder[place]]
+    is_before = (place >= 0) & (track[before] == track[asked]) & (level[before] > level[asked])
+    found[asked[is_before]] = before[is_before]
+    return found

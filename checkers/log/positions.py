@@ -56,10 +56,10 @@ def positions(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
     nothing = np.zeros(len(kept), np.bool_)
     yield from _inside(sends, nothing, Anomaly.INT_SEND_SKIP, Anomaly.INT_NONMONOTONIC_SEND)
     ok = log.ops.outcome == Outcome.OK
-    first, then, delta = _successive(log, polls, advances=ok[polls.op])
+    first, then, delta = _successive(log, polls, advances=ok)
     yield _steps(polls, Anomaly.POLL_SKIP, first, then, delta > 1)
     yield _steps(polls, Anomaly.NONMONOTONIC_POLL, first, then, delta < 1)
-    first, then, delta = _successive(log, sends, advances=np.ones(len(kept), np.bool_))
+    first, then, delta = _successive(log, sends, advances=None)
     yield _steps(sends, Anomaly.NONMONOTONIC_SEND, first, then, delta < 1)
 
 
@@ -76,8 +76,14 @@ def _delta(before: Ints, after: Ints) -> Ints:
     return np.where((before == UNKNOWN) | (after == UNKNOWN), 1, after - before)
 
 
-def _successive(log: LogArrays, steps: _Steps, *, advances: Flags) -> tuple[Ints, Ints, Ints]:
-    """Last step of an operation, first of the next one of the same process on the key, distance."""
+def _successive(
+    log: LogArrays, steps: _Steps, *, advances: Flags | None
+) -> tuple[Ints, Ints, Ints]:
+    """Last step of an operation, first of the next one of the same process on the key, distance.
+
+    Where it goes back, or stays; or goes on by more than 1, if `advances` says which operations
+    the next one goes on from. Without, others may come between, and all count.
+    """
     begins = np.ones(len(steps.op), np.bool_)
     begins[1:] = (steps.op[1:] != steps.op[:-1]) | (steps.key[1:] != steps.key[:-1])
     first = np.flatnonzero(begins)
@@ -85,15 +91,18 @@ def _successive(log: LogArrays, steps: _Steps, *, advances: Flags) -> tuple[Ints
     track = log.ops.process[steps.op[first]].astype(np.int64) * len(log.keys) + steps.key[first]
     sort = _by_track(track)
     first, last, track = first[sort], last[sort], track[sort]
-    place = np.where(advances[first], np.arange(len(first)), -1)
-    before = np.append(-1, np.maximum.accumulate(place)[:-1])[: len(first)]
-    then = np.flatnonzero(before >= 0)
-    before = before[then]
-    follows = track[before] == track[then]
+    then = np.arange(len(first))
+    before = then - 1
+    if advances is not None:
+        place = np.where(advances[steps.op[first]], then, -1)
+        before = np.append(-1, np.maximum.accumulate(place)[:-1])[: len(first)]
+    follows = np.flatnonzero((before >= 0) & (track[before] == track))
     before, then = last[before[follows]], first[then[follows]]
+    delta = _delta(steps.rank[before], steps.rank[then])
+    odd = np.flatnonzero(delta < 1 if advances is None else delta != 1)
+    before, then, delta = before[odd], then[odd], delta[odd]
     goes_on = ~_reset_between(log, steps, before, then)
-    before, then = before[goes_on], then[goes_on]
-    return before, then, _delta(steps.rank[before], steps.rank[then])
+    return before[goes_on], then[goes_on], delta[goes_on]
 
 
 def _by_track(track: Ints) -> Ints:
@@ -118,6 +127,8 @@ def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> F
 
 def _any_between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, end: Codes) -> Flags:
     """Whether there is a mark on the asked track from `start` to `end`."""
+    if not len(track) or not len(asked):
+        return np.zeros(len(asked), np.bool_)
     marks = np.sort(track * ops + op)
     base = asked * ops
     after = np.searchsorted(marks, base + end, side="right")

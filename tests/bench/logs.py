@@ -35,7 +35,7 @@ def measure() -> Iterator[Row]:
         name="logs: 10^6 recorded sends and polls",
         value=seconds,
         unit="s",
-        bar=2,
+        bar=0.6,
         note=f"{operations:,} operations, {spans:,} records in them, best of {BEST_OF}",
     )
     yield Row(name="logs: arrays to judge them, at most", value=_peak_mib(run), unit="MiB")
