@@ -13,8 +13,8 @@ from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
 from checkers.linearizability.words import describe
 from checkers.log.allowances import Isolation, held_against
+from checkers.log.case_words import explain
 from checkers.log.sweep import ALGORITHM, sweep
-from checkers.log.words import explain
 from checkers.verdict import Verdict
 
 _NOTHING = "no operation succeeded, so there is nothing to judge"

@@ -16,10 +16,10 @@ from checkers.log.arrays import (
     Flags,
     Ints,
     LogArrays,
-    Operations,
-    Polled,
+    LogOperations,
+    PolledRecords,
     Resets,
-    Sent,
+    SentRecords,
 )
 from checkers.log.subscriptions import silent_subscriptions
 
@@ -90,9 +90,9 @@ def arrays_of(log: Log) -> LogArrays:
     )
 
 
-def _operations(log: Log) -> Operations:
+def _operations(log: Log) -> LogOperations:
     pairs = [call.pair for call in log.calls]
-    return Operations(
+    return LogOperations(
         process=np.array([one.invoke.process for one in pairs], np.int32),
         outcome=np.array([_OUTCOMES[call.type] for call in log.calls], np.int8),
         invoke=np.array([one.invoked for one in pairs], np.int64),
@@ -101,10 +101,10 @@ def _operations(log: Log) -> Operations:
     )
 
 
-def _sent(rows: _Rows) -> Sent:
+def _sent(rows: _Rows) -> SentRecords:
     op, step, key, offset = np.array(rows.sent, np.int64).reshape(-1, 4).T
     count = len(op)
-    return Sent(
+    return SentRecords(
         op=op.astype(np.int32),
         step=step.astype(np.int32),
         key=key.astype(np.int32),
@@ -114,9 +114,9 @@ def _sent(rows: _Rows) -> Sent:
     )
 
 
-def _polled(rows: _Rows) -> Polled:
+def _polled(rows: _Rows) -> PolledRecords:
     op, step, key, offset, value, moved = np.array(rows.polled, np.int64).reshape(-1, 6).T
-    return Polled(
+    return PolledRecords(
         op=op.astype(np.int32),
         step=step.astype(np.int32),
         key=key.astype(np.int32),

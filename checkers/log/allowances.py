@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from checkers.log.anomalies import ALWAYS_ALLOWED, UNBOUND_BY_SILENCE, Anomaly, Found
+from checkers.log.anomalies import ALWAYS_ALLOWED, UNBOUND_BY_SILENCE, Anomaly, Cases
 from checkers.log.arrays import Flags, LogArrays
 from checkers.log.circles import Cycle
 from checkers.log.dependencies import Dependency
@@ -33,7 +33,7 @@ class Isolation(StrEnum):
         return self in (Isolation.SERIALIZABLE, Isolation.STRICT_SERIALIZABLE)
 
 
-def held_against(log: LogArrays, found: Found, isolation: Isolation) -> Flags:
+def held_against(log: LogArrays, found: Cases, isolation: Isolation) -> Flags:
     """By case: whether it breaks a promise, if all that was promised is still there.
 
     What Jepsen allows wherever anybody subscribes is allowed to those that do, see `subscriptions`.

@@ -56,7 +56,7 @@ UNBOUND_BY_SILENCE = frozenset({Anomaly.POLL_SKIP, Anomaly.NONMONOTONIC_POLL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Cases:
     """All cases of one anomaly: row `i` of each array is case `i`.
 
     `one` and `other` are the operations that show it, `other` the one that gives it away; `offset`
@@ -77,9 +77,9 @@ class Found:
     def __len__(self) -> int:
         return len(self.key)
 
-    def where(self, chosen: Flags) -> "Found":
+    def where(self, chosen: Flags) -> "Cases":
         """Only the chosen cases."""
-        return Found(
+        return Cases(
             anomaly=self.anomaly,
             key=self.key[chosen],
             one=self.one[chosen],
@@ -103,10 +103,10 @@ def cases(
     one_value: Codes | None = None,
     other_value: Codes | None = None,
     cycles: tuple[Cycle, ...] = (),
-) -> Found:
+) -> Cases:
     """Cases with NONE wherever nothing is given."""
     no_code, no_offset = np.full(len(key), NONE, np.int32), np.full(len(key), NONE, np.int64)
-    return Found(
+    return Cases(
         anomaly=anomaly,
         key=key,
         one=no_code if one is None else one,
@@ -119,7 +119,7 @@ def cases(
     )
 
 
-def in_order(found: Iterable[Found]) -> list[Found]:
+def in_order(found: Iterable[Cases]) -> list[Cases]:
     """Without what has no cases; the order of `Anomaly`."""
     rank = list(Anomaly)
     return sorted((one for one in found if len(one)), key=lambda one: rank.index(one.anomaly))

@@ -25,7 +25,7 @@ NONE = -1  # an operation, key, offset or value that a case does not have
 
 
 class Acks(IntEnum):
-    """What a producer waits for; codes of `Sent.acks`."""
+    """What a producer waits for; codes of `SentRecords.acks`."""
 
     ALL = -1
     NONE = 0
@@ -33,7 +33,7 @@ class Acks(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operations:
+class LogOperations:
     process: Codes
     outcome: Small  # `checkers.history.calls.Outcome`
     invoke: Ints  # event indices
@@ -45,7 +45,7 @@ class Operations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SentRecords:
     """Row `c` is the record with the value code `c`."""
 
     op: Codes
@@ -60,11 +60,11 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Polled:
+class PolledRecords:
     """`rebalanced`: the key changed hands while the operation ran, so its order binds nobody."""
 
     op: Codes
-    step: Codes  # as of `Sent`
+    step: Codes  # as of `SentRecords`
     key: Codes
     offset: Ints
     value: Codes
@@ -78,7 +78,7 @@ class Polled:
 class Answers:
     """Runs of records of one batch in one answer to a poll, with what the answer said of the log.
 
-    `row` is the last of them in `Polled`. Only where the high watermark was recorded.
+    `row` is the last of them in `PolledRecords`. Only where the high watermark was recorded.
     """
 
     row: Codes
@@ -99,9 +99,9 @@ class Resets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogArrays:
-    ops: Operations
-    sent: Sent
-    polled: Polled
+    ops: LogOperations
+    sent: SentRecords
+    polled: PolledRecords
     answers: Answers
     resets: Resets
     keys: Sequence[str]

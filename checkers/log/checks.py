@@ -6,10 +6,10 @@ from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.kinds import Kind
 from checkers.evidence.loss_budget import UNTOLD
-from checkers.log.anomalies import Anomaly, Found
+from checkers.log.anomalies import Anomaly, Cases
 from checkers.log.findings import Findings, findings_of
+from checkers.log.log_witness import of_case
 from checkers.log.sweep import ALGORITHM
-from checkers.log.witness import of_case
 from checkers.verdict import CheckResult, EventValue, Verdict
 
 OFFSETS = (Anomaly.INCONSISTENT_OFFSETS, Anomaly.DUPLICATE)
@@ -139,7 +139,7 @@ def _conclude(
 
 
 def _facts(
-    found: Iterable[Found], accusing: Mapping[Anomaly, Found]
+    found: Iterable[Cases], accusing: Mapping[Anomaly, Cases]
 ) -> Iterable[tuple[str, EventValue]]:
     for one in found:
         accused = len(accusing[one.anomaly])

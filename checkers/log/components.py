@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from checkers.log.arrays import Codes, Flags, Ints, Operations
+from checkers.log.arrays import Codes, Flags, Ints, LogOperations
 from checkers.log.dependencies import Dependencies
 
 
 def components(
-    ops: Operations, nodes: Ints, ends: Flags, rows: Iterable[Dependencies], *, real_time: bool
+    ops: LogOperations, nodes: Ints, ends: Flags, rows: Iterable[Dependencies], *, real_time: bool
 ) -> Codes:
     """By node: the number of its component, or -1 where it is alone.
 
@@ -41,7 +41,7 @@ def components(
     return np.where(together[labels] > 1, labels, -1).astype(np.int32)
 
 
-def _completions(ops: Operations, nodes: Ints, ends: Flags) -> tuple[Ints, Ints]:
+def _completions(ops: LogOperations, nodes: Ints, ends: Flags) -> tuple[Ints, Ints]:
     """Rows of real time; the completions are nodes behind those of operations, in their order."""
     ended = np.flatnonzero(ends)
     ended = ended[np.argsort(ops.complete[nodes[ended]], kind="stable")]

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.calls import NEVER, Outcome
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import CORRUPT, Codes, Flags, Ints, LogArrays
 from checkers.log.circles import Component, Cycle, DependencyStep, Purse
 from checkers.log.components import components
@@ -63,7 +63,7 @@ _LAYERS = (
 )
 
 
-def cycles(log: LogArrays, order: VersionOrder, *, anti: bool) -> Iterator[Found]:
+def cycles(log: LogArrays, order: VersionOrder, *, anti: bool) -> Iterator[Cases]:
     """G0, G1b, G1c and their like over real time; G-single and G2 only if `anti`.
 
     A case of a cycle is a component. Its shortest cycle is looked for within bounds of work; beyond
@@ -96,7 +96,7 @@ def _may_close(log: LogArrays, order: VersionOrder) -> bool:
     return bool(apart.any())
 
 
-def _intermediate(log: LogArrays, order: VersionOrder) -> Found:
+def _intermediate(log: LogArrays, order: VersionOrder) -> Cases:
     """G1b. The last that an operation polled of a key is not the last that another sent to it."""
     polled, sent = log.polled, log.sent
     row = ends(polled.op, polled.key) if sent.step.any() else np.empty(0, np.int64)
@@ -218,7 +218,7 @@ def _by_label(labels: Codes, fresh: Flags) -> Iterator[tuple[int, Ints]]:
         yield int(labels[part[0]]), part
 
 
-def _cases(anomaly: Anomaly, those: list[Cycle]) -> Found:
+def _cases(anomaly: Anomaly, those: list[Cycle]) -> Cases:
     """The shortest first."""
     those = sorted(those, key=lambda cycle: len(cycle.steps))
     told = [next(step for step in cycle.steps if step.kind is not _RT) for cycle in those]

@@ -11,7 +11,7 @@ from checkers.evidence.loss_budget import UNTOLD
 from checkers.history.calls import Outcome
 from checkers.log.arrays import NO_OFFSET, NONE, Acks, Ints
 from checkers.log.findings import Findings, findings_of
-from checkers.log.witness import WitnessRow, fault, operation
+from checkers.log.log_witness import WitnessRow, fault, operation
 from checkers.verdict import CheckResult, EventValue, Verdict
 
 CHECK = "log-durability"

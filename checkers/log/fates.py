@@ -18,7 +18,7 @@ from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, Flags, Ints, Log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fates:
-    """Flags by row of `Sent`. `gone`, `late` and `undecided` part what was not `kept`."""
+    """Flags by row of `SentRecords`. `gone`, `late` and `undecided` part what was not `kept`."""
 
     acknowledged: Flags  # by all replicas in the ISR
     promised: Flags  # acknowledged so, or given to a consumer: committed, and there for ever

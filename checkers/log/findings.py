@@ -9,13 +9,13 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import FOREVER_NS
 from checkers.evidence.loss_budget import LossBudget, loss_budget
 from checkers.log.allowances import Isolation, held_against
-from checkers.log.anomalies import Anomaly, Found
+from checkers.log.anomalies import Anomaly, Cases
 from checkers.log.arrays import NONE, Codes, Flags, Ints, LogArrays
 from checkers.log.circles import Cycle
 from checkers.log.dependencies import Dependency
 from checkers.log.fates import Fates, fates
+from checkers.log.run_arrays import arrays_of
 from checkers.log.sweep import sweep
-from checkers.log.tables import arrays_of
 from checkers.log.version_order import VersionOrder
 
 # What no loss explains: these were wrong before anything was lost, or whatever was.
@@ -38,21 +38,21 @@ _Allowing = Callable[[Sequence[str], Codes, Ints, Ints], Flags]
 class Findings:
     log: LogArrays
     order: VersionOrder
-    found: tuple[Found, ...]
+    found: tuple[Cases, ...]
     isolation: Isolation  # what was promised of transactions
     budget: LossBudget
     fates: Fates
     began_ns: Ints  # by operation
     ended_ns: Ints  # FOREVER_NS where it has not returned
 
-    def accusing(self, found: Found) -> Flags:
+    def accusing(self, found: Cases) -> Flags:
         """Which cases break a promise: not allowed by the kind of workload, nor by the budget."""
         held = held_against(self.log, found, self.isolation)
         if found.anomaly in _WITHOUT_EXCUSE:
             return held
         return held & ~self._excused(found, self.budget.may_allow)
 
-    def undecided(self, found: Found) -> Flags:
+    def undecided(self, found: Cases) -> Flags:
         """Which cases break a promise unless more was lost than anybody can tell."""
         if found.anomaly in _WITHOUT_EXCUSE:
             return np.zeros(len(found), np.bool_)
@@ -60,7 +60,7 @@ class Findings:
         untold = self._excused(found, self.budget.may_allow) & ~sure
         return held_against(self.log, found, self.isolation) & untold
 
-    def _excused(self, found: Found, allowing: _Allowing) -> Flags:
+    def _excused(self, found: Cases, allowing: _Allowing) -> Flags:
         if found.cycles:
             excused = [self._cycle_excused(cycle, allowing) for cycle in found.cycles]
             return np.array(excused, np.bool_)
@@ -75,19 +75,19 @@ class Findings:
         end = np.full(len(steps), self.ended_ns[rows].max())
         return bool(allowing(self.log.keys, key, begin, end).any())
 
-    def _when(self, found: Found) -> tuple[Ints, Ints]:
+    def _when(self, found: Cases) -> tuple[Ints, Ints]:
         one = np.where(found.one == NONE, found.other, found.one)
         begin = np.minimum(self.began_ns[one], self.began_ns[found.other])
         return begin, np.maximum(self.ended_ns[one], self.ended_ns[found.other])
 
     def lost_within_budget(self) -> Flags:
-        """By row of `Sent`: what was promised and is gone, though the budget was kept."""
+        """By row of `SentRecords`: what was promised and is gone, though the budget was kept."""
         sent = self.log.sent
         since = self.began_ns[sent.op], np.full(len(sent), FOREVER_NS)
         return self.fates.lost & ~self.budget.may_allow(self.log.keys, sent.key, *since)
 
     def lost_beyond_budget(self) -> Flags:
-        """By row of `Sent`: what is gone, and was surely allowed to be."""
+        """By row of `SentRecords`: what is gone, and was surely allowed to be."""
         sent = self.log.sent
         since = self.began_ns[sent.op], np.full(len(sent), FOREVER_NS)
         return self.fates.lost & self.budget.allows(self.log.keys, sent.key, *since)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import Codes, Flags, Ints, LogArrays
 from checkers.log.realtime import ends
 
@@ -18,7 +18,7 @@ _NEVER = np.iinfo(np.int64).max
 _FEW = 1 << 16  # so many tracks need no search for those that there are
 
 
-def high_watermarks(log: LogArrays) -> Iterator[Found]:
+def high_watermarks(log: LogArrays) -> Iterator[Cases]:
     """poll-past-high-watermark: what was not committed yet was given to a consumer.
 
     nonmonotonic-high-watermark: a leader answered with a lower one than before, in one epoch.
@@ -27,7 +27,7 @@ def high_watermarks(log: LogArrays) -> Iterator[Found]:
     yield _back(log)
 
 
-def _past(log: LogArrays) -> Found:
+def _past(log: LogArrays) -> Cases:
     """A record at offset o, in an answer that came at the event c, was not committed if
 
     - no answer at all told a high watermark above o, in all of the history; or
@@ -118,7 +118,7 @@ def _led_until(log: LogArrays, track: Ints) -> Ints:
     return until
 
 
-def _back(log: LogArrays) -> Found:
+def _back(log: LogArrays) -> Cases:
     """P12, as far as clients can see it.
 
     An answer tells the epoch of a batch, and its sender may lead in a later one. But where a

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import NONE, Acks, Codes, Ints, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
 
-def losses(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+def losses(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
     """lost-write: it must have happened, somebody polled past it, and nobody polled it.
 
     unseen: acknowledged, polled by nobody, and not even shown to be lost.
@@ -55,7 +55,7 @@ def _bound(log: LogArrays, order: VersionOrder) -> Ints:
 
 
 def _reader_past(log: LogArrays, order: VersionOrder, bound: Ints) -> Codes:
-    """By key: a row of `Polled` that read what stands at the bound."""
+    """By key: a row of `PolledRecords` that read what stands at the bound."""
     reader = np.zeros(len(log.keys), np.int32)
     ok = log.ops.outcome[log.polled.op] == Outcome.OK
     at_bound = np.flatnonzero(ok & (order.polled_rank == bound[log.polled.key]))

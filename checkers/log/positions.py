@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import EVERY_KEY, Codes, Flags, Ints, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
@@ -26,7 +26,7 @@ class _Steps:
     value: Codes
 
 
-def positions(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+def positions(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
     """{int-,}nonmonotonic-{poll,send}: at or before where it was. {int-,}{poll,send}-skip: past
     something that is there. Without `int-`: from an operation to the next of the same process.
 
@@ -63,7 +63,7 @@ def positions(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
     yield _steps(sends, Anomaly.NONMONOTONIC_SEND, first, then, delta < 1)
 
 
-def _inside(steps: _Steps, excused: Flags, skip: Anomaly, nonmonotonic: Anomaly) -> Iterator[Found]:
+def _inside(steps: _Steps, excused: Flags, skip: Anomaly, nonmonotonic: Anomaly) -> Iterator[Cases]:
     same = (steps.op[1:] == steps.op[:-1]) & (steps.key[1:] == steps.key[:-1])
     then = np.flatnonzero(same & ~excused[1:]) + 1
     delta = _delta(steps.rank[then - 1], steps.rank[then])
@@ -135,7 +135,7 @@ def _any_between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, en
     return np.searchsorted(marks, base + start) < after
 
 
-def _steps(steps: _Steps, anomaly: Anomaly, first: Ints, then: Ints, chosen: Flags) -> Found:
+def _steps(steps: _Steps, anomaly: Anomaly, first: Ints, then: Ints, chosen: Flags) -> Cases:
     one, other = first[chosen], then[chosen]
     return cases(
         anomaly,

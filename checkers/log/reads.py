@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import CORRUPT, Codes, Flags, LogArrays
 
 
-def reads(log: LogArrays) -> Iterator[Found]:
+def reads(log: LogArrays) -> Iterator[Cases]:
     """corrupt, phantom: nobody sent it. G1a: its send failed. future-read: it was sent only later.
 
     precommitted-read: a transaction polls what it sends itself, before anybody may see it.
@@ -29,7 +29,7 @@ def reads(log: LogArrays) -> Iterator[Found]:
     yield _with_writer(log, Anomaly.PRECOMMITTED_READ, rows, writer, reader == writer)
 
 
-def _alone(log: LogArrays, anomaly: Anomaly, chosen: Flags) -> Found:
+def _alone(log: LogArrays, anomaly: Anomaly, chosen: Flags) -> Cases:
     polled = log.polled
     return cases(
         anomaly,
@@ -42,7 +42,7 @@ def _alone(log: LogArrays, anomaly: Anomaly, chosen: Flags) -> Found:
 
 def _with_writer(
     log: LogArrays, anomaly: Anomaly, rows: np.ndarray, writer: Codes, chosen: Flags
-) -> Found:
+) -> Cases:
     polled, row = log.polled, rows[chosen]
     return cases(
         anomaly,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.calls import Outcome
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import Acks, Codes, Ints, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
@@ -24,7 +24,7 @@ class _Known:
     value: Codes
 
 
-def realtime(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+def realtime(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
     """nonmonotonic-send-realtime: a record went before one that was there when it was sent."""
     yield _sends(log, order)
 
@@ -53,7 +53,7 @@ def ends(op: Codes, key: Codes) -> Ints:
     return np.flatnonzero(last)
 
 
-def _sends(log: LogArrays, order: VersionOrder) -> Found:
+def _sends(log: LogArrays, order: VersionOrder) -> Cases:
     """Of each rank take the moment when somebody first knew of it. None behind a record may be
     before the record was sent: the earliest of those is a running minimum from the end.
     """

@@ -1,12 +1,12 @@
 """All kernels over one history."""
 
 from checkers.log.allowances import Isolation
-from checkers.log.anomalies import Found, in_order
+from checkers.log.anomalies import Cases, in_order
 from checkers.log.arrays import LogArrays
 from checkers.log.cycles import cycles
 from checkers.log.high_watermarks import high_watermarks
 from checkers.log.loss import losses
-from checkers.log.places import places
+from checkers.log.offset_conflicts import offset_conflicts
 from checkers.log.positions import positions
 from checkers.log.reads import reads
 from checkers.log.realtime import realtime
@@ -15,7 +15,7 @@ from checkers.log.version_order import VersionOrder, version_order
 ALGORITHM = "version order from offsets, then one pass of array operations for each anomaly"
 
 
-def sweep(log: LogArrays, isolation: Isolation) -> tuple[VersionOrder, list[Found]]:
+def sweep(log: LogArrays, isolation: Isolation) -> tuple[VersionOrder, list[Cases]]:
     """Every anomaly that has cases, whether it fails a test or not, but for what nobody forbids:
     rw dependencies are only looked at where the isolation asks for it.
     """
@@ -23,7 +23,7 @@ def sweep(log: LogArrays, isolation: Isolation) -> tuple[VersionOrder, list[Foun
     found = in_order(
         [
             *reads(log),
-            *places(log, order),
+            *offset_conflicts(log, order),
             *losses(log, order),
             *realtime(log, order),
             *high_watermarks(log),

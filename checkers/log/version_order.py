@@ -37,11 +37,11 @@ class VersionOrder:
     entries: Entries
     first_at: Codes  # by slot: the entry that first told what stands there, or -1
     ranks: int  # all are below it; those of a key are below those of the next
-    polled_rank: Ints  # by row of `Polled`; UNKNOWN of corrupt records
+    polled_rank: Ints  # by row of `PolledRecords`; UNKNOWN of corrupt records
     first_rank: Ints  # by value code, of its lowest place; UNKNOWN where it has none
     last_rank: Ints  # of its highest
     read: Flags  # by value code: by a poll that succeeded
-    committed: Flags  # by row of `Sent`: its operation surely happened
+    committed: Flags  # by row of `SentRecords`: its operation surely happened
 
 
 def version_order(log: LogArrays) -> VersionOrder:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from checkers.history.calls import Outcome
 from checkers.log.allowances import Isolation
-from checkers.log.anomalies import Found
+from checkers.log.anomalies import Cases
 from checkers.log.arrays import LogArrays
 from checkers.log.checks import log_polls, log_sends
 from checkers.log.circles import Cycle
 from checkers.log.components import components
 from checkers.log.cycles import cycles
 from checkers.log.dependencies import dependencies
-from checkers.log.tables import arrays_of
+from checkers.log.run_arrays import arrays_of
 from checkers.log.version_order import VersionOrder, version_order
 from checkers.verdict import Verdict
 from tests.support.logs import BROKERS, LogStory
@@ -268,7 +268,7 @@ def test_clients_that_only_send_or_only_poll_have_no_cycle(seed: int) -> None:
     assert (components(log.ops, nodes, ends, found.values(), real_time=True) == -1).all()
 
 
-def found_in(log: LogArrays) -> list[Found]:
+def found_in(log: LogArrays) -> list[Cases]:
     return [one for one in cycles(log, version_order(log), anti=True) if one.cycles]
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from checkers.log.anomalies import Anomaly, Found
+from checkers.log.anomalies import Anomaly, Cases
 from checkers.log.arrays import CORRUPT, NONE, LogArrays
 from checkers.log.cycle_words import keys_of, parts, sentence
 
@@ -29,7 +29,7 @@ class _Words:
     who: str  # the process that gives it away
 
 
-def explain(log: LogArrays, found: Found, case: int) -> Case:
+def explain(log: LogArrays, found: Cases, case: int) -> Case:
     if found.cycles:
         cycle = found.cycles[case]
         return Case(

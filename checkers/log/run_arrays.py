@@ -20,10 +20,10 @@ from checkers.log.arrays import (
     Flags,
     Ints,
     LogArrays,
-    Operations,
-    Polled,
+    LogOperations,
+    PolledRecords,
     Resets,
-    Sent,
+    SentRecords,
     no_steps,
 )
 from checkers.log.subscriptions import silent_subscriptions
@@ -74,11 +74,11 @@ def arrays_of(run: Run) -> LogArrays:
     )
 
 
-def _operations(ops: pa.Table) -> Operations:
+def _operations(ops: pa.Table) -> LogOperations:
     outcome = np.full(ops.num_rows, Outcome.INFO, np.int8)
     outcome[_equal(ops["outcome"], "ok")] = Outcome.OK
     outcome[_equal(ops["outcome"], "fail")] = Outcome.FAIL
-    return Operations(
+    return LogOperations(
         process=ops["process"].to_numpy().astype(np.int32, copy=False),
         outcome=outcome,
         invoke=ops["invoke_index"].to_numpy(),
@@ -162,11 +162,11 @@ def _steps(op: Codes, is_sent: Flags, ops: int) -> Codes:
     return steps.astype(np.int32)
 
 
-def _sent(spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags) -> Sent:
+def _sent(spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags) -> SentRecords:
     rows = _grouped(np.flatnonzero(chosen), op, key)
     row, place = _expand(rows, _column(spans, "records", 0)[rows])
     first = _column(spans, "offset", NO_OFFSET)[row]
-    return Sent(
+    return SentRecords(
         op=op[row],
         step=step[row],
         key=key[row],
@@ -183,8 +183,8 @@ def _grouped(rows: Ints, op: Codes, key: Codes) -> Ints:
 
 
 def _polled(
-    spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags, sent: Sent
-) -> tuple[Polled, Answers, Ints]:
+    spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags, sent: SentRecords
+) -> tuple[PolledRecords, Answers, Ints]:
     """The records polled, what the answers to polls said, and values that nobody sent."""
     rows = _grouped(np.flatnonzero(chosen), op, key)
     counts = _column(spans, "records", 0)[rows]
@@ -192,7 +192,7 @@ def _polled(
     first = _column(spans, "value", CORRUPT)[row]
     value = np.where(first == CORRUPT, CORRUPT, first + place)
     code, strangers = _codes(value, key[row], sent)
-    polled = Polled(
+    polled = PolledRecords(
         op=op[row],
         step=step[row],
         key=key[row],
@@ -210,7 +210,7 @@ def _polled(
     return polled, answers, strangers
 
 
-def _codes(value: Ints, key: Codes, sent: Sent) -> tuple[Codes, Ints]:
+def _codes(value: Ints, key: Codes, sent: SentRecords) -> tuple[Codes, Ints]:
     """Value codes of polled records, and the values that nobody sent to their key."""
     code = _senders(value, sent)
     known = np.flatnonzero(code >= 0)
@@ -222,7 +222,7 @@ def _codes(value: Ints, key: Codes, sent: Sent) -> tuple[Codes, Ints]:
     return code, distinct[:, 1]
 
 
-def _senders(value: Ints, sent: Sent) -> Codes:
+def _senders(value: Ints, sent: SentRecords) -> Codes:
     """The row in `sent` of each value; -1 where there is none. Raises ValueError."""
     rows = np.arange(len(sent), dtype=np.int32)
     process, number = sent.value >> _PROCESS_BITS, sent.value & _NUMBER
@@ -238,7 +238,7 @@ def _senders(value: Ints, sent: Sent) -> Codes:
     return row_at[table.find(value >> _PROCESS_BITS, value & _NUMBER)]
 
 
-def _searched(value: Ints, sent: Sent) -> Codes:
+def _searched(value: Ints, sent: SentRecords) -> Codes:
     """The same by search, for values that no process counted up."""
     order = np.argsort(sent.value, kind="stable").astype(np.int32)
     ordered = sent.value[order]

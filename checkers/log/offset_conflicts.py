@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.log.anomalies import Anomaly, Found, cases
+from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import Codes, Ints, LogArrays
 from checkers.log.version_order import Entries, VersionOrder
 
 
-def places(log: LogArrays, order: VersionOrder) -> Iterator[Found]:
+def offset_conflicts(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
     """inconsistent-offsets: an offset holds two values. duplicate: a value is at two offsets."""
     entries = order.entries
     told_first = order.first_at[entries.slot]
@@ -30,7 +30,7 @@ def _firsts(group: Ints | Codes, rows: Ints, before: Codes) -> tuple[Codes, Code
     return before[chosen], chosen.astype(np.int32)
 
 
-def _pairs(entries: Entries, anomaly: Anomaly, one: Codes, other: Codes) -> Found:
+def _pairs(entries: Entries, anomaly: Anomaly, one: Codes, other: Codes) -> Cases:
     return cases(
         anomaly,
         entries.key[one],

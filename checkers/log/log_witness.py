@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.history.sealed_run import Run
-from checkers.log.anomalies import Found
+from checkers.log.anomalies import Cases
 from checkers.log.arrays import LogArrays
-from checkers.log.words import explain
+from checkers.log.case_words import explain
 from checkers.verdict import EventValue
 
 WitnessRow = Mapping[str, EventValue]
@@ -15,15 +15,15 @@ _SHOWN = ("t0", "t1", "process", "node", "f", "value", "outcome", "phase", "op_i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ShownCase:
     message: str
     rows: Sequence[WitnessRow]
 
 
-def of_case(run: Run, log: LogArrays, found: Found, case: int) -> Told:
+def of_case(run: Run, log: LogArrays, found: Cases, case: int) -> ShownCase:
     explained = explain(log, found, case)
     rows = [operation(run, row, part, explained.key) for row, part in explained.operations]
-    return Told(message=explained.message, rows=rows)
+    return ShownCase(message=explained.message, rows=rows)
 
 
 def operation(run: Run, row: int, part: str, key: str) -> WitnessRow:
