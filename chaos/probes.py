@@ -8,12 +8,16 @@ from chaos.clock import Clock
 from chaos.cluster.interface import Address, Cluster, NodeId
 from chaos.nemesis.conditions import Condition, Sight, Whole
 from chaos.recorder import Event, Recorder
-from workloads.connection import Driver, Entry, MalformedAnswer, TcpDriver, ignore
+from workloads.connection import ClientEntry, Driver, MalformedAnswer, TcpDriver, ignore
 from workloads.leader import Leader, LeaderFinder, newest_leader
 from workloads.survey import Survey
 from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.header import Api
-from workloads.wire.partitions import PartitionClaim, describe_topic_partitions, read_partitions
+from workloads.wire.topic_partitions import (
+    PartitionClaim,
+    describe_topic_partitions,
+    read_partitions,
+)
 from workloads.workload import Workload
 
 _PAUSE_S = 0.1
@@ -33,13 +37,13 @@ def driver_for(
     return TcpDriver(_entries(cluster.entries, nodes or cluster.nodes), malformed)
 
 
-def advertised(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, Entry]:
+def advertised(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, ClientEntry]:
     """Where a client library reaches these nodes: it goes where they tell it to go."""
     return _entries(cluster.bootstrap, nodes)
 
 
-def _entries(where: Mapping[NodeId, Address], nodes: Sequence[NodeId]) -> dict[int, Entry]:
-    return {int(node): Entry(host=where[node].host, port=where[node].port) for node in nodes}
+def _entries(where: Mapping[NodeId, Address], nodes: Sequence[NodeId]) -> dict[int, ClientEntry]:
+    return {int(node): ClientEntry(host=where[node].host, port=where[node].port) for node in nodes}
 
 
 class QuorumProbe:

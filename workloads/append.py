@@ -6,7 +6,8 @@ without any. Consumers poll, seek back and take up other partitions. Now and the
 or deleted. When all is healed, fresh clients read every partition from its start, until they have
 come as far as anybody ever saw: what was acknowledged must be there.
 
-    producing.py, consuming.py, topics.py   the processes, which record what they do
+    producing.py, consuming.py,             the processes, which record what they do
+    administering.py
     log_driver.py, topic_driver.py          what a client library does for them
     raw_clients.py, raw_topics.py           our own: workloads.wire on plain connections
     librdkafka.py, librdkafka_topics.py,    other people's
@@ -21,6 +22,7 @@ from typing import Self
 
 from checkers.history.kinds import HistoryKind
 from checkers.history.payload import WORD
+from workloads.administering import Topics, have_topics, keep_administering
 from workloads.connection import Driver
 from workloads.consuming import Consuming, read_all
 from workloads.history import MAIN, LogHistory
@@ -31,14 +33,13 @@ from workloads.library_clients import (
     library_topic_client,
 )
 from workloads.log_driver import LogClients, Sending
-from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.producing import Pace, Producing, Seen
 from workloads.raw_clients import RawClients
 from workloads.raw_producer import Patience
 from workloads.raw_topics import RawTopicClient
 from workloads.tally import Tally
 from workloads.topic_driver import TopicClient, TopicShape
-from workloads.topics import Topics, have_topics, keep_administering
 from workloads.wire.produce import ALL
 from workloads.workload import Access, Servers, WorkloadKind
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from checkers.history.error_words import MALFORMED
-from workloads.wire.fields import MalformedAnswerError
+from workloads.wire.flexible import MalformedAnswerError
 from workloads.wire.header import Api, read_header, request_frame
 
 Answer = TypeVar("Answer")
@@ -75,7 +75,7 @@ class Driver(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ClientEntry:
     """Where clients reach a node."""
 
     host: str
@@ -86,7 +86,9 @@ class TcpDriver:
     """Connections over TCP, to the published entries of a cluster."""
 
     def __init__(
-        self, entries: Mapping[int, Entry], malformed: Callable[[MalformedAnswer], None] = ignore
+        self,
+        entries: Mapping[int, ClientEntry],
+        malformed: Callable[[MalformedAnswer], None] = ignore,
     ) -> None:
         """`malformed` is told of each answer that cannot be read."""
         self._entries = dict(sorted(entries.items()))

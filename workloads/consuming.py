@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from checkers.history.events import EventType
 from workloads.history import ASSIGN, FINAL, POLL, LogHistory
-from workloads.log_driver import NOBODY, LogConsumer, Polled
-from workloads.partitions import TopicPartition
+from workloads.log_driver import NOBODY, LogConsumer, PollResult
+from workloads.partition_leaders import TopicPartition
 from workloads.producing import Seen
 
 _REASSIGN_SHARE = 1 / 128  # of polls
@@ -90,7 +90,7 @@ class Consuming:
             self._history.invoke(self._process, ASSIGN, partition.key, None, NOBODY, self._phase)
             self._history.complete(self._process, EventType.OK, None, None)
 
-    async def poll(self) -> Polled:
+    async def poll(self) -> PollResult:
         aim = await self._consumer.aim()
         self._history.invoke(self._process, POLL, aim.key, None, aim.node, self._phase)
         self._seen.tally.invoke()

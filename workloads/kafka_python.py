@@ -21,10 +21,10 @@ from kafka.errors import (
 
 from checkers.history.events import EventType
 from checkers.history.payload import payload
-from workloads.connection import Entry
+from workloads.connection import ClientEntry
 from workloads.library import REFUSALS, Delivered, Report, in_thread, reported, spans_of
-from workloads.log_driver import NOBODY, Aim, LogBounds, Polled, Sending, Sent
-from workloads.partitions import TopicPartition
+from workloads.log_driver import NOBODY, Aim, LogBounds, PollResult, Sending, SendResult
+from workloads.partition_leaders import TopicPartition
 from workloads.raw_producer import Patience
 
 _POLL_MS = 100
@@ -37,7 +37,7 @@ class KafkaPythonClients:
 
     most_records = 1  # batches are kafka-python's to make
 
-    def __init__(self, entries: Mapping[int, Entry], patience: Patience) -> None:
+    def __init__(self, entries: Mapping[int, ClientEntry], patience: Patience) -> None:
         self._patience = patience
         self._common: dict[str, Any] = {
             "bootstrap_servers": [f"{each.host}:{each.port}" for each in entries.values()],
@@ -103,7 +103,7 @@ class KafkaPythonProducer:
     async def prepare(self, partition: TopicPartition) -> int:  # noqa: ARG002
         return NOBODY
 
-    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+    async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
         assert records == 1, "batches are kafka-python's to make"
         data = payload(value, self._sending.record_bytes)
 
@@ -119,23 +119,23 @@ class KafkaPythonProducer:
         try:
             future = self._shared.send(partition.topic, data, partition=partition.partition)
         except KafkaTimeoutError as trouble:  # no metadata or no room: it took nothing
-            report(Sent(outcome=EventType.FAIL, error=f"not taken: {trouble}"))
+            report(SendResult(outcome=EventType.FAIL, error=f"not taken: {trouble}"))
             return
         future.add_callback(lambda told: report(acknowledged(told.offset, self._sending)))
         future.add_errback(lambda error: report(refused(error, self._sending)))
 
 
-def acknowledged(offset: int, sending: Sending) -> Sent:
+def acknowledged(offset: int, sending: Sending) -> SendResult:
     """Without acks nobody told an offset, and kafka-python counts up from -1."""
     known = sending.acks != 0 and offset >= 0
-    return Sent(outcome=EventType.OK, offset=offset if known else None)
+    return SendResult(outcome=EventType.OK, offset=offset if known else None)
 
 
-def refused(error: Exception, sending: Sending) -> Sent:
+def refused(error: Exception, sending: Sending) -> SendResult:
     once = not sending.idempotent
     refused = once and isinstance(error, BrokerResponseError) and error.errno in REFUSALS
     outcome = EventType.FAIL if refused else EventType.INFO
-    return Sent(outcome=outcome, error=type(error).__name__)
+    return SendResult(outcome=outcome, error=type(error).__name__)
 
 
 class KafkaPythonConsumer:
@@ -153,15 +153,15 @@ class KafkaPythonConsumer:
     async def aim(self) -> Aim:
         return Aim(key=self._key, node=NOBODY)
 
-    async def poll(self, aim: Aim) -> Polled:  # noqa: ARG002
+    async def poll(self, aim: Aim) -> PollResult:  # noqa: ARG002
         try:
             found = await in_thread(self._pool, partial(self._consumer.poll, timeout_ms=_POLL_MS))
         except OffsetOutOfRangeError as gone:
-            return Polled(error="OFFSET_OUT_OF_RANGE", lost=_partitions(gone.args[0]))
+            return PollResult(error="OFFSET_OUT_OF_RANGE", lost=_partitions(gone.args[0]))
         except LogTruncationError as gone:
-            return Polled(error="log truncation", lost=_partitions(gone.divergent_offsets))
+            return PollResult(error="log truncation", lost=_partitions(gone.divergent_offsets))
         except KafkaError as trouble:
-            return Polled(error=type(trouble).__name__)
+            return PollResult(error=type(trouble).__name__)
         records = [
             Delivered(
                 key=f"{place.topic}-{place.partition}",
@@ -177,7 +177,7 @@ class KafkaPythonConsumer:
             for place, batch in found.items()
             if batch
         }
-        return Polled(spans=spans_of(records), ends=ends)
+        return PollResult(spans=spans_of(records), ends=ends)
 
     async def bounds(self, partition: TopicPartition) -> LogBounds | None:
         place = Place(partition.topic, partition.partition)

@@ -9,15 +9,15 @@ from typing import TypeVar
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS, value_in
 from workloads.history import Span
-from workloads.log_driver import Sent
-from workloads.wire.errors import ErrorCode
+from workloads.log_driver import SendResult
+from workloads.wire.error_codes import ErrorCode
 
 Result = TypeVar("Result")
-Report = Callable[[Sent], None]
+Report = Callable[[SendResult], None]
 
 # Errors of a send that the library attempted once, which prove that nothing was appended. A library
 # does not tell the offset that came with an error, so NOT_LEADER_OR_FOLLOWER and
-# UNKNOWN_TOPIC_OR_PARTITION, which may follow an append, prove nothing here (`wire.errors`).
+# UNKNOWN_TOPIC_OR_PARTITION, which may follow an append, prove nothing here (`wire.error_codes`).
 REFUSALS = frozenset(
     {
         ErrorCode.MESSAGE_TOO_LARGE,
@@ -40,16 +40,16 @@ class Delivered:
     epoch: int | None
 
 
-async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float) -> Sent:
+async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float) -> SendResult:
     """Submit a record, and wait for the report that some thread of the library makes of it."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Sent] = loop.create_future()
+    future: asyncio.Future[SendResult] = loop.create_future()
 
-    def settle(sent: Sent) -> None:
+    def settle(sent: SendResult) -> None:
         if not future.done():
             future.set_result(sent)
 
-    def report(sent: Sent) -> None:
+    def report(sent: SendResult) -> None:
         loop.call_soon_threadsafe(settle, sent)
 
     try:
@@ -57,7 +57,7 @@ async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float
             await submit(report)
             return await future
     except TimeoutError:
-        return Sent(outcome=EventType.INFO, error="no delivery report")
+        return SendResult(outcome=EventType.INFO, error="no delivery report")
 
 
 async def in_thread(pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from workloads.connection import Entry
+from workloads.connection import ClientEntry
 from workloads.log_driver import LogClients
 from workloads.raw_producer import Patience
 from workloads.topic_driver import TopicClient
@@ -14,7 +14,7 @@ TOPIC_CLIENTS = (RAW, "librdkafka", UNWAITED)
 
 
 def library_clients(
-    name: str, entries: Mapping[int, Entry], patience: Patience
+    name: str, entries: Mapping[int, ClientEntry], patience: Patience
 ) -> LogClients | None:
     """None for our own, which a workload brings along. Raises ValueError for an unknown name.
 
@@ -36,7 +36,7 @@ def library_clients(
 
 
 def library_topic_client(
-    name: str, entries: Mapping[int, Entry], timeout_s: float
+    name: str, entries: Mapping[int, ClientEntry], timeout_s: float
 ) -> TopicClient | None:
     """None for our own. Raises ValueError for an unknown name."""
     if name not in TOPIC_CLIENTS:

@@ -17,10 +17,10 @@ from confluent_kafka import TopicPartition as Place
 
 from checkers.history.events import EventType
 from checkers.history.payload import payload
-from workloads.connection import Entry
+from workloads.connection import ClientEntry
 from workloads.library import REFUSALS, Delivered, Report, in_thread, reported, spans_of
-from workloads.log_driver import NOBODY, Aim, LogBounds, Polled, Sending, Sent
-from workloads.partitions import TopicPartition
+from workloads.log_driver import NOBODY, Aim, LogBounds, PollResult, Sending, SendResult
+from workloads.partition_leaders import TopicPartition
 from workloads.raw_producer import Patience
 
 _POLL_S = 0.1
@@ -31,7 +31,7 @@ _BOUNDS_S = 1.0
 _Setting = str | int | bool
 
 
-def _common(entries: Mapping[int, Entry], patience: Patience) -> dict[str, _Setting]:
+def _common(entries: Mapping[int, ClientEntry], patience: Patience) -> dict[str, _Setting]:
     """With librdkafka's defaults nothing is sent for most of a minute after a leader's power cut:
     it waits for answers of the dead one, and asks for news every five minutes."""
     request_ms = int(patience.request_s * 1000)
@@ -52,7 +52,7 @@ class LibrdkafkaClients:
 
     most_records = 1  # batches are librdkafka's to make
 
-    def __init__(self, entries: Mapping[int, Entry], patience: Patience) -> None:
+    def __init__(self, entries: Mapping[int, ClientEntry], patience: Patience) -> None:
         self._common = _common(entries, patience)
         self._patience = patience
         self._shared: dict[Sending, _SharedProducer] = {}
@@ -118,7 +118,7 @@ class _SharedProducer:
                 partition.topic, value=data, partition=partition.partition, on_delivery=delivered
             )
         except (BufferError, KafkaException) as refusal:
-            report(Sent(outcome=EventType.FAIL, error=f"not taken: {refusal}"))
+            report(SendResult(outcome=EventType.FAIL, error=f"not taken: {refusal}"))
 
     def close(self) -> None:
         """Reports whatever is still under way as purged."""
@@ -132,16 +132,16 @@ class _SharedProducer:
             self._producer.poll(_POLL_S)
 
 
-def sent_as_told(error: KafkaError | None, message: Message, sending: Sending) -> Sent:
+def sent_as_told(error: KafkaError | None, message: Message, sending: Sending) -> SendResult:
     """A delivery report. No offset is told without acks, nor for a batch that the log had."""
     if error is None:
         offset = message.offset()
         known = sending.acks != 0 and offset is not None and offset >= 0
-        return Sent(outcome=EventType.OK, offset=offset if known else None)
+        return SendResult(outcome=EventType.OK, offset=offset if known else None)
     # Purged from the queue: never handed to a connection, unless it was queued to be sent again.
     proof = REFUSALS | {KafkaError._PURGE_QUEUE}
     refused = not sending.idempotent and error.code() in proof
-    return Sent(outcome=EventType.FAIL if refused else EventType.INFO, error=error.name())
+    return SendResult(outcome=EventType.FAIL if refused else EventType.INFO, error=error.name())
 
 
 class LibrdkafkaProducer:
@@ -155,7 +155,7 @@ class LibrdkafkaProducer:
     async def prepare(self, partition: TopicPartition) -> int:  # noqa: ARG002
         return NOBODY
 
-    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+    async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
         assert records == 1, "batches are librdkafka's to make"
         data = payload(value, self._sending.record_bytes)
 
@@ -185,13 +185,13 @@ class LibrdkafkaConsumer:
     async def aim(self) -> Aim:
         return Aim(key=self._key, node=NOBODY)
 
-    async def poll(self, aim: Aim) -> Polled:  # noqa: ARG002
+    async def poll(self, aim: Aim) -> PollResult:  # noqa: ARG002
         try:
             messages = await in_thread(
                 self._pool, lambda: self._consumer.consume(_MOST_MESSAGES, _POLL_S)
             )
         except KafkaException as trouble:
-            return Polled(error=str(trouble))
+            return PollResult(error=str(trouble))
         return polled_as_given(messages)
 
     async def bounds(self, partition: TopicPartition) -> LogBounds | None:
@@ -208,7 +208,7 @@ class LibrdkafkaConsumer:
         await in_thread(self._pool, self._consumer.close)
 
 
-def polled_as_given(messages: Sequence[Message]) -> Polled:
+def polled_as_given(messages: Sequence[Message]) -> PollResult:
     """Records, and errors that librdkafka gives in the guise of records."""
     records: list[Delivered] = []
     ends: dict[TopicPartition, int] = {}
@@ -229,4 +229,4 @@ def polled_as_given(messages: Sequence[Message]) -> Polled:
         assert data is None or isinstance(data, bytes), "nobody decodes it"
         records.append(Delivered(key=partition.key, offset=offset, data=data, epoch=epoch))
     error_of_poll = trouble if not records else None
-    return Polled(spans=spans_of(records), error=error_of_poll, ends=ends, lost=lost)
+    return PollResult(spans=spans_of(records), error=error_of_poll, ends=ends, lost=lost)

@@ -9,10 +9,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from checkers.history.events import EventType
-from workloads.connection import Entry
+from workloads.connection import ClientEntry
 from workloads.log_driver import NOBODY
-from workloads.topic_driver import Told, TopicShape
-from workloads.wire.errors import admin_outcome, error_name
+from workloads.topic_driver import TopicResult, TopicShape
+from workloads.wire.error_codes import admin_outcome, error_name
 
 
 class LibrdkafkaTopicClient:
@@ -22,7 +22,7 @@ class LibrdkafkaTopicClient:
     """
 
     def __init__(
-        self, entries: Mapping[int, Entry], *, timeout_s: float, operation_timeout_s: float
+        self, entries: Mapping[int, ClientEntry], *, timeout_s: float, operation_timeout_s: float
     ) -> None:
         servers = ",".join(f"{each.host}:{each.port}" for each in entries.values())
         self._client = AdminClient({"bootstrap.servers": servers, "log_level": 0})
@@ -32,7 +32,7 @@ class LibrdkafkaTopicClient:
     def aim(self) -> int:
         return NOBODY
 
-    async def create(self, name: str, shape: TopicShape) -> Told:
+    async def create(self, name: str, shape: TopicShape) -> TopicResult:
         topic = NewTopic(
             name,
             num_partitions=shape.partitions,
@@ -46,7 +46,7 @@ class LibrdkafkaTopicClient:
         )
         return await _told(asked[name])
 
-    async def delete(self, name: str) -> Told:
+    async def delete(self, name: str) -> TopicResult:
         asked = self._client.delete_topics(
             [name],
             operation_timeout=self._operation_timeout_s,
@@ -58,12 +58,12 @@ class LibrdkafkaTopicClient:
         """Nothing to do: the library ends its threads when the client is not used any more."""
 
 
-async def _told(asked: Future[None]) -> Told:
+async def _told(asked: Future[None]) -> TopicResult:
     try:
         await asyncio.wrap_future(asked)
     except KafkaException as trouble:
         code = int(trouble.args[0].code())
         if code < 0:  # the library's own: no broker said so
-            return Told(outcome=EventType.INFO, error=str(trouble.args[0].name()))
-        return Told(outcome=admin_outcome(code), code=code, error=error_name(code))
-    return Told(outcome=EventType.OK, code=0)
+            return TopicResult(outcome=EventType.INFO, error=str(trouble.args[0].name()))
+        return TopicResult(outcome=admin_outcome(code), code=code, error=error_name(code))
+    return TopicResult(outcome=EventType.OK, code=0)

@@ -11,13 +11,13 @@ from typing import Protocol
 
 from checkers.history.events import EventType
 from workloads.history import Span
-from workloads.partitions import TopicPartition
+from workloads.partition_leaders import TopicPartition
 
 NOBODY = -1  # the node of an operation whose broker is not known, or chosen by a library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SendResult:
     """What became of a send. `offset` is that of its first record, if the answer told it."""
 
     outcome: EventType
@@ -35,7 +35,7 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Polled:
+class PollResult:
     """What a poll brought, or why it failed.
 
     `ends` are the positions behind what was read; `lost` are partitions whose position lies outside
@@ -63,7 +63,7 @@ class LogProducer(Protocol):
     async def prepare(self, partition: TopicPartition) -> int:
         """Do what comes before a send, and name the node it will go to, or `NOBODY`."""
 
-    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+    async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
         """Send records whose values count up from `value`; never the same twice as two sends."""
 
     async def close(self) -> None: ...
@@ -84,7 +84,7 @@ class LogConsumer(Protocol):
     async def aim(self) -> Aim:
         """What comes before a poll."""
 
-    async def poll(self, aim: Aim) -> Polled: ...
+    async def poll(self, aim: Aim) -> PollResult: ...
 
     async def bounds(self, partition: TopicPartition) -> LogBounds | None:
         """What its leader says of a partition's log; None if it does not."""

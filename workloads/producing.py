@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from checkers.history.events import EventType
 from workloads.history import MAIN, LogHistory, Span, value_of
 from workloads.log_driver import LogProducer, Sending
-from workloads.partitions import TopicPartition
+from workloads.partition_leaders import TopicPartition
 from workloads.tally import Tally
 from workloads.wire.produce import ALL
 

@@ -2,7 +2,7 @@
 
 from workloads.connection import Driver
 from workloads.log_driver import Sending
-from workloads.partitions import PartitionLeaders
+from workloads.partition_leaders import PartitionLeaders
 from workloads.raw_consumer import RawConsumer
 from workloads.raw_producer import Patience, RawProducer
 

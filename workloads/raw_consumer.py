@@ -4,13 +4,13 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from workloads.brokers import Brokers
+from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
 from workloads.history import Span
-from workloads.log_driver import NOBODY, Aim, LogBounds, Polled
-from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.log_driver import NOBODY, Aim, LogBounds, PollResult
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import next_offset, read_batches
-from workloads.wire.errors import ErrorCode, error_name
+from workloads.wire.error_codes import ErrorCode, error_name
 from workloads.wire.fetch import (
     EARLIEST,
     LATEST,
@@ -61,7 +61,7 @@ class RawConsumer:
         found = node if node is not None else NOBODY
         return Aim(key=partition.key, node=found, partition=partition)
 
-    async def poll(self, aim: Aim) -> Polled:
+    async def poll(self, aim: Aim) -> PollResult:
         partition = aim.partition
         assert partition is not None, "aims at one partition"
         polled = await self._poll(partition)
@@ -76,17 +76,17 @@ class RawConsumer:
         end = await self._list(partition, LATEST) if start is not None else None
         return LogBounds(start=start, end=end) if start is not None and end is not None else None
 
-    async def _poll(self, partition: TopicPartition) -> Polled:
+    async def _poll(self, partition: TopicPartition) -> PollResult:
         position = self._positions[partition]
         try:
             fetched, spans = await self._fetch(partition, position)
         except (NotSentError, LostError) as trouble:
-            return Polled(error=str(trouble))
+            return PollResult(error=str(trouble))
         if fetched.error:
             gone = fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE
-            return Polled(error=error_name(fetched.error), lost=(partition,) * gone)
+            return PollResult(error=error_name(fetched.error), lost=(partition,) * gone)
         self._positions[partition] = end = next_offset(fetched.data, position)
-        return Polled(spans=spans, ends={partition: end}, high_watermark=fetched.high_watermark)
+        return PollResult(spans=spans, ends={partition: end}, high_watermark=fetched.high_watermark)
 
     async def _fetch(
         self, partition: TopicPartition, position: int

@@ -10,12 +10,12 @@ import asyncio
 from dataclasses import dataclass
 
 from checkers.history.events import EventType
-from workloads.brokers import Brokers
+from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
-from workloads.log_driver import NOBODY, Sending, Sent
-from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.log_driver import NOBODY, Sending, SendResult
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import ANONYMOUS, Identity, encode_batch
-from workloads.wire.errors import error_name, is_retriable_send, send_outcome
+from workloads.wire.error_codes import error_name, is_retriable_send, send_outcome
 from workloads.wire.header import Api
 from workloads.wire.produce import init_producer_id, produce, read_produce, read_producer_id
 
@@ -53,7 +53,7 @@ class _Sequences:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attempt:
-    sent: Sent
+    sent: SendResult
     retriable: bool = False
 
 
@@ -81,9 +81,9 @@ class RawProducer:
             node = self._leaders.known(partition)  # others may have looked meanwhile
         return node if node is not None else NOBODY
 
-    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+    async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
         if self._sending.idempotent and self._sequences is None:
-            return self._end(Sent(outcome=EventType.FAIL, error="no producer id"))
+            return self._end(SendResult(outcome=EventType.FAIL, error="no producer id"))
         identity = self._sequences.identity(partition) if self._sequences else ANONYMOUS
         batch = encode_batch(value, records, self._sending.record_bytes, identity)
         body = produce(
@@ -124,7 +124,7 @@ class RawProducer:
             return None
         return _Sequences(producer_id=answer.producer_id, epoch=answer.epoch, next={})
 
-    async def _deliver(self, partition: TopicPartition, body: bytes) -> Sent:
+    async def _deliver(self, partition: TopicPartition, body: bytes) -> SendResult:
         """Attempt until it succeeds, is refused for good, or the time is over.
 
         It failed only if every attempt did: an earlier one may still have been appended.
@@ -140,7 +140,7 @@ class RawProducer:
             left = deadline - loop.time()
             if not attempt.retriable or left <= 0:
                 outcome = EventType.INFO if in_doubt else EventType.FAIL
-                return Sent(outcome=outcome, error=attempt.sent.error)
+                return SendResult(outcome=outcome, error=attempt.sent.error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
             await self._leaders.find(partition, min(_SEARCH_S, left))
@@ -154,28 +154,32 @@ class RawProducer:
                 lambda answer: read_produce(answer, partition.topic, partition.partition),
             )
         except NotSentError as trouble:
-            return _Attempt(sent=Sent(outcome=EventType.FAIL, error=str(trouble)), retriable=True)
+            return _Attempt(
+                sent=SendResult(outcome=EventType.FAIL, error=str(trouble)), retriable=True
+            )
         except LostError as trouble:
-            return _Attempt(sent=Sent(outcome=EventType.INFO, error=str(trouble)), retriable=True)
+            return _Attempt(
+                sent=SendResult(outcome=EventType.INFO, error=str(trouble)), retriable=True
+            )
         outcome = send_outcome(produced)
         if outcome is EventType.OK:
-            return _Attempt(sent=Sent(outcome=outcome, offset=produced.base_offset))
+            return _Attempt(sent=SendResult(outcome=outcome, offset=produced.base_offset))
         return _Attempt(
-            sent=Sent(outcome=outcome, error=error_name(produced.error)),
+            sent=SendResult(outcome=outcome, error=error_name(produced.error)),
             retriable=is_retriable_send(produced.error),
         )
 
-    async def _tell(self, partition: TopicPartition, body: bytes) -> Sent:
+    async def _tell(self, partition: TopicPartition, body: bytes) -> SendResult:
         """Of acks 0: nobody answers, and nothing is promised of what was sent."""
         try:
             await self._brokers.tell(self._leaders.known(partition), Api.PRODUCE, body)
         except NotSentError as trouble:
-            return Sent(outcome=EventType.FAIL, error=str(trouble))
+            return SendResult(outcome=EventType.FAIL, error=str(trouble))
         except LostError as trouble:
-            return Sent(outcome=EventType.INFO, error=str(trouble))
-        return Sent(outcome=EventType.OK)
+            return SendResult(outcome=EventType.INFO, error=str(trouble))
+        return SendResult(outcome=EventType.OK)
 
-    def _end(self, sent: Sent) -> Sent:
+    def _end(self, sent: SendResult) -> SendResult:
         self._troubled = sent.outcome is not EventType.OK
         if self._troubled:
             self._sequences = None

@@ -4,12 +4,12 @@ trouble the next one is asked."""
 from collections.abc import Callable
 
 from checkers.history.events import EventType
-from workloads.brokers import Brokers
+from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
-from workloads.topic_driver import Told, TopicShape
-from workloads.wire.errors import admin_outcome, error_name
+from workloads.topic_driver import TopicResult, TopicShape
+from workloads.wire.error_codes import admin_outcome, error_name
 from workloads.wire.header import Api
-from workloads.wire.topics import create_topic, delete_topic, read_created, read_deleted
+from workloads.wire.topic_requests import create_topic, delete_topic, read_created, read_deleted
 
 
 class RawTopicClient:
@@ -24,7 +24,7 @@ class RawTopicClient:
     def aim(self) -> int:
         return self._nodes[self._turn % len(self._nodes)]
 
-    async def create(self, name: str, shape: TopicShape) -> Told:
+    async def create(self, name: str, shape: TopicShape) -> TopicResult:
         body = create_topic(
             name,
             partitions=shape.partitions,
@@ -34,7 +34,7 @@ class RawTopicClient:
         )
         return self._end(await self._ask(name, Api.CREATE_TOPICS, body, read_created))
 
-    async def delete(self, name: str) -> Told:
+    async def delete(self, name: str) -> TopicResult:
         body = delete_topic(name, timeout_ms=self._timeout_ms)
         return self._end(await self._ask(name, Api.DELETE_TOPICS, body, read_deleted))
 
@@ -43,17 +43,17 @@ class RawTopicClient:
 
     async def _ask(
         self, name: str, api: Api, body: bytes, read: Callable[[bytes, str], int]
-    ) -> Told:
+    ) -> TopicResult:
         try:
             code = await self._brokers.ask(self.aim(), api, body, lambda answer: read(answer, name))
         except NotSentError as trouble:
-            return Told(outcome=EventType.FAIL, error=str(trouble))
+            return TopicResult(outcome=EventType.FAIL, error=str(trouble))
         except LostError as trouble:
-            return Told(outcome=EventType.INFO, error=str(trouble))
+            return TopicResult(outcome=EventType.INFO, error=str(trouble))
         error = error_name(code) if code else None
-        return Told(outcome=admin_outcome(code), code=code, error=error)
+        return TopicResult(outcome=admin_outcome(code), code=code, error=error)
 
-    def _end(self, told: Told) -> Told:
+    def _end(self, told: TopicResult) -> TopicResult:
         if told.outcome is not EventType.OK:
             self._turn += 1
         return told

@@ -10,7 +10,7 @@ from workloads.history import READ, History
 from workloads.leader import LeaderFinder
 from workloads.register_requests import Operation, Wrong, body_of
 from workloads.tally import Tally
-from workloads.wire.client_metrics import Described, read_altered, read_described
+from workloads.wire.client_metrics import ResourceResult, read_altered, read_described
 from workloads.wire.header import Api
 
 # Errors of an alteration that prove that it was refused before anything was appended: the request
@@ -107,7 +107,7 @@ class RegisterClient:
         if not self._troubled:
             self._pause_s = _PAUSE_S
 
-    async def _told(self, operations: Sequence[Operation], node: int) -> Sequence[Described]:
+    async def _told(self, operations: Sequence[Operation], node: int) -> Sequence[ResourceResult]:
         """Raises NotSentError or LostError."""
         keys = [operation.key for operation in operations]
         connection = await self._connected(node)
@@ -126,7 +126,7 @@ class RegisterClient:
             lambda answer: read_altered(answer, keys),
         )
         told = zip(errors, operations, strict=True)
-        return [Described(error, operation.value) for error, operation in told]
+        return [ResourceResult(error, operation.value) for error, operation in told]
 
     async def _connected(self, node: int) -> Connection:
         if node == _NOBODY:
@@ -144,7 +144,7 @@ def _in_doubt(operation: Operation) -> EventType:
     return EventType.FAIL if operation.f == READ else EventType.INFO
 
 
-def _end(operation: Operation, told: Described) -> _End:
+def _end(operation: Operation, told: ResourceResult) -> _End:
     """Of an operation whose answer gave it a result."""
     if operation.f == READ:
         failed = f"error-{told.error}" if told.error else None

@@ -15,7 +15,7 @@ class TopicShape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class TopicResult:
     """What a client was told of its request; `code` is the answer's, if there was a proper one."""
 
     outcome: EventType
@@ -29,8 +29,8 @@ class TopicClient(Protocol):
     def aim(self) -> int:
         """The node that the next request goes to, or `NOBODY`."""
 
-    async def create(self, name: str, shape: TopicShape) -> Told: ...
+    async def create(self, name: str, shape: TopicShape) -> TopicResult: ...
 
-    async def delete(self, name: str) -> Told: ...
+    async def delete(self, name: str) -> TopicResult: ...
 
     async def close(self) -> None: ...

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from checkers.history.kinds import HistoryKind
-from workloads.connection import Driver, Entry
+from workloads.connection import ClientEntry, Driver
 from workloads.history import LogHistory
 from workloads.library_clients import RAW
 from workloads.log_driver import LogClients
@@ -81,7 +81,7 @@ class Access:
     `client` and `topic_client` by the `entries` that nodes advertise."""
 
     driver: Driver
-    entries: Mapping[int, Entry] = field(default_factory=dict)
+    entries: Mapping[int, ClientEntry] = field(default_factory=dict)
     client: str = RAW
     topic_client: str = RAW
     # Makes the clients of a scenario that brings its own.

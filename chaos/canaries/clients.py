@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from checkers.history.events import EventType
 from workloads.append import AppendOptions
 from workloads.connection import Answer, Connection, Driver, LostError
-from workloads.log_driver import LogConsumer, LogProducer, Sending, Sent
-from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.log_driver import LogConsumer, LogProducer, Sending, SendResult
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.raw_clients import RawClients
 from workloads.wire.header import Api
 
@@ -86,14 +86,14 @@ class HastyProducer:
     async def prepare(self, partition: TopicPartition) -> int:
         return await self.producer.prepare(partition)
 
-    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+    async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
         before = self._waiting
         self._waiting = _Waiting(partition=partition, value=value, records=records)
         if before is not None:
             await self._really_send(before)
         offset = self._ends.get(partition, 0)
         self._ends[partition] = offset + records
-        return Sent(outcome=EventType.OK, offset=offset)
+        return SendResult(outcome=EventType.OK, offset=offset)
 
     async def close(self) -> None:
         await self.producer.close()
@@ -114,7 +114,7 @@ class RashProducer:
     async def prepare(self, partition: TopicPartition) -> int:
         return await self.producer.prepare(partition)
 
-    async def send(self, partition: TopicPartition, value: int, records: int) -> Sent:
+    async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
         sent = await self.producer.send(partition, value, records)
         return replace(sent, outcome=EventType.FAIL) if sent.outcome is EventType.INFO else sent
 

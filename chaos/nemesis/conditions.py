@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from workloads.wire.partitions import PartitionClaim
+from workloads.wire.topic_partitions import PartitionClaim
 
 Claims = Sequence[PartitionClaim]
 

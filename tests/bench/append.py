@@ -23,7 +23,7 @@ from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Driver, Entry, TcpDriver
+from workloads.connection import ClientEntry, Driver, TcpDriver
 from workloads.library_clients import library_clients
 from workloads.log_driver import LogClients
 
@@ -118,13 +118,13 @@ def _describe(directory: Path, clock: MachineClock, seconds: float, nodes: int) 
     write_run_info(directory, info)
 
 
-def entries_of(bootstrap: str) -> dict[int, Entry]:
+def entries_of(bootstrap: str) -> dict[int, ClientEntry]:
     """`1=host:port,2=host:port`, by node id."""
     entries = {}
     for part in bootstrap.split(","):
         node, _, address = part.partition("=")
         host, _, port = address.rpartition(":")
-        entries[int(node)] = Entry(host=host, port=int(port))
+        entries[int(node)] = ClientEntry(host=host, port=int(port))
     return entries
 
 

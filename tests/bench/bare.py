@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 
 from workloads.append import AppendOptions
-from workloads.brokers import Brokers
+from workloads.broker_connections import Brokers
 from workloads.connection import Driver
-from workloads.partitions import PartitionLeaders, TopicPartition
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import ANONYMOUS, encode_batch
 from workloads.wire.header import Api
 from workloads.wire.produce import ALL, produce, read_produce

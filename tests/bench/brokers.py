@@ -30,7 +30,7 @@ from tests.bench.append import Measured, measure_at
 from tests.bench.bare import records_per_s as bare_records_per_s
 from tests.bench.row import Row
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Driver, Entry
+from workloads.connection import ClientEntry, Driver
 
 _BROKERS = 3
 _LOAD_S = 10.0
@@ -105,7 +105,7 @@ async def _append(driver: Driver, options: AppendOptions) -> Measured:
         return await measure_at(driver, options, directory=Path(directory), seconds=_LOAD_S)
 
 
-def _their_own(entries: Mapping[int, Entry], topic: str) -> Row:
+def _their_own(entries: Mapping[int, ClientEntry], topic: str) -> Row:
     """Kafka's own producer, which records nothing, in a container on this machine's network: the
     same published ports of the proxy."""
     servers = ",".join(f"{entry.host}:{entry.port}" for entry in entries.values())

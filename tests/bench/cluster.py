@@ -14,7 +14,7 @@ from chaos.cluster.topology import OUTER_PORT
 from chaos.recorder import Recorder
 from checkers.history.events import EventType
 from tests.bench.row import Row
-from workloads.connection import Entry, TcpDriver
+from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
 
@@ -62,7 +62,7 @@ async def _power_cycle(cluster: Cluster) -> Row:
 
 async def _operations_per_s(entries: Mapping[NodeId, Address]) -> float:
     driver = TcpDriver(
-        {int(node): Entry(host=at.host, port=at.port) for node, at in entries.items()}
+        {int(node): ClientEntry(host=at.host, port=at.port) for node, at in entries.items()}
     )
     with (
         tempfile.TemporaryDirectory() as directory,

@@ -27,7 +27,7 @@ from chaos.scenarios.swarm_trial import trial
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster, FakeNode
 from tests.support.fake_harness import FakeRuntime
-from workloads.wire.partitions import PartitionClaim
+from workloads.wire.topic_partitions import PartitionClaim
 
 EVERY = {**STORIES, **CANARIES}
 

@@ -20,7 +20,7 @@ from chaos.scenarios import BROKER_STORIES
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
-from workloads.wire.partitions import PartitionClaim
+from workloads.wire.topic_partitions import PartitionClaim
 
 TWO, THREE = OneNode(NodeId(2)), OneNode(NodeId(3))
 

@@ -30,13 +30,13 @@ from tests.container.clusters import (
     run_id,
     said_in,
 )
-from workloads.brokers import Brokers
+from workloads.broker_connections import Brokers
 from workloads.library_clients import UNWAITED, library_topic_client
 from workloads.raw_topics import RawTopicClient
-from workloads.topic_driver import Told, TopicShape
-from workloads.wire.errors import ErrorCode
+from workloads.topic_driver import TopicResult, TopicShape
+from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api
-from workloads.wire.topics import create_topic, read_created
+from workloads.wire.topic_requests import create_topic, read_created
 
 NAME = "kafka"
 FOUR = NodeId(4)
@@ -144,7 +144,7 @@ def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
         finally:
             brokers.close()
 
-    async def create(library: str, name: str) -> tuple[Told, Told]:
+    async def create(library: str, name: str) -> tuple[TopicResult, TopicResult]:
         """What the library says, and then the brokers, who are asked to create it once more."""
         client = library_topic_client(library, advertised(cluster, BROKERS), 10.0)
         assert client is not None

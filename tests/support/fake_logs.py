@@ -36,7 +36,7 @@ from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
 
-from workloads.connection import Entry
+from workloads.connection import ClientEntry
 
 _ZERO = i32Timedelta.parse(datetime.timedelta(0))
 _HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -136,8 +136,10 @@ class FakeBrokers:
         await asyncio.sleep(0)
 
     @property
-    def entries(self) -> Mapping[int, Entry]:
-        return {node: Entry(host="127.0.0.1", port=port) for node, port in self._ports.items()}
+    def entries(self) -> Mapping[int, ClientEntry]:
+        return {
+            node: ClientEntry(host="127.0.0.1", port=port) for node, port in self._ports.items()
+        }
 
     async def start(self, node: int) -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workloads.connection import Answer, Connection, Driver
-from workloads.wire.fields import MalformedAnswerError
+from workloads.wire.flexible import MalformedAnswerError
 from workloads.wire.header import Api
 
 Read = Callable[[bytes], Any]

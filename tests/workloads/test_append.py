@@ -11,9 +11,9 @@ from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS
 from tests.support.fake_logs import FINE, Ending, FakeBrokers, Fate
 from tests.support.recorded import ListedLogHistory, LogOperation
+from workloads.administering import NoTopicsError
 from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import TcpDriver
-from workloads.topics import NoTopicsError
 from workloads.wire.batch import read_batches
 
 FAST = AppendOptions(

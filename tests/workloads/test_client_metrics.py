@@ -17,12 +17,12 @@ from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
-from workloads.wire import fields, header
+from workloads.wire import flexible, header
 from workloads.wire.client_metrics import (
     Action,
     Alteration,
     ConfigChange,
-    Described,
+    ResourceResult,
     alter,
     describe,
     read_altered,
@@ -135,7 +135,7 @@ def test_an_alteration_is_answered_by_an_error_code_a_resource_in_any_order() ->
 def test_a_resource_without_its_one_result_is_malformed(
     results: tuple[tuple[str, ErrorCode], ...],
 ) -> None:
-    with pytest.raises(fields.MalformedAnswerError, match=r"result|asked"):
+    with pytest.raises(flexible.MalformedAnswerError, match=r"result|asked"):
         read_altered(altered(*results), ["r-1", "r-2"])
 
 
@@ -180,7 +180,7 @@ def test_a_read_finds_the_value_that_somebody_set(
             ),
         ),
     )
-    assert read_described(write(answer), ["r-1"]) == [Described(0, value)]
+    assert read_described(write(answer), ["r-1"]) == [ResourceResult(0, value)]
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,9 @@ def test_unknown_tags_are_skipped() -> None:
 def test_an_answer_cut_anywhere_is_malformed(size: int) -> None:
     whole = b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x00\x00"
     assert read_altered(whole, ["r-1"]) == [0]
-    with pytest.raises(fields.MalformedAnswerError):
+    with pytest.raises(flexible.MalformedAnswerError):
         read_altered(whole[:size], ["r-1"])
-    with pytest.raises(fields.MalformedAnswerError):
+    with pytest.raises(flexible.MalformedAnswerError):
         read_altered(whole + b"\x00", ["r-1"])
 
 
@@ -247,5 +247,5 @@ def test_a_value_that_is_no_number_is_malformed(text: str) -> None:
             ),
         ),
     )
-    with pytest.raises(fields.MalformedAnswerError, match="not a number"):
+    with pytest.raises(flexible.MalformedAnswerError, match="not a number"):
         read_described(write(answer), ["r-1"])

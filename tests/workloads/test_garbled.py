@@ -13,7 +13,7 @@ from tests.support.fake_logs import FakeBrokers
 from tests.support.garbled import Garbler, Keeper, Read, TappedDriver, read_or_malformed
 from tests.support.recorded import ListedHistory, ListedLogHistory
 from workloads.append import AppendOptions, AppendWorkload
-from workloads.connection import Entry, TcpDriver
+from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
 from workloads.wire.header import Api
@@ -38,7 +38,7 @@ LOGS = AppendOptions(
 async def registers(pass_on: PassOn, history: ListedHistory) -> None:
     cluster = FakeCluster()
     await cluster.create()
-    entries = {int(n): Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
+    entries = {int(n): ClientEntry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
     driver = TappedDriver(TcpDriver(entries, history.malformed.append), pass_on)
     workload = RegisterWorkload(driver, history, seed=1, options=REGISTERS)
     try:

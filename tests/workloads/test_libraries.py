@@ -16,14 +16,14 @@ from kafka.errors import (
 
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS, payload
-from workloads.connection import Entry
+from workloads.connection import ClientEntry
 from workloads.history import Span
 from workloads.kafka_python import acknowledged, refused
 from workloads.library import Delivered, Report, reported, spans_of
 from workloads.library_clients import library_clients
 from workloads.librdkafka import polled_as_given, sent_as_told
-from workloads.log_driver import Sending, Sent
-from workloads.partitions import TopicPartition
+from workloads.log_driver import Sending, SendResult
+from workloads.partition_leaders import TopicPartition
 from workloads.raw_producer import Patience
 
 PLAIN = Sending(acks=-1, idempotent=False, record_bytes=64)
@@ -78,7 +78,7 @@ def test_librdkafka_tells_an_offset_or_none(
     sending: Sending, offset: int, told: int | None
 ) -> None:
     sent = sent_as_told(None, message(offset), sending)
-    assert sent == Sent(outcome=EventType.OK, offset=told)
+    assert sent == SendResult(outcome=EventType.OK, offset=told)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_kafka_pythons_errors_rarely_prove_anything(error: Exception, outcome: E
 
 
 def test_a_report_comes_from_another_thread_or_not_at_all() -> None:
-    told = Sent(outcome=EventType.OK, offset=3)
+    told = SendResult(outcome=EventType.OK, offset=3)
 
     async def in_a_thread(report: Report) -> None:
         threading.Thread(target=report, args=(told,)).start()
@@ -150,7 +150,7 @@ def test_a_report_comes_from_another_thread_or_not_at_all() -> None:
 
 
 def test_an_unknown_library_is_named_with_those_there_are() -> None:
-    entries = {1: Entry(host="127.0.0.1", port=1)}
+    entries = {1: ClientEntry(host="127.0.0.1", port=1)}
     patience = Patience(request_s=1, delivery_s=1)
     with pytest.raises(ValueError, match=r"sarama.*raw, librdkafka, kafka-python"):
         library_clients("sarama", entries, patience)

@@ -13,7 +13,7 @@ from checkers.history.store import read_run
 from checkers.registers.linearizable import linearizable
 from checkers.verdict import Verdict
 from tests.support.quorum_processes import QuorumProcesses, quorum_processes
-from workloads.connection import Entry, TcpDriver
+from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
 
@@ -29,7 +29,7 @@ async def acknowledged(workload: RegisterWorkload, more: int) -> None:
 
 async def hurt(quorum: QuorumProcesses, recorder: Recorder) -> tuple[str, ...]:
     """Load, kill the leader, load, start it again, load; the keys that could not be read then."""
-    entries = {n.id: Entry(host="127.0.0.1", port=n.outer) for n in quorum.nodes.values()}
+    entries = {n.id: ClientEntry(host="127.0.0.1", port=n.outer) for n in quorum.nodes.values()}
     workload = RegisterWorkload(TcpDriver(entries), recorder, seed=3, options=LOAD)
     running = asyncio.create_task(workload.run())
     try:

@@ -11,7 +11,7 @@ from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED
 from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster, Misbehaviour
 from tests.support.recorded import ListedHistory
-from workloads.connection import Entry, TcpDriver
+from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
 from workloads.register_requests import Wrong
@@ -58,7 +58,7 @@ def load(act: Act, options: RegisterOptions = FAST) -> ListedHistory:
         cluster = FakeCluster()
         await cluster.create()
         driver = TcpDriver(
-            {n: Entry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()},
+            {n: ClientEntry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()},
             history.malformed.append,
         )
         workload = RegisterWorkload(driver, history, seed=1, options=options)

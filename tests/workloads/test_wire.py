@@ -25,8 +25,8 @@ from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
 
-from workloads.wire import fetch, metadata, produce, topics
-from workloads.wire.fields import MalformedAnswerError, Reader, varint
+from workloads.wire import fetch, metadata, produce, topic_requests
+from workloads.wire.flexible import MalformedAnswerError, MessageReader, varint
 from workloads.wire.header import Api
 
 NOW = i32Timedelta.parse(datetime.timedelta(milliseconds=7))
@@ -64,7 +64,7 @@ def test_requests_are_sent_in_the_versions_that_are_written(api: Api, schema: An
 
 @pytest.mark.parametrize("value", [0, 1, 127, 128, 300, 16_383, 16_384, 1 << 20])
 def test_a_varint_is_read_back(value: int) -> None:
-    reader = Reader(varint(value))
+    reader = MessageReader(varint(value))
     assert reader.varint() == value
     assert reader.position == len(reader.data)
 
@@ -272,7 +272,7 @@ def test_metadata_names_leaders_and_skips_what_is_unknown() -> None:
 
 
 def test_a_topic_is_created_with_its_configuration() -> None:
-    body = topics.create_topic(
+    body = topic_requests.create_topic(
         "append-0", partitions=6, replication=3, configs={"min.insync.replicas": "2"}, timeout_ms=5
     )
     request = read(create_request.CreateTopicsRequest, body)
@@ -306,15 +306,15 @@ def test_a_creation_is_answered_by_an_error_code(error: ErrorCode) -> None:
             ),
         ),
     )
-    assert topics.read_created(write(answer), "append-0") == error.value
+    assert topic_requests.read_created(write(answer), "append-0") == error.value
     with pytest.raises(MalformedAnswerError, match="append-1"):
-        topics.read_created(write(answer), "append-1")
+        topic_requests.read_created(write(answer), "append-1")
 
 
 @pytest.mark.parametrize("error", [ErrorCode.none, ErrorCode.unknown_topic_or_partition])
 def test_a_topic_is_deleted_by_name(error: ErrorCode) -> None:
     request = read(
-        delete_request.DeleteTopicsRequest, topics.delete_topic("append-0", timeout_ms=5)
+        delete_request.DeleteTopicsRequest, topic_requests.delete_topic("append-0", timeout_ms=5)
     )
     (topic,) = request.topics
     assert (topic.name, topic.topic_id) == ("append-0", None)
@@ -326,4 +326,4 @@ def test_a_topic_is_deleted_by_name(error: ErrorCode) -> None:
             ),
         ),
     )
-    assert topics.read_deleted(write(answer), "append-0") == error.value
+    assert topic_requests.read_deleted(write(answer), "append-0") == error.value

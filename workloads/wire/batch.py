@@ -15,7 +15,7 @@ import numpy as np
 from crc32c import crc32c
 
 from checkers.history.payload import NOBODYS, WORD, payload, value_in
-from workloads.wire.fields import MalformedAnswerError, varint
+from workloads.wire.flexible import MalformedAnswerError, varint
 
 _MAGIC = 2
 _LENGTH = struct.Struct(">qi")  # base offset and length of what follows

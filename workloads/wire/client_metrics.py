@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
-from workloads.wire.fields import MalformedAnswerError, Reader, array, string
+from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, string
 
 CLIENT_METRICS = 16  # a resource type
 INTERVAL = "interval.ms"
@@ -52,7 +52,7 @@ class Alteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ResourceResult:
     """An error code, and the `interval.ms` of a resource; None: nobody has set it."""
 
     error: int
@@ -77,7 +77,7 @@ def describe(resources: Iterable[str]) -> bytes:
 
 def read_altered(body: bytes, resources: Sequence[str]) -> list[int]:
     """Error codes of the resources that were named, in that order. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     errors: dict[str, int] = {}
     for _ in range(reader.count()):
@@ -90,11 +90,11 @@ def read_altered(body: bytes, resources: Sequence[str]) -> list[int]:
     return _in_order(errors, resources)
 
 
-def read_described(body: bytes, resources: Sequence[str]) -> list[Described]:
+def read_described(body: bytes, resources: Sequence[str]) -> list[ResourceResult]:
     """What is told of each resource, in the order asked. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
-    results: dict[str, Described] = {}
+    results: dict[str, ResourceResult] = {}
     for _ in range(reader.count()):
         error = reader.int16()
         reader.string()
@@ -103,7 +103,7 @@ def read_described(body: bytes, resources: Sequence[str]) -> list[Described]:
         values = [_entry(reader) for _ in range(reader.count())]
         reader.tags()
         value = next((value for value in reversed(values) if value is not None), None)
-        _enter(results, name, Described(error, value))
+        _enter(results, name, ResourceResult(error, value))
     reader.end()
     return _in_order(results, resources)
 
@@ -127,7 +127,7 @@ def _in_order(results: dict[str, Result], resources: Sequence[str]) -> list[Resu
     return [results[resource] for resource in resources]
 
 
-def _entry(reader: Reader) -> int | None:
+def _entry(reader: MessageReader) -> int | None:
     """The value of an entry, if it is the register's and somebody set it."""
     name, text = reader.name(), reader.string()
     reader.skip(1)  # read only

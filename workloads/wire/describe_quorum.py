@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from workloads.wire.fields import MalformedAnswerError, Reader, string
+from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
 
     Raises MalformedAnswerError.
     """
-    reader = Reader(body)
+    reader = MessageReader(body)
     error = reader.int16()
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader, error)]
     reader.end()
@@ -35,14 +35,14 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
     return claims[0] if claims else nothing
 
 
-def _topic(reader: Reader, error: int) -> list[LeaderClaim]:
+def _topic(reader: MessageReader, error: int) -> list[LeaderClaim]:
     reader.name()
     claims = [_partition(reader, error) for _ in range(reader.count())]
     reader.tags()
     return claims
 
 
-def _partition(reader: Reader, error: int) -> LeaderClaim:
+def _partition(reader: MessageReader, error: int) -> LeaderClaim:
     reader.skip(4)  # partition index
     found = reader.int16()
     error = error or found

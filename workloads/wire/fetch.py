@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from workloads.wire.fields import MalformedAnswerError, Reader, string
+from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
 
 EARLIEST, LATEST = -2, -1
 
@@ -49,7 +49,7 @@ def fetch(topic: str, partition: int, offset: int, *, most_bytes: int, wait_ms: 
 
 def read_fetch(body: bytes, topic: str, partition: int) -> Fetched:
     """The one partition's result. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     error = reader.int16()
     reader.skip(4)  # session
@@ -86,7 +86,7 @@ def list_offset(topic: str, partition: int, timestamp: int) -> bytes:
 
 def read_listed(body: bytes, topic: str, partition: int) -> ListedOffset:
     """The one partition's result. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     _expect(reader, topic, partition)
     error = reader.int16()
@@ -99,7 +99,7 @@ def read_listed(body: bytes, topic: str, partition: int) -> ListedOffset:
     return ListedOffset(error=error, offset=offset)
 
 
-def _expect(reader: Reader, topic: str, partition: int) -> None:
+def _expect(reader: MessageReader, topic: str, partition: int) -> None:
     reader.expect_one()
     named = reader.string()
     reader.expect_one()

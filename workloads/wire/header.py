@@ -3,7 +3,7 @@
 import struct
 from enum import IntEnum
 
-from workloads.wire.fields import Reader
+from workloads.wire.flexible import MessageReader
 
 CLIENT_ID = "kraft-chaos"
 
@@ -59,7 +59,7 @@ def request_frame(api: Api, correlation_id: int, body: bytes) -> bytes:
 
 def read_header(frame: bytes) -> tuple[int, int]:
     """Correlation id, and where the body begins. Raises MalformedAnswerError."""
-    reader = Reader(frame)
+    reader = MessageReader(frame)
     correlation_id = reader.int32()
     reader.tags()
     return correlation_id, reader.position

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from workloads.wire.fields import Reader, array, string
+from workloads.wire.flexible import MessageReader, array, string
 
 _ANY_ID = bytes(16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionLeader:
+class LedPartition:
     """`leader` is -1 where the partition has none."""
 
     topic: str
@@ -23,22 +23,22 @@ def metadata(topics: tuple[str, ...]) -> bytes:
     return array(named) + b"\x00\x00\x00"  # no creation, no authorized operations, tags
 
 
-def read_metadata(body: bytes) -> tuple[PartitionLeader, ...]:
+def read_metadata(body: bytes) -> tuple[LedPartition, ...]:
     """The partitions of topics that this broker knows. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     for _ in range(reader.count()):
         _broker(reader)
     reader.string()  # cluster id
     reader.skip(4)  # controller
-    leaders: list[PartitionLeader] = []
+    leaders: list[LedPartition] = []
     for _ in range(reader.count()):
         leaders += _topic(reader)
     reader.end()
     return tuple(leaders)
 
 
-def _broker(reader: Reader) -> None:
+def _broker(reader: MessageReader) -> None:
     reader.skip(4)
     reader.string()
     reader.skip(4)
@@ -46,7 +46,7 @@ def _broker(reader: Reader) -> None:
     reader.tags()
 
 
-def _topic(reader: Reader) -> list[PartitionLeader]:
+def _topic(reader: MessageReader) -> list[LedPartition]:
     reader.skip(2)  # error: such a topic has no partitions
     name = reader.string() or ""
     reader.skip(16 + 1)  # id, whether internal
@@ -56,10 +56,10 @@ def _topic(reader: Reader) -> list[PartitionLeader]:
     return leaders
 
 
-def _partition(reader: Reader, topic: str) -> PartitionLeader:
+def _partition(reader: MessageReader, topic: str) -> LedPartition:
     reader.skip(2)  # error: no leader, or fewer replicas than there should be
     partition, leader, epoch = reader.int32(), reader.int32(), reader.int32()
     for _ in range(3):  # replicas, in sync, offline
         reader.skip(4 * reader.count())
     reader.tags()
-    return PartitionLeader(topic=topic, partition=partition, leader=leader, epoch=epoch)
+    return LedPartition(topic=topic, partition=partition, leader=leader, epoch=epoch)

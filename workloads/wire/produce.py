@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from workloads.wire.fields import MalformedAnswerError, Reader, string, varint
+from workloads.wire.flexible import MalformedAnswerError, MessageReader, string, varint
 
 ALL = -1  # acks: all replicas in sync
 
@@ -48,7 +48,7 @@ def produce(topic: str, partition: int, batch: bytes, *, acks: int, timeout_ms: 
 
 def read_produce(body: bytes, topic: str, partition: int) -> Produced:
     """The one partition's result. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.expect_one()
     named = reader.string()
     reader.expect_one()
@@ -76,7 +76,7 @@ def init_producer_id() -> bytes:
 
 def read_producer_id(body: bytes) -> ProducerId:
     """Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     error, producer_id, epoch = reader.int16(), reader.int64(), reader.int16()
     reader.end()

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from checkers.history.events import EventType
 from workloads.history import CREATE_TOPIC, DELETE_TOPIC, MAIN, LogHistory
-from workloads.partitions import PartitionLeaders
+from workloads.partition_leaders import PartitionLeaders
 from workloads.tally import Tally
-from workloads.topic_driver import Told, TopicClient, TopicShape
-from workloads.wire.errors import ErrorCode, error_name
+from workloads.topic_driver import TopicClient, TopicResult, TopicShape
+from workloads.wire.error_codes import ErrorCode, error_name
 
 _PAUSE_S = 0.2
 _DELETED_SHARE = 0.4
@@ -42,7 +42,7 @@ class Topics:
         """As `create`."""
         return await self._do(DELETE_TOPIC, name, lambda: self._client.delete(name))
 
-    async def _do(self, f: str, name: str, ask: Callable[[], Awaitable[Told]]) -> int | None:
+    async def _do(self, f: str, name: str, ask: Callable[[], Awaitable[TopicResult]]) -> int | None:
         self._history.invoke(self._process, f, name, None, self._client.aim(), MAIN)
         self._tally.invoke()
         told = await ask()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from workloads.connection import Driver
 from workloads.survey import Survey
 from workloads.wire.header import Api
-from workloads.wire.metadata import PartitionLeader, metadata, read_metadata
+from workloads.wire.metadata import LedPartition, metadata, read_metadata
 
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.2
@@ -38,7 +38,7 @@ class PartitionLeaders:
         topics = tuple(sorted({partition.topic for partition in self._partitions}))
         self._survey = Survey(driver, Api.METADATA, metadata(topics), read_metadata)
         self._search: asyncio.Task[None] | None = None
-        self._leaders: Mapping[TopicPartition, PartitionLeader] = {}
+        self._leaders: Mapping[TopicPartition, LedPartition] = {}
 
     def known(self, partition: TopicPartition) -> int | None:
         """Who led it when last somebody looked."""
@@ -77,16 +77,16 @@ class PartitionLeaders:
         answers = await self._survey.ask(enough=self._names_all)
         self._leaders = newest_leaders(answers.values(), self._driver.nodes)
 
-    def _names_all(self, answer: tuple[PartitionLeader, ...]) -> bool:
+    def _names_all(self, answer: tuple[LedPartition, ...]) -> bool:
         return sum(each.leader >= 0 for each in answer) == len(self._partitions)
 
 
 def newest_leaders(
-    answers: Iterable[Iterable[PartitionLeader]], nodes: Iterable[int]
-) -> dict[TopicPartition, PartitionLeader]:
+    answers: Iterable[Iterable[LedPartition]], nodes: Iterable[int]
+) -> dict[TopicPartition, LedPartition]:
     """Of each partition the leader of the highest epoch that anybody names."""
     reachable = frozenset(nodes)
-    newest: dict[TopicPartition, PartitionLeader] = {}
+    newest: dict[TopicPartition, LedPartition] = {}
     for answer in answers:
         for each in answer:
             partition = TopicPartition(each.topic, each.partition)

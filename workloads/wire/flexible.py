@@ -30,7 +30,7 @@ def array(items: list[bytes]) -> bytes:
     return varint(len(items) + 1) + b"".join(items)
 
 
-class Reader:
+class MessageReader:
     """A cursor over a flexible message; every read past the end is MalformedAnswerError."""
 
     __slots__ = ("data", "position")

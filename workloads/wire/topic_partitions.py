@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from workloads.wire.fields import Reader
+from workloads.wire.flexible import MessageReader
 
 _MOST_PARTITIONS = 2_000  # in one answer: what Kafka's own client asks for
 _ALL_TOPICS, _NO_CURSOR, _NO_TAGS = b"\x01", b"\xff", b"\x00"
@@ -33,7 +33,7 @@ def read_partitions(body: bytes) -> tuple[PartitionClaim, ...]:
 
     Raises MalformedAnswerError.
     """
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader)]
     if reader.int8() >= 0:  # a cursor, where there is more than was asked for
@@ -44,7 +44,7 @@ def read_partitions(body: bytes) -> tuple[PartitionClaim, ...]:
     return tuple(sorted(claims, key=lambda claim: claim.key))
 
 
-def _topic(reader: Reader) -> list[PartitionClaim]:
+def _topic(reader: MessageReader) -> list[PartitionClaim]:
     reader.skip(2)  # error
     name = reader.string() or ""
     reader.skip(16)  # topic id
@@ -55,7 +55,7 @@ def _topic(reader: Reader) -> list[PartitionClaim]:
     return [] if internal else claims
 
 
-def _partition(reader: Reader, topic: str) -> PartitionClaim:
+def _partition(reader: MessageReader, topic: str) -> PartitionClaim:
     reader.skip(2)  # error
     index, leader, epoch = reader.int32(), reader.int32(), reader.int32()
     replicas, isr, elr, last_known, offline = (_nodes(reader) for _ in range(5))
@@ -73,5 +73,5 @@ def _partition(reader: Reader, topic: str) -> PartitionClaim:
     )
 
 
-def _nodes(reader: Reader) -> tuple[int, ...]:
+def _nodes(reader: MessageReader) -> tuple[int, ...]:
     return tuple(reader.int32() for _ in range(reader.count()))

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Mapping
 
-from workloads.wire.fields import MalformedAnswerError, Reader, array, string
+from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, string
 
 _SHAPE = struct.Struct(">ih")
 _TIMEOUT = struct.Struct(">i")
@@ -39,7 +39,7 @@ def delete_topic(name: str, *, timeout_ms: int) -> bytes:
 
 def read_created(body: bytes, name: str) -> int:
     """The error code of the one topic. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     _expect(reader, name)
     reader.skip(16)  # id
@@ -58,7 +58,7 @@ def read_created(body: bytes, name: str) -> int:
 
 def read_deleted(body: bytes, name: str) -> int:
     """The error code of the one topic. Raises MalformedAnswerError."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     reader.skip(4)  # throttle time
     _expect(reader, name)
     reader.skip(16)  # id
@@ -69,7 +69,7 @@ def read_deleted(body: bytes, name: str) -> int:
     return error
 
 
-def _expect(reader: Reader, name: str) -> None:
+def _expect(reader: MessageReader, name: str) -> None:
     reader.expect_one()
     found = reader.string()
     if found != name:

@@ -4,7 +4,7 @@ import pytest
 from kio.schema.errors import ErrorCode as Kafkas
 
 from checkers.history.events import EventType
-from workloads.wire.errors import (
+from workloads.wire.error_codes import (
     ErrorCode,
     admin_outcome,
     error_name,

@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from workloads.connection import Entry, LostError, NotSentError, TcpDriver
-from workloads.partitions import TopicPartition, newest_leaders
+from workloads.connection import ClientEntry, LostError, NotSentError, TcpDriver
+from workloads.partition_leaders import TopicPartition, newest_leaders
 from workloads.wire.header import Api
-from workloads.wire.metadata import PartitionLeader
+from workloads.wire.metadata import LedPartition
 
 PLACE = TopicPartition("append-0", 2)
 
 
-def says(leader: int, epoch: int, partition: int = 2) -> tuple[PartitionLeader, ...]:
-    return (PartitionLeader(topic="append-0", partition=partition, leader=leader, epoch=epoch),)
+def says(leader: int, epoch: int, partition: int = 2) -> tuple[LedPartition, ...]:
+    return (LedPartition(topic="append-0", partition=partition, leader=leader, epoch=epoch),)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def says(leader: int, epoch: int, partition: int = 2) -> tuple[PartitionLeader, 
     ],
 )
 def test_the_highest_epoch_is_believed(
-    answers: list[tuple[PartitionLeader, ...]], leader: int | None
+    answers: list[tuple[LedPartition, ...]], leader: int | None
 ) -> None:
     found = newest_leaders(answers, (1, 2, 3)).get(PLACE)
     assert (found.leader if found is not None else None) == leader
@@ -54,7 +54,7 @@ def test_what_nobody_answers_is_lost_when_it_does_not_leave() -> None:
 
         server = await asyncio.start_server(deaf, "127.0.0.1", 0, limit=1)
         host, port = server.sockets[0].getsockname()
-        connection = await TcpDriver({1: Entry(host=host, port=port)}).connect(1, 5)
+        connection = await TcpDriver({1: ClientEntry(host=host, port=port)}).connect(1, 5)
 
         async def flood() -> None:
             for _ in range(200):
