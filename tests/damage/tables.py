@@ -1,0 +1,96 @@
+"""Damage to sealed tables whose manifest was written anew, so that no checksum gives it away."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from crc32c import crc32c
+
+from checkers.history.store import MANIFEST
+
+Thin = Callable[[pa.Table, random.Random], pa.Table]
+
+
+def damage_table(directory: Path, rng: random.Random) -> str:
+    """Take rows from one table of a sealed run; what was done, in words."""
+    manifest = json.loads((directory / MANIFEST).read_bytes())
+    name = rng.choice([name for name, file in manifest["files"].items() if file["rows"]])
+    table = pq.read_table(directory / f"{name}.parquet")
+    thin = rng.choice(_THINS)
+    left = thin(table, rng)
+    _rewrite(directory, name, left)
+    return f"table {name}: {thin.__name__}, {table.num_rows - left.num_rows} of {table.num_rows}"
+
+
+def cut_table_file(directory: Path, rng: random.Random) -> str:
+    """Delete or cut the file of one table of an archived run, which has nothing but its seal."""
+    manifest = json.loads((directory / MANIFEST).read_bytes())
+    path = directory / f"{rng.choice(sorted(manifest['files']))}.parquet"
+    for kept in directory.iterdir():
+        if kept.name.startswith("events-"):
+            kept.unlink()
+    if rng.random() < 0.3:
+        path.unlink()
+        return f"{path.name} deleted"
+    data = path.read_bytes()
+    path.write_bytes(data[: rng.randrange(len(data))])
+    return f"{path.name} cut"
+
+
+def _rewrite(directory: Path, name: str, table: pa.Table) -> None:
+    path = directory / f"{name}.parquet"
+    pq.write_table(table, path)
+    data = path.read_bytes()
+    manifest = json.loads((directory / MANIFEST).read_bytes())
+    manifest["files"][name] |= {
+        "rows": table.num_rows,
+        "bytes": len(data),
+        "crc32c": crc32c(data),
+    }
+    (directory / MANIFEST).write_text(json.dumps(manifest))
+
+
+def one_row(table: pa.Table, rng: random.Random) -> pa.Table:
+    return _without(table, {rng.randrange(table.num_rows)})
+
+
+def some_rows(table: pa.Table, rng: random.Random) -> pa.Table:
+    most = max(1, table.num_rows // 4)
+    return _without(table, set(rng.sample(range(table.num_rows), rng.randint(1, most))))
+
+
+def last_rows(table: pa.Table, rng: random.Random) -> pa.Table:
+    return table.slice(0, table.num_rows - rng.randint(1, min(60, table.num_rows)))
+
+
+def first_rows(table: pa.Table, rng: random.Random) -> pa.Table:
+    del rng
+    return table.slice((table.num_rows + 1) // 2)
+
+
+def all_rows(table: pa.Table, rng: random.Random) -> pa.Table:
+    del rng
+    return table.slice(0, 0)
+
+
+def rows_of_one(table: pa.Table, rng: random.Random) -> pa.Table:
+    """Of one node, where the table tells of nodes; else of one process."""
+    of = next(column for column in ("node", "process", "op_id", "fault_id") if column in _of(table))
+    values = table[of].to_pylist()
+    victim = rng.choice(values)
+    return _without(table, {row for row, value in enumerate(values) if value == victim})
+
+
+def _of(table: pa.Table) -> list[str]:
+    names: list[str] = table.column_names
+    return names
+
+
+def _without(table: pa.Table, gone: set[int]) -> pa.Table:
+    return table.take([row for row in range(table.num_rows) if row not in gone])
+
+
+_THINS: tuple[Thin, ...] = (one_row, some_rows, last_rows, first_rows, all_rows, rows_of_one)
