@@ -83,7 +83,7 @@ def log_crash(directory: Path, error: BaseException) -> None:
 def troubles(run: Run) -> list[CheckResult]:
     """A row for what went wrong with the harness itself."""
     info = run.info
-    if info.finished and not info.trouble:
+    if not info.trouble and (info.finished or info.stuck):
         return []
     message = info.trouble or "the harness died before the end of the run"
     return [CheckResult(check="run", verdict=Verdict.ERROR, message=message)]

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 from chaos.clock import Clock
@@ -18,6 +19,7 @@ from chaos.cluster.interface import Cluster, Described, Hosted, UnaskedEnd, Watc
 from chaos.collection import collect
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
+from chaos.last_words import last_words
 from chaos.nemesis.nemesis import NeverBackError
 from chaos.phases import Phases
 from chaos.plan import RunPlan
@@ -26,7 +28,8 @@ from chaos.plan_line import command_of
 from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
-from chaos.story import RunFailedError, Story, StuckError, planned_evidence
+from chaos.starvation import MachineWatch
+from chaos.story import Bounds, RunFailedError, Story, StuckError, planned_evidence
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 
@@ -49,6 +52,7 @@ class Runner:
         interrupt: Interrupt,
         syncs: bool = True,
         page: bool = True,
+        bounds: Bounds | None = None,
     ) -> None:
         """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
         somebody may look at it."""
@@ -60,10 +64,12 @@ class Runner:
         self._interrupt = interrupt
         self._syncs = syncs
         self._page = page
+        self._bounds = bounds or Bounds()
         self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()
         self._removal: asyncio.Task[None] | None = None
+        self._machine = MachineWatch()
 
     async def run(self) -> Judgement:
         """The verdict; all files are in the directory. Raises OSError where they cannot be."""
@@ -78,6 +84,7 @@ class Runner:
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
         self._note_broken_invariant()
+        self._note_machine()
         removal = self._begin_removal()
         await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
         troubles = len(self._troubles)
@@ -87,6 +94,14 @@ class Runner:
             return self._judge()
         self._write_info()
         return judgement
+
+    def _note_machine(self) -> None:
+        """How it was while nothing came about, with what nodes said last; else all of the time."""
+        if self._info.stuck:
+            words = last_words(self._directory, self._info.nodes)
+            self._info = replace(self._info, last_words=words)
+        else:
+            self._info = replace(self._info, pressure=self._machine.figures(inf))
 
     def _note_broken_invariant(self) -> None:
         broken = self._cluster.broken_invariant if isinstance(self._cluster, Watched) else None
@@ -138,18 +153,31 @@ class Runner:
         with Recorder(self._directory, self._clock, syncs=self._syncs) as recorder:
             story = asyncio.create_task(self._story(recorder))
             asked = asyncio.create_task(self._interrupt.wait())
+            machine = None
+            if self._plan.runtime != SIM:  # there time is virtual, and nobody is late
+                machine = asyncio.create_task(self._machine.watch())
             await asyncio.wait({story, asked}, return_when=asyncio.FIRST_COMPLETED)
             asked.cancel()
+            if machine is not None:
+                machine.cancel()
             if not story.done():
                 self._trouble(
                     f"interrupted by {self._interrupt.signal_name} while {self._phases.current}"
                 )
                 await _cancel(story)
             elif (error := story.exception()) is not None:
-                self._trouble(self._explain(error))
+                self._note_end(error)
             recorder.note("; ".join(self._troubles) or "the story is told")
             self._info = replace(self._info, recorded=dict(recorder.counts))
-        return not self._troubles
+        return not self._troubles and not self._info.stuck
+
+    def _note_end(self, error: BaseException) -> None:
+        """A cluster that does not go on is no trouble of ours: the judge says whose it is."""
+        if self._info.stuck:
+            log_crash(self._directory, error)
+            self._progress.tell(f"stuck: {self._info.stuck}")
+        else:
+            self._trouble(self._explain(error))
 
     def _trouble(self, what: str) -> None:
         self._troubles.append(what)
@@ -168,18 +196,28 @@ class Runner:
             await self._cluster.create()
         self._tell_reaped()
         self._note_cluster()
-        story = Story(self._plan, self._cluster, recorder, self._phases, self._directory)
+        story = Story(
+            self._plan,
+            self._cluster,
+            recorder,
+            self._phases,
+            directory=self._directory,
+            bounds=self._bounds,
+        )
         try:
             await story.tell()
         except* NeverBackError as dead:
-            self._info = replace(self._info, stuck=_in_a_line(dead.exceptions[0]))
+            self._note_stuck(_in_a_line(dead.exceptions[0]), for_sure=True)
             raise
         except* StuckError as stuck:
-            if self._plan.runtime == SIM:  # elsewhere a slow machine may be to blame
-                self._info = replace(self._info, stuck=str(stuck.exceptions[0]))
+            self._note_stuck(str(stuck.exceptions[0]), for_sure=self._plan.runtime == SIM)
             raise
         finally:
             self._info = replace(self._info, counted=story.counted, looks=story.looks)
+
+    def _note_stuck(self, what: str, *, for_sure: bool) -> None:
+        figures = self._machine.figures(self._bounds.write_s)
+        self._info = replace(self._info, stuck=what, stuck_for_sure=for_sure, pressure=figures)
 
     def _note_cluster(self) -> None:
         """What runs, which nobody knew for sure before it was there."""

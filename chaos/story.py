@@ -4,9 +4,11 @@ first acknowledged write - load and hurt - heal - whole again - final reads by f
 """
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from chaos.cluster.interface import Cluster, Stepping
+from chaos.cluster.interface import Cluster, NodeStatus, Stepping
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
@@ -17,9 +19,6 @@ from checkers.evidence.kinds import Kind
 from checkers.history.events import EventType
 from workloads.workload import Access, Servers, Workload
 
-_FIRST_WRITE_WITHIN_S = 30.0
-_WHOLE_WITHIN_S = 30.0
-_FINAL_READS_WITHIN_S = 20.0
 _POLL_S = 0.02
 _SERVERS = {Servers.BROKERS: brokers_of, Servers.CONTROLLERS: controllers_of}
 
@@ -32,6 +31,16 @@ class StuckError(RunFailedError):
     """All is healed, and something does not come about that has to."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long each may take. A fetch time-out is 2 s, an election's at most as long: what has not
+    come about after 30 s has failed again and again."""
+
+    write_s: float = 30.0
+    whole_s: float = 30.0
+    final_reads_s: float = 20.0
+
+
 class Story:
     """Of one run; told once."""
 
@@ -42,8 +51,10 @@ class Story:
         recorder: Recorder,
         phases: Phases,
         directory: Path,
+        bounds: Bounds,
     ) -> None:
         self._plan = plan
+        self._bounds = bounds
         self._cluster = cluster
         self._schedule = plan.drawn()
         self._recorder = recorder
@@ -99,9 +110,11 @@ class Story:
                 await self._quorum_watch.close()
 
     async def _hurt(self) -> None:
-        workload, script = self._workload, self._plan.scenario.script
+        script = self._plan.scenario.script
         with self._phases.timed("first_write", "waiting for the first acknowledged write"):
-            await _first_write(workload)
+            if not await self._another_write():
+                within = f"{self._bounds.write_s:g} s"
+                await self._stuck(f"no write was acknowledged within {within}")
         with self._phases.timed("hurt", "hurting it"):
             if script is not None:
                 self._phases.tell(f"load runs; faults to come: {len(script.faults)}")
@@ -116,21 +129,39 @@ class Story:
 
     async def _become_whole(self) -> None:
         """Raises NeverBackError, StuckError."""
-        if not await self._probe.wait_until_whole(_WHOLE_WITHIN_S):
-            await refuse_dead(self._cluster)
-            raise StuckError(f"the quorum was not whole {_WHOLE_WITHIN_S:g} s after the last cure")
-        if self._watch is not None and not await self._watch.wait_until_whole(_WHOLE_WITHIN_S):
-            raise StuckError(
-                f"not every replica was in sync {_WHOLE_WITHIN_S:g} s after the last cure"
-            )
-        if self._schedule.side_by_side and not await _another_write(self._workload):
-            raise StuckError(
-                f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s of being whole"
-            )
+        seconds = self._bounds.whole_s
+        if not await self._probe.wait_until_whole(seconds):
+            await self._stuck(f"the quorum was not whole {seconds:g} s after the last cure")
+        if self._watch is not None and not await self._watch.wait_until_whole(seconds):
+            await self._stuck(f"not every replica was in sync {seconds:g} s after the last cure")
+        if not await self._another_write():
+            within = f"{self._bounds.write_s:g} s"
+            await self._stuck(f"no write was acknowledged within {within} of being whole")
+
+    async def _stuck(self, what: str) -> NoReturn:
+        """Whose fault it is depends on whether all processes run; raises NeverBackError for one
+        that ended by itself."""
+        await refuse_dead(self._cluster)
+        for node in self._cluster.nodes:
+            if (status := await self._cluster.status(node)) is not NodeStatus.RUNNING:
+                raise RunFailedError(f"{what}, and node {node} is {status}")
+        raise StuckError(what)
+
+    async def _another_write(self) -> bool:
+        """Whether one is acknowledged within the time; nobody waits for a load that has come to its
+        end."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._bounds.write_s
+        before = self._workload.acknowledged_writes
+        while self._workload.acknowledged_writes == before and not self._workload.is_over:
+            if loop.time() > deadline:
+                return False
+            await asyncio.sleep(_POLL_S)
+        return True
 
     async def _final_reads(self) -> None:
         with self._phases.timed("final_reads", "reading every key by fresh clients"):
-            unread = await self._workload.read_all(_FINAL_READS_WITHIN_S)
+            unread = await self._workload.read_all(self._bounds.final_reads_s)
         if unread:
             self._phases.tell(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
 
@@ -192,21 +223,3 @@ def _watch(
     return PartitionWatch(
         cluster, brokers, topics, workload=workload, recorder=recorder, clock=phases.clock
     )
-
-
-async def _first_write(workload: Workload) -> None:
-    if not await _another_write(workload):
-        raise RunFailedError(f"no write was acknowledged within {_FIRST_WRITE_WITHIN_S:g} s")
-
-
-async def _another_write(workload: Workload) -> bool:
-    """Whether one is acknowledged within the time; nobody waits for a load that has come to its
-    end."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _FIRST_WRITE_WITHIN_S
-    before = workload.acknowledged_writes
-    while workload.acknowledged_writes == before and not workload.is_over:
-        if loop.time() > deadline:
-            return False
-        await asyncio.sleep(_POLL_S)
-    return True

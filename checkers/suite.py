@@ -82,12 +82,12 @@ from checkers.registers.survival import acknowledged_writes_survive
 from checkers.run.answers import answers_are_well_formed, wrong_requests_are_refused
 from checkers.run.evidence_complete import evidence_complete
 from checkers.run.kept_running import nodes_kept_running
+from checkers.run.recovery import recovers_when_healed
 from checkers.run.statistics import Number, statistics
 from checkers.run.sufficiency import (
     faults_bit,
     final_reads,
     record_complete,
-    recovers_when_healed,
     workload_succeeded,
 )
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
@@ -209,7 +209,23 @@ def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResu
             message=f"the check itself failed: {type(error).__name__}: {error} ({where})",
             promise=check.promise,
         )
-    return replace(result, seconds=round(stopwatch() - began, 4))
+    judged = _acquitted(check, result, evidence)
+    return replace(judged, seconds=round(stopwatch() - began, 4))
+
+
+def _acquitted(check: Check, result: CheckResult, evidence: Evidence) -> CheckResult:
+    """What is missing accuses nobody: where an accusation needs it whole, it is a suspicion."""
+    if result.verdict is not Verdict.INVALID:
+        return result
+    lacking = [each for each in evidence.missing if each.kind in check.rests_on]
+    if not lacking:
+        return result
+    return replace(
+        result,
+        verdict=Verdict.UNKNOWN,
+        message=f"nobody can tell, for evidence is missing ({lacking[0]}): {result.message}",
+        count=0,
+    )
 
 
 def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> CheckResult:

@@ -157,20 +157,12 @@ def _faults(run: Run) -> Iterator[Missing]:
 
 
 def _disks(run: Run) -> Iterator[Missing]:
-    found = {row["node"]: row["problem"] for row in run.tables["disks"].to_pylist()}
+    """Disks without a log. What is wrong with a log that is as it was collected is its node's."""
+    found = {row["node"]: row for row in run.tables["disks"].to_pylist()}
     for node in range(1, run.info.nodes + 1):
-        if node not in found:
-            yield _of_disk(node, "its disk was not collected")
-        elif found[node]:
-            yield _of_disk(node, found[node])
-    for row in run.tables["replicas"].to_pylist():
-        if row["problem"] or row["whole"] is False:
-            what = f"{row['key']}: {row['problem'] or 'it was not read to its end'}"
-            yield Missing(kind=Kind.PARTITION_LOGS, where=f"node {row['node']}", what=what)
-
-
-def _of_disk(node: int, what: str) -> Missing:
-    return Missing(kind=Kind.METADATA_LOGS, where=f"node {node}", what=what)
+        if node not in found or found[node]["log_end"] is None:
+            why = found[node]["problem"] if node in found else "its disk was not collected"
+            yield Missing(kind=Kind.METADATA_LOGS, where=f"node {node}", what=why)
 
 
 def _rows(run: Run) -> Iterator[Missing]:

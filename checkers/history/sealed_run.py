@@ -59,7 +59,12 @@ class RunInfo:
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target: elr, min_isr ...
     # What the target promises its clients, beyond what every target does.
     promises: Sequence[str] = (LINEARIZABLE_READS,)
-    stuck: str = ""  # what did not come about although all was healed, and nothing else was slow
+    stuck: str = ""  # what did not come about although all was healed and all processes ran
+    stuck_for_sure: bool = False  # no slow machine excuses it
+    # How it was with the machine: of the time in which nothing came about, else of all of the run
+    # (`chaos.starvation`). Nothing of a simulated one, whose time is virtual.
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0
     # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
     recorded: Mapping[str, int] | None = None

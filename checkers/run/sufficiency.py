@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.evidence.kinds import Kind
-from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, EventValue, Verdict
 
 ENOUGH_SUCCESSES = 50
@@ -156,36 +154,6 @@ def _why(toothless: Sequence[FaultFact], kinds: Sequence[str]) -> str:
     tried = [fault for fault in toothless if fault.kind == kinds[0]]
     return f": {_missing_evidence(tried)}" if tried else ": no such fault ever began"
 
-
-def _liveness_is_ours(info: RunInfo) -> bool:
-    """Elsewhere a slow machine may be the reason for what does not come about."""
-    return info.runtime == "sim" or bool(info.stuck)
-
-
-@check("recovers-when-healed", applies=_liveness_is_ours, source="SIM", rests_on=(Kind.FAULTS,))
-def recovers_when_healed(evidence: Evidence) -> CheckResult:
-    """Once everything is healed, all is whole and writes are acknowledged within a bounded time.
-
-    Nothing excuses a node that ends by itself whenever it is started.
-    """
-    if evidence.info.stuck:
-        return CheckResult(
-            verdict=Verdict.INVALID,
-            message=evidence.info.stuck,
-            looked_at=1,
-            count=1,
-        )
-    if not evidence.info.finished:
-        message = "the run broke off before anything could be whole again"
-        return CheckResult(verdict=Verdict.UNKNOWN, message=message)
-    return CheckResult(
-        verdict=Verdict.VALID,
-        message="the quorum was whole again in time",
-        looked_at=1,
-    )
-
-
-def _missing_evidence(toothless: Sequence[FaultFact]) -> str:
     first = toothless[0]
     why = first.evidence or "it was never asked whether it had its effect"
     more = f" (and {len(toothless) - 1} more)" if len(toothless) > 1 else ""

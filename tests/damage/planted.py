@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.history.tables import OPS
@@ -99,7 +100,7 @@ class Logs:
         for at in range(40):
             cluster.told(1, 1, 1, at, high_watermark=cluster.end)
             cluster.told(1, 1, 0, at, kind="partition", key="t-0", isr=ALL, elr=[])
-        return cluster.run()
+        return cluster.run(history=HistoryKind.LOG)
 
 
 def nothing(logs: Logs, rng: random.Random) -> None:

@@ -90,7 +90,8 @@ def _of(table: pa.Table) -> list[str]:
 
 
 def _without(table: pa.Table, gone: set[int]) -> pa.Table:
-    return table.take([row for row in range(table.num_rows) if row not in gone])
+    left = [row for row in range(table.num_rows) if row not in gone]
+    return table.take(pa.array(left, pa.int64()))
 
 
 _THINS: tuple[Thin, ...] = (one_row, some_rows, last_rows, first_rows, all_rows, rows_of_one)

@@ -7,7 +7,6 @@ from checkers.run.sufficiency import (
     faults_bit,
     final_reads,
     record_complete,
-    recovers_when_healed,
     workload_succeeded,
 )
 from checkers.verdict import Verdict
@@ -175,15 +174,3 @@ def test_of_overlapping_faults_some_fall_into_times_without_clients() -> None:
     assert workload_succeeded(make_run(ops=ops, faults=idle)).verdict is VOID
     overlapping = make_run(ops=ops, faults=idle, faults_overlap=True)
     assert workload_succeeded(overlapping).verdict is VALID
-
-
-def test_what_does_not_recover_is_invalid_where_time_is_virtual() -> None:
-    stuck = recovers_when_healed(make_run(stuck="the quorum was not whole", runtime="sim"))
-    assert stuck is not None
-    assert (stuck.verdict, stuck.message) == (Verdict.INVALID, "the quorum was not whole")
-    well = recovers_when_healed(make_run(runtime="sim"))
-    assert well is not None
-    assert well.verdict is VALID
-    assert not recovers_when_healed.applies(make_run(runtime="docker").info)
-    broke_off = recovers_when_healed(make_run(runtime="sim", finished=False))
-    assert broke_off.verdict is Verdict.UNKNOWN

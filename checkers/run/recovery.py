@@ -1,0 +1,89 @@
+"""Does a healed cluster go on? And who is to blame where it does not: a node, or the machine."""
+
+from collections.abc import Iterator, Mapping
+
+from checkers.check import check, everywhere
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.history.sealed_run import RunInfo
+from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
+
+# What a machine shows that had time for its nodes, in the seconds in which nothing came about. A
+# node's shortest time-out is its election's, of a second: where the harness' own timer was later
+# than that, a node's may have been, and elections can fail for ever. Some process waits for a core
+# most of the time on a machine that is well used; only where hardly a moment is left is it starved.
+STARVED = {
+    "longest_late_ms": 1000.0,
+    "late_share": 0.1,
+    "cpu_share": 0.95,
+    "io_share": 0.6,
+    "memory_share": 0.2,
+}
+
+
+@check("recovers-when-healed", applies=everywhere, source="SIM", rests_on=(Kind.FAULTS,))
+def recovers_when_healed(evidence: Evidence) -> CheckResult:
+    """Once everything is healed and all processes run, all is whole and writes are acknowledged
+    within a bounded time, unless the machine had no time for the nodes.
+
+    That it had is shown by figures: how late the harness' own timers were, and for how long
+    processes waited for CPU, disk and memory. Nothing excuses a node that ends by itself whenever
+    it is started. In a simulated run time is virtual, and no machine is slow. Needs: run.json.
+    """
+    info = evidence.info
+    if info.stuck:
+        return _stuck(info)
+    if not info.finished:
+        message = "the run broke off before anything could be whole again"
+        return CheckResult(verdict=Verdict.UNKNOWN, message=message)
+    message = "all was whole again in time, and writes were acknowledged"
+    return CheckResult(verdict=Verdict.VALID, message=message, looked_at=1)
+
+
+def _stuck(info: RunInfo) -> CheckResult:
+    doubt = "" if info.stuck_for_sure else _why_in_doubt(info.pressure)
+    if doubt:
+        return CheckResult(
+            verdict=Verdict.UNKNOWN,
+            message=f"{info.stuck}; but {doubt}: nobody can tell whether a node is to blame",
+            looked_at=1,
+        )
+    told = "" if info.stuck_for_sure else f"; the machine had time for it: {_in_words(info)}"
+    return CheckResult(
+        verdict=Verdict.INVALID,
+        message=f"{info.stuck}{told}",
+        looked_at=1,
+        count=1,
+        witness=tuple(_said_last(info))[:WITNESS_LIMIT],
+    )
+
+
+def _why_in_doubt(figures: Mapping[str, float]) -> str:
+    """Why the machine may be to blame; "" where it was shown not to be."""
+    if "longest_late_ms" not in figures:
+        return "nobody measured whether the machine was starved"
+    beyond = {name: figures.get(name, 0.0) for name, most in STARVED.items()}
+    beyond = {name: found for name, found in beyond.items() if found > STARVED[name]}
+    told = ", ".join(f"{_WORDS[name].format(found)}" for name, found in beyond.items())
+    return f"the machine was starved ({told})" if told else ""
+
+
+_WORDS = {
+    "longest_late_ms": "a timer of the harness was {:,.0f} ms late",
+    "late_share": "its timers were late for {:.0%} of the time",
+    "cpu_share": "processes waited for a core for {:.0%} of it",
+    "io_share": "for a disk for {:.0%}",
+    "memory_share": "for memory for {:.0%}",
+}
+
+
+def _in_words(info: RunInfo) -> str:
+    return ", ".join(
+        _WORDS[name].format(info.pressure[name]) for name in STARVED if name in info.pressure
+    )
+
+
+def _said_last(info: RunInfo) -> Iterator[Mapping[str, EventValue]]:
+    for node, lines in info.last_words.items():
+        for line in lines or ("it said nothing",):
+            yield {"what": f"node {node} said last: {line}", "node": int(node)}
