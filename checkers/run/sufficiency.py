@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
+from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
 
 ENOUGH_SUCCESSES = 50
@@ -52,16 +53,19 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
       of 40 real runs of ten seconds the worst had 1,800 and 86 %, all voters without power;
     * 10 successes of each kind that was tried: reads alone tell nothing of durability, and writes
       that nobody reads nothing of linearizability. What only sets the stage does not count;
-    * during each fault, an operation under way: what nobody asks for meanwhile cannot go wrong.
-      Not where faults overlap: a short one may fall into a time in which clients look for a leader.
+    * during each fault and after each cure, clients that go on: what nobody asks for meanwhile
+      cannot go wrong. In a time that is longer than their patience, at least a quarter of the
+      processes have to invoke something in each patience; in a shorter one, an operation has to be
+      under way (not where faults overlap). One that never returned is none;
+    * after the last cure, a twentieth of what came back in a second before the first fault, if
+      there is a second for it (`checkers.run.silence`).
     """
     ops = evidence.tables["ops"]
     asked_for = pc.invert(pc.is_in(ops["f"], pa.array(SETTING_UP)))
     main = ops.filter(pc.and_(pc.equal(ops["phase"], "main"), asked_for))
     tried, succeeded = main.num_rows, count(main, outcome="ok")
     problem = _too_little(main, tried, succeeded)
-    if not problem and not evidence.info.faults_overlap:
-        problem = _idle_fault(main, evidence.tables["faults"])
+    problem = problem or silence(evidence, main)
     return CheckResult(
         verdict=Verdict.VOID if problem else Verdict.VALID,
         message=f"{succeeded:,} of {tried:,} operations succeeded{problem}",
@@ -78,20 +82,6 @@ def _too_little(main: pa.Table, tried: int, succeeded: int) -> str:
         of_kind = count(main, f=kind, outcome="ok")
         if of_kind < ENOUGH_OF_A_KIND:
             return f", but only {of_kind} {kind}s; below {ENOUGH_OF_A_KIND} a run says nothing"
-    return ""
-
-
-def _idle_fault(main: pa.Table, faults: pa.Table) -> str:
-    """The first fault during which nothing was under way, in the same words."""
-    for fault in faults.to_pylist():
-        open_at_start = pc.or_kleene(
-            pc.is_null(main["t1"]), pc.greater(main["t1"], fault["t_start"] or 0)
-        )
-        under_way = main.filter(open_at_start)
-        if fault["t_healed"] is not None:
-            under_way = under_way.filter(pc.less(under_way["t0"], fault["t_healed"]))
-        if not under_way.num_rows:
-            return f", but none was tried during fault {fault['fault_id']}, {fault['kind']}"
     return ""
 
 
@@ -154,6 +144,8 @@ def _why(toothless: Sequence[FaultFact], kinds: Sequence[str]) -> str:
     tried = [fault for fault in toothless if fault.kind == kinds[0]]
     return f": {_missing_evidence(tried)}" if tried else ": no such fault ever began"
 
+
+def _missing_evidence(toothless: Sequence[FaultFact]) -> str:
     first = toothless[0]
     why = first.evidence or "it was never asked whether it had its effect"
     more = f" (and {len(toothless) - 1} more)" if len(toothless) > 1 else ""

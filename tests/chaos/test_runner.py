@@ -124,9 +124,8 @@ def test_a_run_in_which_almost_nothing_succeeded_is_void(
     cluster = FakeCluster()
     cluster.registers.values = Tiring(cluster)
     judgement = run(tmp_path, cluster, duration_s=1.0, load=replace(LOAD, read_share=read_share))
-    assert judgement.verdict is Verdict.VOID
     assert row(judgement, "workload-succeeded").verdict is Verdict.VOID
-    assert why in judgement.sentence
+    assert why in row(judgement, "workload-succeeded").message
     assert row(judgement, "linearizable").verdict is Verdict.VALID
     assert "workload-succeeded" in (tmp_path / "report.html").read_text()
 

@@ -92,11 +92,11 @@ class Logs:
             cluster.replica(node, "t-0", spans)
         for offset, value in self.acknowledged.items():
             cluster.sent("t-0", offset, value)
-        for offset, value in sorted(self.held[1].items()):
-            cluster.polled("t-0", offset, value)
-            cluster.rows["ops"][-1]["phase"] = "final"
-        for offset, value in sorted(self.held[1].items())[:12]:
-            cluster.polled("t-0", offset, value)
+        led = sorted(self.held[1].items())
+        for phase, process, polls in (("main", 50, led[:12]), ("final", 51, led)):
+            for offset, value in polls:
+                cluster.polled("t-0", offset, value)
+                cluster.rows["ops"][-1] |= {"phase": phase, "process": process}
         for at in range(40):
             cluster.told(1, 1, 1, at, high_watermark=cluster.end)
             cluster.told(1, 1, 0, at, kind="partition", key="t-0", isr=ALL, elr=[])

@@ -67,14 +67,6 @@ def test_something_was_tried_during_each_fault(
     assert expected is VALID or "none was tried during fault 1, pause" in result.message
 
 
-def test_an_operation_without_an_end_is_under_way_in_every_later_fault() -> None:
-    ops = [write(i, 2 * i, 2 * i + 1) for i in range(100)]
-    late = [fault(0, "kill", 500, 600)]
-    assert workload_succeeded(make_run(ops=[*ops, write(100, 200, None)], faults=late)).verdict is (
-        VALID
-    )
-
-
 def test_faults_need_evidence() -> None:
     good = [fault(0, "kill", 1, 2), fault(1, "pause", 3, 4)]
     assert faults_bit(make_run(faults=good, fault_kinds=["kill", "pause"])).verdict is VALID

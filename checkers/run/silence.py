@@ -1,0 +1,156 @@
+"""Did clients go on asking while the cluster was hurt, and once it was healed? Without that, a run
+tells of faults that nobody met.
+
+Load is what is invoked, or what comes back: an operation that never returned is none. Clients may
+rightly be silent for their `patience`: an operation's time-out, a second of looking for a leader
+and one of connecting to it, and what a rate makes them wait. Of a load of a fixed number of
+operations, and of overlapping faults, a short time may fall between two of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.history.sealed_run import RunInfo
+
+Ints = NDArray[np.int64]
+SECOND = 1_000_000_000
+
+# Of the processes that come round once in a patience, whatever the faults: of 60 simulated runs
+# the worst had a third.
+ALIVE_SHARE = 0.25
+# Of what comes back in a second of the quiet before the first fault, after the last was healed: of
+# 60 simulated runs the worst had 0.35; less where a few clients look for a leader for a long time.
+AFTER_SHARE = 0.05
+_LEAST_QUIET_S = 0.5
+_LEAST_AFTER_S = 1.0
+_SEARCH_AND_CONNECT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Load:
+    """Operations of the main phase. `t1` is of those that returned, at any time; `end_ns` is when
+    clients were told to stop, at the latest."""
+
+    t0: Ints
+    returned_t0: Ints
+    t1: Ints
+    end_ns: int
+    patience_s: float
+    processes: int
+    limited: bool  # all that they had to do was done
+
+    def invoked(self, begin_ns: int, end_ns: int) -> int:
+        return _between(self.t0, begin_ns, end_ns)
+
+    def least(self, begin_ns: int, end_ns: int) -> int:
+        """How many must be invoked in a time, for clients that are alive."""
+        rounds = int((end_ns - begin_ns) / SECOND / self.patience_s)
+        return max(int(rounds * self.processes * ALIVE_SHARE), int(rounds > 0))
+
+    def under_way(self, begin_ns: int, end_ns: int) -> bool:
+        """Whether an operation that returned was, at some moment of a time."""
+        return bool(np.any((self.t1 > begin_ns) & (self.returned_t0 < end_ns)))
+
+
+def silence(evidence: Evidence, main: pa.Table) -> str:
+    """When clients were silent, as the end of a sentence; "" where they never were."""
+    faults = evidence.faults
+    if not faults:
+        return ""
+    load = _load_of(evidence, main)
+    found = next(_silent_times(load, faults, overlap=evidence.info.faults_overlap), "")
+    return found or _slow_after(load, faults)
+
+
+def _silent_times(load: _Load, faults: tuple[FaultFact, ...], *, overlap: bool) -> Iterator[str]:
+    starts = sorted(fault.t_start for fault in faults)
+    for fault in faults:
+        name = f"fault {fault.id}, {fault.kind}"
+        begin, healed = fault.t_start, _healed(fault, load)
+        if not overlap and not load.under_way(begin, healed):
+            yield f", but none was tried during {name}"
+        if load.limited:
+            continue
+        if (told := _too_few(load, begin, healed)) is not None:
+            yield f", but {told} during {name}"
+        until = next((start for start in starts if start >= healed), load.end_ns)
+        if (told := _too_few(load, healed, until)) is not None:
+            yield f", but {told} after {name} was healed"
+
+
+def _too_few(load: _Load, begin_ns: int, end_ns: int) -> str | None:
+    invoked, least = load.invoked(begin_ns, end_ns), load.least(begin_ns, end_ns)
+    if invoked >= least:
+        return None
+    seconds = (end_ns - begin_ns) / SECOND
+    return f"only {invoked:,} were invoked in the {seconds:.1f} s (at least {least:,} have to be)"
+
+
+def _slow_after(load: _Load, faults: tuple[FaultFact, ...]) -> str:
+    """Whether load came back once all was healed, in proportion to the quiet before."""
+    first = min(fault.t_start for fault in faults)
+    last = max(_healed(fault, load) for fault in faults)
+    began = int(load.t0.min()) if len(load.t0) else first
+    quiet_s = (first - began) / SECOND
+    after_s = (load.end_ns - last) / SECOND
+    if load.limited or quiet_s < _LEAST_QUIET_S or after_s < _LEAST_AFTER_S:
+        return ""
+    before = _between(load.t1, began, first) / quiet_s
+    after = _between(load.t1, last, load.end_ns) / after_s
+    if after >= AFTER_SHARE * before:
+        return ""
+    return (
+        f", but {after:.1f} a second came back after the last fault was healed, "
+        f"and {before:.1f} before the first"
+    )
+
+
+def _load_of(evidence: Evidence, main: pa.Table) -> _Load:
+    info = evidence.info
+    t0 = main["t0"].to_numpy()
+    returned = main.filter(main["t1"].is_valid())
+    most = int(info.load.get("most_operations", 0))
+    patience = _patience_s(info)
+    processes = int(info.load.get("concurrency") or info.load.get("producers") or 1)
+    return _Load(
+        t0=t0,
+        returned_t0=returned["t0"].to_numpy(),
+        t1=returned["t1"].to_numpy(),
+        # They finish what they have begun before anybody reads.
+        end_ns=_main_ends(evidence) - int(patience * SECOND),
+        patience_s=patience,
+        processes=processes,
+        limited=0 < most <= len(t0) + processes,
+    )
+
+
+def _patience_s(info: RunInfo) -> float:
+    load = info.load
+    one = float(load.get("delivery_s") or load.get("timeout_s") or 1.0)
+    processes = load.get("concurrency") or load.get("producers") or 0
+    rate = float(load.get("rate") or 0.0)
+    return one + _SEARCH_AND_CONNECT_S + (processes / rate if rate else 0.0)
+
+
+def _main_ends(evidence: Evidence) -> int:
+    """When the final reads began, or the run ended without them."""
+    ops = evidence.tables["ops"]
+    final = ops.filter(pa.compute.equal(ops["phase"], "final"))
+    if final.num_rows:
+        return int(pa.compute.min(final["t0"]).as_py())
+    last = pa.compute.max(ops["t1"]).as_py() or 0
+    return max(evidence.info.duration_ns, last)
+
+
+def _healed(fault: FaultFact, load: _Load) -> int:
+    return fault.t_healed if fault.t_healed is not None else max(load.end_ns, fault.t_start)
+
+
+def _between(times: Ints, begin_ns: int, end_ns: int) -> int:
+    return int(np.count_nonzero((times >= begin_ns) & (times < end_ns)))

@@ -1,0 +1,136 @@
+"""A healed cluster that does nothing: the three ends of such a run, and nobody waits for ever."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from chaos.clock import MachineClock
+from chaos.cluster.interface import NodeId
+from chaos.interrupt import Interrupt
+from chaos.plan import RunPlan
+from chaos.progress import ConsoleProgress
+from chaos.runner import Runner
+from chaos.scenarios import CATALOGUE
+from chaos.starvation import MachineWatch
+from chaos.story import Bounds
+from checkers.history.sealed_run import read_run_info
+from checkers.verdict import CheckResult, Judgement, Verdict
+from tests.support.fake_cluster import FakeCluster
+from workloads.register_options import RegisterOptions
+
+QUIET = {"longest_late_ms": 5.0, "late_share": 0.0}
+STARVED = {"longest_late_ms": 4_000.0, "late_share": 0.7}
+
+
+class Leaderless(FakeCluster):
+    """Once a fault is cured all processes run, and none of them ever leads."""
+
+    async def collect(self, into: Path) -> None:
+        await super().collect(into)
+        for node in self.nodes:
+            (into / "logs" / f"node-{node}.err").write_text(f"node {node}: nobody votes for me\n")
+
+    async def start(self, node: NodeId) -> None:
+        await super().start(node)
+        self._forget()
+
+    async def resume(self, node: NodeId) -> None:
+        await super().resume(node)
+        self._forget()
+
+    def _forget(self) -> None:
+        for election in self._elections:
+            election.cancel()
+        self.registers.leader = None
+
+
+class NeverLed(Leaderless):
+    async def create(self) -> None:
+        await super().create()
+        self._forget()
+
+
+def run(directory: Path, cluster: FakeCluster) -> Judgement:
+    async def main() -> Judgement:
+        runner = Runner(
+            plan=RunPlan(
+                scenario=CATALOGUE["kill-leader"],
+                seed=5,
+                nodes=3,
+                duration_s=0.8,
+                load=RegisterOptions(concurrency=5, rate=400, timeout_s=0.2),
+            ),
+            cluster=cluster,
+            directory=directory,
+            clock=MachineClock(),
+            progress=ConsoleProgress(quiet=True),
+            interrupt=Interrupt(),
+            bounds=Bounds(write_s=0.8, whole_s=0.5, final_reads_s=1.0),
+        )
+        return await runner.run()
+
+    return asyncio.run(main())
+
+
+def row(judgement: Judgement) -> CheckResult:
+    return next(each for each in judgement.results if each.check == "recovers-when-healed")
+
+
+def told(monkeypatch: pytest.MonkeyPatch, figures: dict[str, float]) -> None:
+    """The machine is as a test wants it."""
+    monkeypatch.setattr(MachineWatch, "figures", lambda *_: figures)
+
+
+def test_on_a_machine_that_had_time_the_cluster_is_to_blame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, QUIET)
+    judgement = run(tmp_path, Leaderless())
+    assert judgement.verdict is Verdict.INVALID
+    assert "was not whole 0.5 s after the last cure" in row(judgement).message
+    said = [event["what"] for event in row(judgement).witness]
+    assert "node 1 said last: node 1: nobody votes for me" in said
+    info = read_run_info(tmp_path)
+    assert (info.finished, info.trouble, info.pressure) == (False, "", QUIET)
+
+
+def test_on_a_starved_machine_nobody_can_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, STARVED)
+    judgement = run(tmp_path, Leaderless())
+    assert row(judgement).verdict is Verdict.UNKNOWN
+    assert "4,000 ms late" in row(judgement).message
+    assert judgement.verdict not in (Verdict.INVALID, Verdict.ERROR)
+
+
+def test_a_cluster_that_goes_on_has_recovered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, QUIET)
+    judgement = run(tmp_path, FakeCluster())
+    assert row(judgement).verdict is Verdict.VALID
+
+
+def test_a_first_write_that_is_never_acknowledged_is_the_cluster_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, QUIET)
+    judgement = run(tmp_path, NeverLed())
+    assert judgement.verdict is Verdict.INVALID
+    assert row(judgement).message.startswith("no write was acknowledged within 0.8 s")
+
+
+def test_a_paused_process_is_nobody_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Paused(NeverLed):
+        async def create(self) -> None:
+            await super().create()
+            await self.pause(NodeId(2))
+
+    told(monkeypatch, QUIET)
+    judgement = run(tmp_path, Paused())
+    assert judgement.verdict is Verdict.ERROR
+    assert "node 2 is paused" in judgement.sentence

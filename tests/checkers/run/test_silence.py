@@ -1,0 +1,73 @@
+"""Clients that hang, or stop, while a cluster is hurt: such a run is void, and says when."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.run.sufficiency import workload_succeeded
+from checkers.verdict import Verdict
+from tests.support.histories import MS, Row, fault, make_run, read, write
+
+LOAD = {"concurrency": 5, "rate": 30.0, "timeout_s": 1.0, "most_operations": 0}
+THREE = [(2_000, 8_000), (11_000, 17_000), (20_000, 26_000)]
+
+
+def load(from_ms: int, to_ms: int, step_ms: int = 30) -> list[Row]:
+    """Writes and reads that come back within ten milliseconds."""
+    ops = []
+    for number, at in enumerate(range(from_ms, to_ms, step_ms)):
+        make = write if number % 2 else read
+        row = make(100 + number // 2, at, at + 10)
+        ops.append(row | {"t0": at * MS, "t1": (at + 10) * MS})
+    return ops
+
+
+def verdict_of(ops: list[Row], windows: list[tuple[int, int]] = THREE, **info: object) -> str:
+    faults = [fault(n, "partition", *window) for n, window in enumerate(windows)]
+    run = make_run(ops=ops, faults=faults, load=LOAD, duration_ns=30_000 * MS)
+    run = replace(run, info=replace(run.info, **info))  # type: ignore[arg-type]
+    found = workload_succeeded(run)
+    return "" if found.verdict is Verdict.VALID else f"{found.verdict.word}: {found.message}"
+
+
+def test_clients_that_go_on_are_load() -> None:
+    assert verdict_of(load(0, 29_000)) == ""
+
+
+def test_sixty_quick_operations_and_clients_that_hang_are_none() -> None:
+    hanging = [write(500 + p, 2_000 + p, None, key="r-1", process=10 + p) for p in range(5)]
+    told = verdict_of(load(0, 1_800) + [row | {"t0": 1_900 * MS} for row in hanging])
+    assert told.startswith("void: ")
+    assert "none was tried during fault 0, partition" in told
+
+
+@pytest.mark.parametrize(
+    ("silent", "named"),
+    [
+        ((2_000, 8_000), "fault 0, partition"),
+        ((11_000, 17_000), "fault 1, partition"),
+        ((8_000, 11_000), ""),  # no longer than their patience
+        ((20_000, 26_000), "fault 2, partition"),
+        ((26_000, 30_000), "before the first"),
+    ],
+)
+def test_a_silence_that_is_longer_than_their_patience_is_named(
+    silent: tuple[int, int], named: str
+) -> None:
+    begin, end = silent
+    told = verdict_of(load(0, begin) + load(end, 29_000), duration_ns=32_000 * MS)
+    assert (told == "") == (named == "")
+    assert named in told
+
+
+def test_one_client_of_many_is_not_enough() -> None:
+    few = load(2_000, 8_000, 3_500)
+    told = verdict_of(load(0, 2_000) + few + load(8_000, 29_000), load={**LOAD, "concurrency": 40})
+    assert "only 2 were invoked in the 6.0 s (at least" in told
+
+
+def test_a_load_of_so_many_operations_may_be_over() -> None:
+    ops = load(0, 8_300)
+    limited = {**LOAD, "most_operations": len(ops)}
+    assert verdict_of(ops, [(2_000, 8_000)], load=limited) == ""
+    assert verdict_of(ops, [(2_000, 8_000)]) != ""
