@@ -17,6 +17,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
 from chaos.scenarios import CATALOGUE
+from chaos.story import Bounds
 from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
@@ -36,6 +37,7 @@ def run(
     quiet: bool = True,
     interrupt_after_s: float | None = None,
     load: RegisterOptions = LOAD,
+    bounds: Bounds | None = None,
 ) -> Judgement:
     async def main() -> Judgement:
         interrupt = Interrupt()
@@ -53,6 +55,7 @@ def run(
             clock=MachineClock(),
             progress=ConsoleProgress(quiet=quiet),
             interrupt=interrupt,
+            bounds=bounds,
         )
         if interrupt_after_s is not None:
             asyncio.get_running_loop().call_later(interrupt_after_s, interrupt.ask, "SIGINT")
@@ -123,7 +126,8 @@ def test_a_run_in_which_almost_nothing_succeeded_is_void(
 ) -> None:
     cluster = FakeCluster()
     cluster.registers.values = Tiring(cluster)
-    judgement = run(tmp_path, cluster, duration_s=1.0, load=replace(LOAD, read_share=read_share))
+    load, bounds = replace(LOAD, read_share=read_share), Bounds(write_s=0.2)
+    judgement = run(tmp_path, cluster, duration_s=1.0, load=load, bounds=bounds)
     assert row(judgement, "workload-succeeded").verdict is Verdict.VOID
     assert why in row(judgement, "workload-succeeded").message
     assert row(judgement, "linearizable").verdict is Verdict.VALID
