@@ -5,7 +5,7 @@ of the controller, which is believed within the bounds that the probes set (`isr
 disk could be read, the states are those that brokers told when they were asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
 from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
 from checkers.history.kinds import HistoryKind
-from checkers.log.findings import findings_of
+from checkers.log.findings import Findings, findings_of
 from checkers.page.binning import Ints, integers
 
 PARTITIONS_LIMIT = 6
@@ -66,26 +66,51 @@ def partition_lanes(evidence: Evidence, end_ns: int) -> list[PartitionLane]:
     """Of the partitions that clients used, those with losses first; none where there are none."""
     if evidence.info.history != HistoryKind.LOG:
         return []
-    histories = evidence.once(isr_histories)
-    keys = sorted(set(evidence.tables["spans"]["key"].unique().to_pylist()))
-    lanes = [_lane(evidence, key, histories.get(key), end_ns) for key in keys]
-    lanes.sort(key=lambda lane: (-len(lane.lost), -len(lane.allowed)))
-    return [lane for lane in lanes if lane.spans][:PARTITIONS_LIMIT]
+    findings, histories = evidence.once(findings_of), evidence.once(isr_histories)
+    keys = findings.log.keys
+    lost = np.bincount(
+        findings.log.sent.key[findings.fates.acknowledged & findings.fates.lost],
+        minlength=len(keys),
+    )
+    order = sorted(range(len(keys)), key=lambda code: (-lost[code], keys[code]))
+    lanes = []
+    for code in order[:PARTITIONS_LIMIT]:
+        history = histories.get(keys[code])
+        told = (
+            _told(evidence, keys[code], end_ns)
+            if history is None
+            else _stored(evidence, history, end_ns)
+        )
+        if told:
+            replicas = history.states[-1].replicas if history else _named(told)
+            lanes.append(_lane(findings, code, told, replicas))
+    return lanes
 
 
-def _lane(evidence: Evidence, key: str, history: IsrHistory | None, end_ns: int) -> PartitionLane:
-    spans = _told(evidence, key, end_ns) if history is None else _stored(evidence, history, end_ns)
-    known = {node for span in spans for node in (*span.isr, *span.elr, *span.last_known_elr)}
-    replicas = known if history is None else history.states[-1].replicas
-    acknowledged, lost, allowed = _records(evidence, key)
+def _named(spans: Sequence[PartitionSpan]) -> Nodes:
+    """All nodes that any state names."""
+    return tuple({node for s in spans for node in (*s.isr, *s.elr, *s.last_known_elr)})
+
+
+def _lane(
+    findings: Findings, code: int, spans: Sequence[PartitionSpan], replicas: Nodes
+) -> PartitionLane:
+    fates, sent = findings.fates, findings.log.sent
+    mine = fates.acknowledged & (sent.key == code)
+    lost = findings.lost_within_budget()
+    at_ns = findings.ended_ns[sent.op]
+    acknowledged, gone, allowed = (
+        _points(at_ns[chosen], fates.offset[chosen])
+        for chosen in (mine, mine & lost, mine & fates.lost & ~lost)
+    )
     return PartitionLane(
-        key=key,
+        key=findings.log.keys[code],
         replicas=tuple(sorted(replicas)),
         spans=tuple(spans),
         acknowledged=acknowledged,
-        lost=lost,
+        lost=gone,
         allowed=allowed,
-        high_watermarks=_high_watermarks(evidence, key),
+        high_watermarks=_high_watermarks(findings, code),
     )
 
 
@@ -156,27 +181,12 @@ def _claim(row: Mapping[str, Any], end_ns: int) -> PartitionSpan:
     )
 
 
-def _records(evidence: Evidence, key: str) -> tuple[Points, Points, Points]:
-    """Acknowledged ones at the time of their acknowledgement; those lost, and those allowed to."""
-    findings = evidence.once(findings_of)
-    fates, log = findings.fates, findings.log
-    if key not in log.keys:
-        return (_points(np.empty(0, np.int64), np.empty(0, np.int64)),) * 3
-    mine = fates.acknowledged & (log.sent.key == list(log.keys).index(key))
-    lost = findings.lost_within_budget()
-    at_ns = findings.ended_ns[log.sent.op]
-    chosen = (mine, mine & lost, mine & fates.lost & ~lost)
-    acknowledged, gone, allowed = (_points(at_ns[one], fates.offset[one]) for one in chosen)
-    return acknowledged, gone, allowed
-
-
-def _high_watermarks(evidence: Evidence, key: str) -> Points:
+def _high_watermarks(findings: Findings, code: int) -> Points:
     """What answers to polls told of it, at the time when the poll returned."""
-    spans, ops = evidence.tables["spans"], evidence.tables["ops"]
-    told = spans.filter(pc.and_(pc.equal(spans["key"], key), spans["high_watermark"].is_valid()))
-    told = told.select(["op_id", "high_watermark"]).join(ops.select(["op_id", "t1"]), "op_id")
-    told = told.filter(told["t1"].is_valid())
-    return _points(integers(told["t1"]), integers(told["high_watermark"]))
+    polled, answers = findings.log.polled, findings.log.answers
+    at_ns = findings.ended_ns[polled.op[answers.row]]
+    mine = (polled.key[answers.row] == code) & (at_ns < FOREVER_NS)
+    return _points(at_ns[mine], answers.high_watermark[mine])
 
 
 def _points(at_ns: Ints, offset: Ints) -> Points:

@@ -12,10 +12,13 @@ import pyarrow as pa
 from checkers.evidence.evidence import Evidence
 from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
-from checkers.history.tables import OPS, SPANS
+from checkers.history.tables import OPS, PROBES, SPANS
 from checkers.log.checks import log_offsets, log_polls, log_sends
 from checkers.log.durability import log_durability, log_final_reads
-from checkers.verdict import Verdict
+from checkers.log.findings import findings_of
+from checkers.page import render_page
+from checkers.page.partition_lanes import PARTITIONS_LIMIT
+from checkers.verdict import Judgement, Verdict
 from tests.bench.row import Row
 from tests.support.histories import make_run
 
@@ -25,6 +28,7 @@ KEYS = 12
 PRODUCERS = 20
 A_POLL = 3  # records; every record is polled twice, the second time by a final read
 BEST_OF = 5
+PROBES_OF_EACH = 400
 
 
 def measure() -> Iterator[Row]:
@@ -38,6 +42,7 @@ def measure() -> Iterator[Row]:
         bar=0.6,
         note=f"{operations:,} operations, {spans:,} records in them, best of {BEST_OF}",
     )
+    yield Row(name="logs: the page of them", value=_drawn(run), unit="s", bar=2)
     yield Row(name="logs: arrays to judge them, at most", value=_peak_mib(run), unit="MiB")
 
 
@@ -60,6 +65,26 @@ def _judged(run: Run) -> float:
     seconds = time.perf_counter() - began
     for result in results:
         assert result.verdict is Verdict.VALID, result.message
+    return seconds
+
+
+def _drawn(run: Run) -> float:
+    """The page, of evidence that was judged; brokers were asked of every partition meanwhile."""
+    end_ns = int(run.tables["ops"]["t0"].to_numpy()[-1])
+    told = [
+        {"t0": at_ns, "t1": at_ns, "node": 1, "kind": "partition", "key": f"t-{key}"}
+        | {"leader": 1 + at % 3, "epoch": at, "isr": [1, 2, 3], "elr": []}
+        for at, at_ns in enumerate(range(0, end_ns, end_ns // PROBES_OF_EACH))
+        for key in range(KEYS)
+    ]
+    probes = pa.Table.from_pylist(told, schema=PROBES)
+    evidence = Evidence(replace(run, tables={**run.tables, "probes": probes}))
+    evidence.once(findings_of)
+    judgement = Judgement(run_id="bench", verdict=Verdict.VALID, sentence="", results=())
+    began = time.perf_counter()
+    page = render_page(evidence, judgement)
+    seconds = time.perf_counter() - began
+    assert page.count("high watermark of t-") == PARTITIONS_LIMIT
     return seconds
 
 

@@ -33,6 +33,20 @@ def allowed() -> Run:
     return story.run()
 
 
+def lost_undecided() -> Run:
+    """Two power cuts take a record, and nobody knows whether all were in sync in between."""
+    story = LogStory()
+    story.send(0, 0)
+    story.send(1, 1)
+    story.fault("power-off", 1)
+    story.heal()
+    story.fault("power-off", 2)
+    story.heal()
+    story.send(2, 2)
+    story.final((0, 0), (2, 2))
+    return story.run()
+
+
 def undecided() -> Run:
     """Nobody read to the end, and no disk was collected."""
     story = LogStory()
@@ -67,6 +81,7 @@ def duplicated() -> Run:
 LOG_STORIES: Mapping[str, Callable[[], Run]] = {
     "lost": lost,
     "allowed": allowed,
+    "lost-undecided": lost_undecided,
     "undecided": undecided,
     "late": late,
     "duplicated": duplicated,
