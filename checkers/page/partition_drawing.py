@@ -171,10 +171,10 @@ def _offsets(lane: PartitionLane, scale: TimeScale, top: float) -> Markup:
         legend(_RECORDS, top - 9, right=RIGHT - 118),
         legend((("hwm", "high watermark"),), top - 9, "line"),
         *(_level(value, within) for value in range(0, ceiling + 1, step)),
-        *_bars(lane.acknowledged, within, "told", least=2.0),
+        _bars(lane.acknowledged, within, "told", least=2.0),
         _high_watermark(lane.high_watermarks, within),
-        *_bars(lane.allowed, within, "excused", least=5.0),
-        *_bars(lane.lost, within, "gone", least=5.0),
+        _bars(lane.allowed, within, "excused", least=5.0),
+        _bars(lane.lost, within, "gone", least=5.0),
     )
 
 
@@ -201,22 +201,20 @@ def _level(value: int, panel: _Panel) -> Markup:
     return joined(horizontal(y), text(LEFT - 8, y + 4, f"{value:,}", "soft", "end"))
 
 
-def _bars(points: Points, panel: _Panel, class_: str, *, least: float) -> Iterator[Markup]:
+def _bars(points: Points, panel: _Panel, class_: str, *, least: float) -> Markup | None:
     """From the lowest to the highest offset of what was acknowledged within a pixel of time, at
-    least so many pixels in both directions."""
+    least so many pixels in both directions. In one path: there may be thousands."""
+    if not len(points):
+        return None
+    boxes = []
     for x, first, last in _runs(panel.columns(points.at_ns)):
         offsets = points.offset[first:last]
-        low, high = int(offsets.min()), int(offsets.max())
-        middle, height = (panel.y(low) + panel.y(high)) / 2, panel.y(low) - panel.y(high)
-        yield tag(
-            "rect",
-            tag("title", f"{last - first:,} from offset {low:,} to {high:,}"),
-            x=LEFT + x - least / 2,
-            y=middle - max(height, least) / 2,
-            width=least,
-            height=max(height, least),
-            class_=class_,
-        )
+        low, high = panel.y(int(offsets.min())), panel.y(int(offsets.max()))
+        height = max(low - high, least)
+        left, top = LEFT + x - least / 2, (low + high - height) / 2
+        boxes.append(f"M{left:.1f},{top:.1f}h{least:.0f}v{height:.1f}h-{least:.0f}z")
+    about = f"{len(points):,} {dict(_RECORDS)[class_]}"
+    return tag("path", tag("title", about), d=Markup("".join(boxes)), class_=class_)
 
 
 def _runs(column: Ints) -> Iterator[tuple[int, int, int]]:
