@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Address, Cluster, NodeId
-from chaos.nemesis.conditions import Condition, Sight, Whole
+from chaos.nemesis.awaited import Condition, Sight, Whole
 from chaos.recorder import Event, Recorder
 from workloads.connection import ClientEntry, Driver, MalformedAnswer, TcpDriver, ignore
 from workloads.leader import Leader, LeaderFinder, newest_leader

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from chaos.cluster.interface import DiskTrouble
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import AllVoters
+from chaos.nemesis.victims import AllVoters
 from chaos.scenario import Scenario
 from checkers.history.sealed_run import Run
 

@@ -7,19 +7,19 @@ from typing import assert_never
 
 from chaos.cluster.interface import Cluster, NodeId, NodeStatus
 from chaos.cluster.roles import brokers_of, controllers_of
-from chaos.nemesis.conditions import Lookout
-from chaos.nemesis.targets import (
+from chaos.nemesis.awaited import ClusterView
+from chaos.nemesis.victims import (
     AllBrokers,
     AllVoters,
     ControllerLeader,
-    Follower,
     LeaderAnd,
     OneNode,
     PartitionLeader,
     RandomBroker,
+    RandomFollower,
     RandomNode,
     SomeNodes,
-    Target,
+    Victim,
 )
 from chaos.probes import NoLeaderError, QuorumProbe
 
@@ -31,14 +31,14 @@ class NobodyToHitError(Exception):
 
 
 async def resolve(
-    target: Target,
+    target: Victim,
     cluster: Cluster,
     probe: QuorumProbe,
     rng: random.Random,
     *,
     held: Collection[NodeId] = (),
     patience_s: float | None = None,
-    lookout: Lookout | None = None,
+    lookout: ClusterView | None = None,
 ) -> tuple[NodeId, ...]:
     """The nodes that a target means now, who leads before the others.
 
@@ -51,7 +51,7 @@ async def resolve(
     match target:
         case ControllerLeader():
             found = [await _leader(probe, patience_s)]
-        case Follower():
+        case RandomFollower():
             leader = await _leader(probe, patience_s)
             running = await _running(cluster, voters)
             found = _drawn([node for node in running if node != leader], rng)
@@ -82,7 +82,7 @@ async def resolve(
     return hit
 
 
-async def _partition_leader(lookout: Lookout | None) -> NodeId:
+async def _partition_leader(lookout: ClusterView | None) -> NodeId:
     sight = await lookout.look() if lookout is not None else None
     claims = chain.from_iterable(sight.claims.values()) if sight is not None else ()
     led = [claim for claim in claims if claim.leader >= 0]

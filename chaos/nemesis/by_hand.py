@@ -7,9 +7,16 @@ from chaos.cluster.interface import NodeId
 from chaos.nemesis.fault import Aspect, Fault
 from chaos.nemesis.kinds import KINDS
 from chaos.nemesis.parameters import with_parameters
-from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower, OneNode, RandomNode, Target
+from chaos.nemesis.victims import (
+    AllVoters,
+    ControllerLeader,
+    OneNode,
+    RandomFollower,
+    RandomNode,
+    Victim,
+)
 
-_TARGETS: tuple[Target, ...] = (ControllerLeader(), Follower(), RandomNode(), AllVoters())
+_TARGETS: tuple[Victim, ...] = (ControllerLeader(), RandomFollower(), RandomNode(), AllVoters())
 
 
 def _catalogue() -> Iterator[tuple[str, Fault]]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.harm import Harm
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 Words = Mapping[str, str]  # parameters as they are recorded
 ByNode = Mapping[NodeId, Evidence]
@@ -46,7 +46,7 @@ class Fault(Protocol):
         """The name under which it is recorded."""
 
     @property
-    def target(self) -> Target: ...
+    def target(self) -> Victim: ...
 
     @property
     def needs(self) -> tuple[Ability, ...]: ...

@@ -17,7 +17,7 @@ from chaos.nemesis.fault import Fault
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.kinds import KINDS
 from chaos.nemesis.parameters import with_parameters
-from chaos.nemesis.targets import RandomNode
+from chaos.nemesis.victims import RandomNode
 
 LABELS = ("Steps", "Evidence", "Limits")
 _HARM = {

@@ -2,7 +2,7 @@
 
 Windows follow one another; one that starts late, because a cure took its time, is held as long as
 planned. In a schedule of windows side by side each keeps its own time, and takes of the cluster
-only what no other has in its hands (`held.py`); kinds of faults that did not get to bite there are
+only what no other has in its hands (`holds.py`); kinds of faults that did not get to bite there are
 made up for afterwards, one after another. Whatever goes wrong with a fault is said in its
 evidence, never passed over; a window that found nobody to hit was no fault, and says so. A script
 (`script.py`) goes from step to step, and waits for what each of them has to bring about.
@@ -18,10 +18,10 @@ from pathlib import Path
 from chaos.cluster.errors import DiedAtStartError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
+from chaos.nemesis.awaited import ClusterView
 from chaos.nemesis.book import FaultBook, Plan
-from chaos.nemesis.conditions import Lookout
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
-from chaos.nemesis.held import Held
+from chaos.nemesis.holds import Held
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.proof import of_failure
 from chaos.nemesis.recorded import windows_as_json
@@ -72,7 +72,7 @@ class Nemesis:
         seed: int,
         directory: Path,
         tell: Callable[[str], None],
-        lookout: Lookout | None = None,
+        lookout: ClusterView | None = None,
     ) -> None:
         """`lookout`: where there are partitions to look at."""
         self._cluster = cluster

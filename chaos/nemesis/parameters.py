@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from chaos.nemesis.fault import Fault, Words
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 _ALWAYS = "always told"
 
@@ -32,7 +32,7 @@ def parameters_of(fault: Fault) -> dict[str, str]:
     }
 
 
-def with_parameters(kind: type[Fault], target: Target, words: Words) -> Fault:
+def with_parameters(kind: type[Fault], target: Victim, words: Words) -> Fault:
     """A fault from its words. Raises ValueError for words that are none of its parameters."""
     known = {each.name: each for each in _parameters(kind)}
     needed = {name for name, each in known.items() if each.default is MISSING}

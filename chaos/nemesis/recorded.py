@@ -9,18 +9,18 @@ from chaos.nemesis.fault import Fault, Words
 from chaos.nemesis.kinds import BY_KIND
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import (
+from chaos.nemesis.victims import (
     AllBrokers,
     AllVoters,
     ControllerLeader,
-    Follower,
     LeaderAnd,
     OneNode,
     PartitionLeader,
     RandomBroker,
+    RandomFollower,
     RandomNode,
     SomeNodes,
-    Target,
+    Victim,
 )
 
 
@@ -66,9 +66,9 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
         raise NotAScheduleError("not a schedule: its windows are in no order") from error
 
 
-_PLAIN_TARGETS: tuple[Target, ...] = (
+_PLAIN_TARGETS: tuple[Victim, ...] = (
     ControllerLeader(),
-    Follower(),
+    RandomFollower(),
     AllVoters(),
     RandomNode(),
     PartitionLeader(),
@@ -91,7 +91,7 @@ def fault_from(kind: str, target: str, parameters: Words) -> Fault:
     return with_parameters(BY_KIND[kind], target_from(target), parameters)
 
 
-def target_from(text: str) -> Target:
+def target_from(text: str) -> Victim:
     """A target from its word. Raises ValueError."""
     for target in _PLAIN_TARGETS:
         if text == str(target):

@@ -6,7 +6,7 @@ ISR has shrunk to one broker, say, before the power of that broker fails.
 
 from dataclasses import dataclass
 
-from chaos.nemesis.conditions import Condition
+from chaos.nemesis.awaited import Condition
 from chaos.nemesis.fault import Fault
 
 

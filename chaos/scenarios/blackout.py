@@ -5,7 +5,7 @@ import random
 from chaos.cluster.interface import DiskTrouble
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import AllVoters
+from chaos.nemesis.victims import AllVoters
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.0

@@ -1,10 +1,10 @@
 """One broker after another is stopped in good order and started again, under load."""
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, Whole
-from chaos.nemesis.kinds.processes import Stop
+from chaos.nemesis.awaited import Acknowledged, Whole
+from chaos.nemesis.kinds.processes import Terminate
 from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
@@ -14,7 +14,7 @@ _BROKERS = 3
 def _turn(broker: int) -> tuple[Step, ...]:
     name = f"broker {broker}"
     return (
-        Begin(name=name, fault=Stop(target=OneNode(NodeId(broker)))),
+        Begin(name=name, fault=Terminate(target=OneNode(NodeId(broker)))),
         Rest(seconds=1.0),
         End(name=name),
         Until(condition=Whole(_BROKERS), within_s=60.0),

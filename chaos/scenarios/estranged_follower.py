@@ -2,9 +2,9 @@
 
 import random
 
-from chaos.nemesis.kinds.partitions import PartialPartition
+from chaos.nemesis.kinds.cuts import PartialPartition
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import LeaderAnd
+from chaos.nemesis.victims import LeaderAnd
 from chaos.scenario import Scenario
 
 _SLOT_S = 12.0  # after it, the others have heard their leader for long enough to refuse anybody

@@ -1,10 +1,10 @@
 """KIP-841: a broker cut off from the controllers, not from its leader, must stay out of the ISR."""
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
-from chaos.nemesis.kinds.partitions import Partition, Peers
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Whole
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 
@@ -13,7 +13,7 @@ _FENCED = OneNode(NodeId(3))
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        Begin(name="fence", fault=Partition(target=_FENCED, peers=Peers.CONTROLLERS)),
+        Begin(name="fence", fault=NetworkPartition(target=_FENCED, peers=OtherSide.CONTROLLERS)),
         Until(condition=IsrIs((1, 2))),
         Rest(seconds=5.0),  # in which its leader sees it caught up, and must not propose it
         End(name="fence"),

@@ -4,14 +4,14 @@ import random
 
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import Follower
+from chaos.nemesis.victims import RandomFollower
 from chaos.scenario import Scenario
 
 _SLOT_S = 6.0  # longer than a fetch time-out: it despairs of its leader each time
 _CUTS: tuple[Fault, ...] = tuple(
-    Partition(target=Follower(), ways=ways) for ways in (Ways.BOTH, Ways.IN)
+    NetworkPartition(target=RandomFollower(), ways=ways) for ways in (Ways.BOTH, Ways.IN)
 )
 
 

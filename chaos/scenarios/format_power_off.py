@@ -1,9 +1,9 @@
 """The power fails soon after the disks were formatted."""
 
-from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import AllBrokers
+from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED, TWO_IN_SYNC
 

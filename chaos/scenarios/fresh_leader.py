@@ -1,10 +1,10 @@
 """A leader is cut off before anything of its epoch is committed: the whole epoch is truncated."""
 
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.links import SlowLinks
-from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Step
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
 
 _ROUNDS = 3
@@ -12,7 +12,7 @@ _ROUNDS = 3
 # leader and to cut it off.
 _SLOW = SlowLinks(latency_ms=150)
 _KILL = Kill(target=ControllerLeader())
-_CUT = Partition(target=ControllerLeader())  # whoever leads next
+_CUT = NetworkPartition(target=ControllerLeader())  # whoever leads next
 _STEPS: tuple[Step, ...] = (
     Rest(seconds=1.5),
     Begin(name="slow", fault=_SLOW),

@@ -3,18 +3,18 @@
 import random
 
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.kinds.partitions import Partition, Peers
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import PartitionLeader, RandomBroker
+from chaos.nemesis.victims import PartitionLeader, RandomBroker
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _SLOT_S = 8.0
 _FAULTS: tuple[Fault, ...] = (
-    Partition(target=RandomBroker(), peers=Peers.BROKERS),
+    NetworkPartition(target=RandomBroker(), peers=OtherSide.BROKERS),
     Pause(target=RandomBroker()),
-    Partition(target=PartitionLeader(), peers=Peers.CONTROLLERS),
+    NetworkPartition(target=PartitionLeader(), peers=OtherSide.CONTROLLERS),
     Pause(target=PartitionLeader()),
 )
 

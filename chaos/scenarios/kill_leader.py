@@ -3,16 +3,16 @@
 import random
 
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.kinds.processes import Kill, Pause, Stop
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.5
 _FAULTS: tuple[Fault, ...] = (
     Kill(target=ControllerLeader()),
     Pause(target=ControllerLeader()),
-    Stop(target=ControllerLeader()),
+    Terminate(target=ControllerLeader()),
 )
 
 

@@ -3,11 +3,11 @@
 import random
 
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import AllVoters, Follower
+from chaos.nemesis.victims import AllVoters, RandomFollower
 from chaos.scenario import Scenario
 
 _SLOT_S = 10.0  # everybody is up again and follows a leader before the next follower is cut off
@@ -18,7 +18,7 @@ _DEAD_S = 0.5
 # The cut outlasts the death, so that the follower cannot catch up before it, and so that there are
 # nodes that send what is not to arrive; it ends before anybody stands for election.
 _AFTERWARDS_S = 0.5
-_CUT = Partition(target=Follower())
+_CUT = NetworkPartition(target=RandomFollower())
 _DEATHS: tuple[Fault, ...] = (PowerOff(target=AllVoters()), Kill(target=AllVoters()))
 
 

@@ -1,11 +1,13 @@
 """KIP-966: the last in-sync replica loses power after all others fell out of the ISR."""
 
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
 from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power
 
-_SCRIPT = last_loses_power(third=Partition(target=THIRD), second=Partition(target=SECOND))
+_SCRIPT = last_loses_power(
+    third=NetworkPartition(target=THIRD), second=NetworkPartition(target=SECOND)
+)
 
 LAST_REPLICA_STANDING = Scenario(
     name="last-replica-standing",

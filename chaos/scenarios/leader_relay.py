@@ -2,14 +2,14 @@
 
 import random
 
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 5.0
-_CUT = Partition(target=ControllerLeader())
+_CUT = NetworkPartition(target=ControllerLeader())
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

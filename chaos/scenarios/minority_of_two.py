@@ -3,9 +3,9 @@
 import random
 
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import LeaderAnd
+from chaos.nemesis.victims import LeaderAnd
 from chaos.scenario import Scenario
 
 _SLOT_S = 10.0
@@ -14,7 +14,7 @@ _HELD_S = 6.5
 
 
 def _cut(others: int) -> Fault:
-    return Partition(target=LeaderAnd(others))
+    return NetworkPartition(target=LeaderAnd(others))
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

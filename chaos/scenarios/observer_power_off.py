@@ -1,10 +1,10 @@
 """A broker loses its power before its copy of the metadata log is on its disk."""
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED
 

@@ -3,17 +3,17 @@
 import random
 
 from chaos.nemesis.fault import Fault
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.entrances import ShutOut
-from chaos.nemesis.kinds.partitions import Partition, Peers
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import PartitionLeader
+from chaos.nemesis.victims import PartitionLeader
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _SLOT_S = 12.0
 _FAULTS: tuple[Fault, ...] = (
-    Partition(target=PartitionLeader(), peers=Peers.BROKERS),
-    Partition(target=PartitionLeader(), peers=Peers.CONTROLLERS),
+    NetworkPartition(target=PartitionLeader(), peers=OtherSide.BROKERS),
+    NetworkPartition(target=PartitionLeader(), peers=OtherSide.CONTROLLERS),
     ShutOut(target=PartitionLeader()),
 )
 

@@ -4,14 +4,15 @@ import random
 
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
 
 _SLOT_S = 10.0  # long enough for a fetch time-out, an election and some life after it
 _CUTS: tuple[Fault, ...] = tuple(
-    Partition(target=ControllerLeader(), ways=ways) for ways in (Ways.BOTH, Ways.OUT, Ways.IN)
+    NetworkPartition(target=ControllerLeader(), ways=ways)
+    for ways in (Ways.BOTH, Ways.OUT, Ways.IN)
 )
 
 

@@ -5,13 +5,13 @@ import random
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
+from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.5
 _FAULTS: tuple[Fault, ...] = (
     PowerOff(target=ControllerLeader()),
-    PowerOff(target=Follower()),
+    PowerOff(target=RandomFollower()),
     PowerOff(target=AllVoters()),
 )
 

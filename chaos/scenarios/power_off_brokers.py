@@ -5,7 +5,7 @@ import random
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import AllBrokers, PartitionLeader, RandomBroker
+from chaos.nemesis.victims import AllBrokers, PartitionLeader, RandomBroker
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import LOSES_AS_ALLOWED, MIXED, TWO_IN_SYNC
 

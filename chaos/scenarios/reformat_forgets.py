@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.awaited import Acknowledged, Whole
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.disks import Wipe
-from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import ControllerLeader, Follower
+from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED
 
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
-        Begin(name="behind", fault=Partition(target=Follower())),
+        Begin(name="behind", fault=NetworkPartition(target=RandomFollower())),
         Rest(seconds=6.0),  # topics are created, and committed by the two that are left
-        Begin(name="wiped", fault=Wipe(target=Follower())),
-        Begin(name="first", fault=Partition(target=ControllerLeader())),
+        Begin(name="wiped", fault=Wipe(target=RandomFollower())),
+        Begin(name="first", fault=NetworkPartition(target=ControllerLeader())),
         End(name="wiped"),
         End(name="behind"),
         Rest(seconds=10.0),  # an election, if the one that forgot may vote for the one behind

@@ -1,11 +1,11 @@
 """How the ISR comes to shrink to one broker, whose power then fails."""
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, IsrIs, Whole
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Whole
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.victims import OneNode
 
 LAST, SECOND, THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 

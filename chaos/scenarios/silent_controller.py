@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from chaos.nemesis.conditions import Acknowledged, Whole
+from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.run.expectation import Bound, Expectation

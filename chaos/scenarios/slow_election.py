@@ -4,7 +4,7 @@ import random
 
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
 from workloads.register_options import RegisterOptions
 

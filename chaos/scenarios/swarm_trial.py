@@ -17,7 +17,7 @@ from chaos.conditions import Conditions
 from chaos.nemesis.fault import Fault, Menace
 from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import ControllerLeader, Follower, RandomNode
+from chaos.nemesis.victims import ControllerLeader, RandomFollower, RandomNode
 from chaos.trial import Trial
 from workloads.register_options import RegisterOptions
 
@@ -131,7 +131,7 @@ def _one_window(
     span = menace.longest_s - menace.shortest_s
     hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
     fault = menace.make(rng, nodes)
-    if whoever and isinstance(fault.target, ControllerLeader | Follower):
+    if whoever and isinstance(fault.target, ControllerLeader | RandomFollower):
         fault = replace(fault, target=RandomNode())
     return Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=fault)
 

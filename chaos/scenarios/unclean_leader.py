@@ -1,10 +1,10 @@
 """Unclean leader election, asked for: what it costs is counted."""
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, IsrIs, Led, Whole
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Led, Whole
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED
 
@@ -13,11 +13,11 @@ _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        Begin(name="third", fault=Partition(target=_THIRD)),
-        Begin(name="second", fault=Partition(target=_SECOND)),
+        Begin(name="third", fault=NetworkPartition(target=_THIRD)),
+        Begin(name="second", fault=NetworkPartition(target=_SECOND)),
         Until(condition=IsrIs((1,))),
         Rest(seconds=3.0),  # with min ISR 1, records are acknowledged that only broker 1 has
-        Begin(name="last", fault=Partition(target=_LAST)),
+        Begin(name="last", fault=NetworkPartition(target=_LAST)),
         End(name="third"),
         End(name="second"),
         Until(condition=Led((2, 3)), within_s=30.0),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.history.sealed_run import Run
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.told import told_roles
 
 LANES_LIMIT = 15

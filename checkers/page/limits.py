@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow.compute as pc
 
 from checkers.history.sealed_run import Run
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.verdict import Judgement, Verdict
 
 

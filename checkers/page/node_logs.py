@@ -12,7 +12,7 @@ from pathlib import Path
 
 from checkers.history.sealed_run import RunInfo
 from checkers.page import units
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.markup import Markup, clipped, joined, tag
 from checkers.verdict import CheckResult
 

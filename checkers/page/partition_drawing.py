@@ -14,7 +14,7 @@ import numpy as np
 from checkers.evidence.image import NO_LEADER
 from checkers.page import units
 from checkers.page.binning import Ints
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.markup import Markup, joined, tag
 from checkers.page.partition_lanes import PartitionLane, PartitionSpan, Points
 from checkers.page.svg import (

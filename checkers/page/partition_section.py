@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from checkers.evidence.evidence import Evidence
 from checkers.page.document import section
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.markup import Markup, tag
 from checkers.page.partition_drawing import partition_drawing
 from checkers.page.partition_lanes import PARTITIONS_LIMIT, partition_lanes

@@ -11,7 +11,7 @@ from checkers.history.sealed_run import Run, RunInfo
 from checkers.page import units
 from checkers.page.closeup import witness_drawings
 from checkers.page.document import document, section
-from checkers.page.faults import FaultWindow, fault_windows
+from checkers.page.fault_windows import FaultWindow, fault_windows
 from checkers.page.lanes import lanes_of
 from checkers.page.limits import limits_of
 from checkers.page.markup import Child, Markup, joined, tag

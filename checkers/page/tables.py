@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from checkers.page import units
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.markup import Child, Markup, joined, tag
 from checkers.verdict import CheckResult, Verdict
 

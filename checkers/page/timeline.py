@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from checkers.page import units
 from checkers.page.binning import OUTCOMES, Bins, Floats, bins_over, latencies, rates
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.lanes import Lane, Span
 from checkers.page.markup import Markup, joined, tag
 from checkers.page.svg import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from checkers.page import units
-from checkers.page.faults import FaultWindow
+from checkers.page.fault_windows import FaultWindow
 from checkers.page.lanes import Lane
 from checkers.page.markup import Markup, tag
 from checkers.verdict import CheckResult, EventValue

@@ -22,24 +22,24 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
-from chaos.nemesis.targets import (
+from chaos.nemesis.victims import (
     AllBrokers,
     AllVoters,
     ControllerLeader,
-    Follower,
     LeaderAnd,
     OneNode,
     PartitionLeader,
     RandomBroker,
+    RandomFollower,
     RandomNode,
     SomeNodes,
-    Target,
+    Victim,
 )
 from tests.support.fake_cluster import FakeCluster
 
 _COUNTS = st.integers(0, 99)
-TARGETS: st.SearchStrategy[Target] = st.one_of(
-    st.sampled_from([ControllerLeader(), Follower(), AllVoters(), RandomNode()]),
+TARGETS: st.SearchStrategy[Victim] = st.one_of(
+    st.sampled_from([ControllerLeader(), RandomFollower(), AllVoters(), RandomNode()]),
     st.sampled_from([PartitionLeader(), RandomBroker(), AllBrokers()]),
     st.builds(SomeNodes, _COUNTS),
     st.builds(LeaderAnd, _COUNTS),
@@ -119,7 +119,7 @@ def test_parameters_that_are_as_always_are_not_told() -> None:
 ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.items()] + [
     Wipe(target=AllVoters()),
     ShutOut(target=RandomNode()),
-    Kill(target=Follower(), latency_ms=100),
+    Kill(target=RandomFollower(), latency_ms=100),
     *(PowerOff(target=AllVoters(), disks=disks) for disks in DiskTrouble),
 ]
 

@@ -12,7 +12,7 @@ from chaos.cluster.interface import NodeId, NodeStatus, Roles
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.launch import launch
 from chaos.nemesis.abilities import PROTOCOLS, Ability
-from chaos.nemesis.conditions import Condition, Sight
+from chaos.nemesis.awaited import Condition, Sight
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.script import Until
 from chaos.operator_errors import OperatorError

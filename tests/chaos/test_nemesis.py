@@ -13,20 +13,20 @@ from chaos.nemesis.abilities import Ability, lacking
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways, among, grudge
-from chaos.nemesis.kinds.partitions import PartialPartition, Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill, Pause, Stop
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
 from chaos.nemesis.proof import of_links, of_nodes
 from chaos.nemesis.schedule import Schedule, Window, spread
-from chaos.nemesis.targets import (
+from chaos.nemesis.victims import (
     AllVoters,
     ControllerLeader,
-    Follower,
     LeaderAnd,
     OneNode,
+    RandomFollower,
     RandomNode,
-    Target,
+    Victim,
 )
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
@@ -145,11 +145,14 @@ def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str
     [
         (Kill(target=ControllerLeader()), ["kill 1", "start 1"]),
         (Kill(target=OneNode(THREE)), ["kill 3", "start 3"]),
-        (Stop(target=ControllerLeader()), ["stop 1", "start 1"]),
+        (Terminate(target=ControllerLeader()), ["stop 1", "start 1"]),
         (Pause(target=ControllerLeader()), ["pause 1", "resume 1"]),
-        (Partition(target=ControllerLeader(), ways=Ways.OUT), ["cut 1->2 1->3", "heal 1->2 1->3"]),
         (
-            Partition(target=LeaderAnd(1), stagger_ms=10),
+            NetworkPartition(target=ControllerLeader(), ways=Ways.OUT),
+            ["cut 1->2 1->3", "heal 1->2 1->3"],
+        ),
+        (
+            NetworkPartition(target=LeaderAnd(1), stagger_ms=10),
             ["cut 1->3 2->3 3->1 3->2", "heal 1->3 3->1", "heal 2->3 3->2"],
         ),
         (PartialPartition(target=LeaderAnd(1)), ["cut 1->2 2->1", "heal 1->2 2->1"]),
@@ -169,10 +172,10 @@ def test_a_fault_is_applied_cured_and_proved(tmp_path: Path, fault: Fault, done:
     assert None not in (row["t_start"], row["t_bit"], row["t_heal"], row["t_healed"])
 
 
-@pytest.mark.parametrize("target", [Follower(), RandomNode()])
-def test_a_role_is_resolved_as_it_fires(tmp_path: Path, target: Target) -> None:
+@pytest.mark.parametrize("target", [RandomFollower(), RandomNode()])
+def test_a_role_is_resolved_as_it_fires(tmp_path: Path, target: Victim) -> None:
     (row,) = hurt(tmp_path, FakeCluster(), Kill(target=target))
-    assert row["targets"] in ([[2], [3]] if target == Follower() else [[1], [2], [3]])
+    assert row["targets"] in ([[2], [3]] if target == RandomFollower() else [[1], [2], [3]])
     assert json.loads(str(row["params"]))["target"] == str(target)
 
 
@@ -209,7 +212,7 @@ def test_a_fault_that_breaks_ends_the_run_with_a_word(
 
 
 def test_the_schedule_file_says_what_was_planned_and_what_was_done(tmp_path: Path) -> None:
-    hurt(tmp_path, FakeCluster(), Kill(target=ControllerLeader()), Pause(target=Follower()))
+    hurt(tmp_path, FakeCluster(), Kill(target=ControllerLeader()), Pause(target=RandomFollower()))
     written = json.loads((tmp_path / "schedule.json").read_text())
     assert written["seed"] == 1
     assert [window["kind"] for window in written["windows"]] == ["kill", "pause"]
@@ -246,7 +249,7 @@ class Restless(FakeCluster):
 def test_a_fault_that_somebody_undid_before_its_cure_did_not_bite(
     tmp_path: Path, fault: type[Kill] | type[Pause] | type[PowerOff]
 ) -> None:
-    hurt(tmp_path, Restless(), fault(target=Follower()))
+    hurt(tmp_path, Restless(), fault(target=RandomFollower()))
     (row,) = faults_table(lines_of(tmp_path / "events-nemesis.jsonl.zst")).to_pylist()
     assert row["bit"] is False
     assert "but it was running again before the cure" in row["evidence"]

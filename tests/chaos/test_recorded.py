@@ -7,15 +7,15 @@ import pytest
 from chaos.cluster.interface import DiskSickness, DiskTrouble, NodeId, PowerCutMode
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.clocks import ClockRate
+from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition
 from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import SlowLinks
-from chaos.nemesis.kinds.partitions import PartialPartition, Partition
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
 from chaos.nemesis.schedule import Schedule
-from chaos.nemesis.targets import ControllerLeader, LeaderAnd, OneNode, SomeNodes
+from chaos.nemesis.victims import ControllerLeader, LeaderAnd, OneNode, SomeNodes
 from chaos.scenarios import CATALOGUE
 from chaos.scenarios.swarm_trial import trial
 
@@ -45,7 +45,7 @@ def test_the_schedules_of_swarms_come_back() -> None:
         ClockRate(target=ControllerLeader(), rate=0.8),
         SlowLinks(latency_ms=20),
         PartialPartition(target=LeaderAnd(1)),
-        Partition(target=LeaderAnd(2), stagger_ms=700),
+        NetworkPartition(target=LeaderAnd(2), stagger_ms=700),
     ],
 )
 def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.conditions import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.awaited import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.targets import OneNode
+from chaos.nemesis.victims import OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.scenarios import BROKER_STORIES
@@ -119,7 +119,7 @@ def told(
 
 SCRIPT = Script(
     steps=(
-        Begin(name="third", fault=Partition(target=THREE)),
+        Begin(name="third", fault=NetworkPartition(target=THREE)),
         Until(condition=IsrIs((1, 2))),
         Begin(name="second", fault=Kill(target=TWO)),
         Rest(seconds=0.01),
@@ -154,8 +154,8 @@ def test_steps_follow_each_other(tmp_path: Path) -> None:
 def test_a_link_that_two_cut_is_healed_by_the_last(tmp_path: Path) -> None:
     script = Script(
         steps=(
-            Begin(name="third", fault=Partition(target=THREE)),
-            Begin(name="second", fault=Partition(target=TWO)),
+            Begin(name="third", fault=NetworkPartition(target=THREE)),
+            Begin(name="second", fault=NetworkPartition(target=TWO)),
             End(name="third"),
             End(name="second"),
         )

@@ -10,15 +10,15 @@ import pytest
 from chaos.cluster.interface import DiskSickness, Link, NodeId
 from chaos.nemesis.fault import Fault, Hit
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.held import Held
+from chaos.nemesis.holds import Held
 from chaos.nemesis.kinds.clocks import ClockJump
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import FlakyLinks, SlowLinks
-from chaos.nemesis.kinds.partitions import Partition
 from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import AllVoters, ControllerLeader, OneNode, SomeNodes
+from chaos.nemesis.victims import AllVoters, ControllerLeader, OneNode, SomeNodes
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.seal import faults_table
@@ -104,7 +104,7 @@ def test_where_nobody_leads_there_is_nobody_to_hit_and_no_fault(
     told = hurt(
         tmp_path,
         (0.1, 0.7, Pause(target=SomeNodes(3))),
-        (0.2, 0.1, Partition(target=ControllerLeader())),
+        (0.2, 0.1, NetworkPartition(target=ControllerLeader())),
     )
     assert "no node led" in str(told.done[1]["passed_over"])
     assert [row["kind"] for row in told.rows] == ["pause", "partition"]
@@ -133,9 +133,9 @@ def test_what_does_not_bite_is_tried_ever_longer_and_given_up_in_the_end(tmp_pat
 def test_a_link_that_is_cut_stays_cut_until_its_own_cure(tmp_path: Path) -> None:
     told = hurt(
         tmp_path,
-        (0.1, 0.5, Partition(target=OneNode(ONE))),
-        (0.2, 0.1, Partition(target=OneNode(TWO), ways=Ways.OUT)),
-        (0.4, 0.1, Partition(target=OneNode(ONE), ways=Ways.IN)),
+        (0.1, 0.5, NetworkPartition(target=OneNode(ONE))),
+        (0.2, 0.1, NetworkPartition(target=OneNode(TWO), ways=Ways.OUT)),
+        (0.4, 0.1, NetworkPartition(target=OneNode(ONE), ways=Ways.IN)),
     )
     assert told.calls == ["cut 1->2 1->3 2->1 3->1", "cut 2->3", "heal 2->3",
                           "heal 1->2 1->3 2->1 3->1"]  # fmt: skip
@@ -154,14 +154,14 @@ def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
     held.add(jumped)
     assert held.nodes(Kill(target=AllVoters())) == {TWO}
     assert held.nodes(ClockJump(target=AllVoters(), offset_ms=1)) == {ONE}
-    assert held.nodes(Partition(target=AllVoters())) == frozenset()
+    assert held.nodes(NetworkPartition(target=AllVoters())) == frozenset()
     held.remove(sick)
     assert held.hits == [jumped]
 
 
 def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
     """Simulated swarm, seed 127: the second of two cuts of one leader lost its hold so."""
-    held, fault = Held(), Partition(target=ControllerLeader())
+    held, fault = Held(), NetworkPartition(target=ControllerLeader())
     over, goes_on = (Hit(fault=fault, nodes=(TWO,), links=(Link(TWO, ONE),)) for _ in range(2))
     held.add(over)
     held.add(goes_on)
@@ -172,7 +172,7 @@ def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
 def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> None:
     held = Held()
     link, other = Link(ONE, TWO), Link(TWO, ONE)
-    cut = Partition(target=OneNode(ONE), ways=Ways.OUT)
+    cut = NetworkPartition(target=OneNode(ONE), ways=Ways.OUT)
     flaky = FlakyLinks(target=OneNode(ONE), share=0.1)
     slow = SlowLinks(latency_ms=9)
     held.add(hit(cut, ONE, links=(link,)))

@@ -21,10 +21,10 @@ from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill, Pause, Stop
-from chaos.nemesis.targets import ControllerLeader, Follower
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
+from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenarios import STORIES
 from chaos.setup.install import prepare
 from tests.support.one_fault import NAME, story
@@ -113,9 +113,9 @@ class Case:
     says: str
 
 
-CLEAN = Partition(target=ControllerLeader())
-OUT = Partition(target=ControllerLeader(), ways=Ways.OUT)
-CUT_POWER = PowerOff(target=Follower())
+CLEAN = NetworkPartition(target=ControllerLeader())
+OUT = NetworkPartition(target=ControllerLeader(), ways=Ways.OUT)
+CUT_POWER = PowerOff(target=RandomFollower())
 
 UNSWALLOWED = "was not swallowed"
 
@@ -154,19 +154,19 @@ CASES = (
     ),
     Case(
         name="kill sent nowhere",
-        fault=Kill(target=Follower()),
+        fault=Kill(target=RandomFollower()),
         disable=kill_sent_nowhere,
         says="the process runs on",
     ),
     Case(
         name="stop sent nowhere",
-        fault=Stop(target=Follower()),
+        fault=Terminate(target=RandomFollower()),
         disable=stop_sent_nowhere,
         says="no running process was stopped",
     ),
     Case(
         name="pause sent nowhere",
-        fault=Pause(target=Follower()),
+        fault=Pause(target=RandomFollower()),
         disable=skipped("quiesce"),
         says="threads go on",
     ),

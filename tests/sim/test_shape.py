@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from chaos.launch import launch
-from chaos.nemesis.kinds.partitions import Partition
-from chaos.nemesis.targets import Follower
+from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.victims import RandomFollower
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
@@ -73,7 +73,8 @@ def test_cutting_off_a_follower_has_another_shape(tmp_path: Path) -> None:
     )
     schedule = plan.drawn()
     harmless = tuple(
-        replace(window, fault=Partition(target=Follower())) for window in schedule.windows
+        replace(window, fault=NetworkPartition(target=RandomFollower()))
+        for window in schedule.windows
     )
     cut_off = shape(plan, tmp_path)
     unfelt = shape(replace(plan, schedule=replace(schedule, windows=harmless)), tmp_path)

@@ -20,10 +20,10 @@ from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_machine import Machine
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill, Pause, Stop
-from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
+from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenarios import STORIES
 from tests.support.one_fault import NAME, story
 
@@ -88,10 +88,10 @@ class Case:
     says: str
 
 
-CLEAN = Partition(target=ControllerLeader())
-OUT = Partition(target=ControllerLeader(), ways=Ways.OUT)
-CUT_POWER = PowerOff(target=Follower())
-SLOW_KILL = Kill(target=Follower(), latency_ms=100)
+CLEAN = NetworkPartition(target=ControllerLeader())
+OUT = NetworkPartition(target=ControllerLeader(), ways=Ways.OUT)
+CUT_POWER = PowerOff(target=RandomFollower())
+SLOW_KILL = Kill(target=RandomFollower(), latency_ms=100)
 SLOW_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
 LYING_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
 
@@ -128,13 +128,13 @@ CASES = (
     ),
     Case(
         name="kill sent nowhere",
-        fault=Kill(target=Follower()),
+        fault=Kill(target=RandomFollower()),
         disable=nothing(Machine, "kill"),
         says="the process runs on",
     ),
     Case(
         name="kill that does not last",
-        fault=Kill(target=Follower()),
+        fault=Kill(target=RandomFollower()),
         disable=lives_again,
         says="it was running again before the cure",
     ),
@@ -146,13 +146,13 @@ CASES = (
     ),
     Case(
         name="stop sent nowhere",
-        fault=Stop(target=Follower()),
+        fault=Terminate(target=RandomFollower()),
         disable=nothing(SimProcess, "terminate", "kill"),
         says="no running process was stopped",
     ),
     Case(
         name="pause sent nowhere",
-        fault=Pause(target=Follower()),
+        fault=Pause(target=RandomFollower()),
         disable=nothing(SimProcess, "pause"),
         says="threads go on",
     ),

@@ -20,10 +20,10 @@ from chaos.cluster.interface import Evidence, PowerCutMode
 from chaos.nemesis.aim import resolve
 from chaos.nemesis.fault import Fault, cure, inject
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.kinds.processes import Kill, Pause, Stop
-from chaos.nemesis.targets import AllVoters, ControllerLeader, Follower
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
+from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.probes import QuorumProbe, driver_for
 from chaos.setup.install import prepare
 from tests.support.recorded import ListedHistory
@@ -32,17 +32,20 @@ from workloads.register_options import RegisterOptions
 
 WHOLE_WITHIN_S = 60.0
 HOLD_S = (0.1, 1.5)
-LEADER, FOLLOWER = ControllerLeader(), Follower()
+LEADER, FOLLOWER = ControllerLeader(), RandomFollower()
 
 KINDS: Mapping[str, tuple[Fault, ...]] = {
-    "clean-cut": (Partition(target=LEADER), Partition(target=FOLLOWER)),
+    "clean-cut": (NetworkPartition(target=LEADER), NetworkPartition(target=FOLLOWER)),
     "cut-out": (
-        Partition(target=LEADER, ways=Ways.OUT),
-        Partition(target=FOLLOWER, ways=Ways.OUT),
+        NetworkPartition(target=LEADER, ways=Ways.OUT),
+        NetworkPartition(target=FOLLOWER, ways=Ways.OUT),
     ),
-    "cut-in": (Partition(target=LEADER, ways=Ways.IN), Partition(target=FOLLOWER, ways=Ways.IN)),
+    "cut-in": (
+        NetworkPartition(target=LEADER, ways=Ways.IN),
+        NetworkPartition(target=FOLLOWER, ways=Ways.IN),
+    ),
     "kill": (Kill(target=LEADER), Kill(target=FOLLOWER)),
-    "stop": (Stop(target=LEADER), Stop(target=FOLLOWER)),
+    "stop": (Terminate(target=LEADER), Terminate(target=FOLLOWER)),
     "pause": (Pause(target=LEADER), Pause(target=FOLLOWER)),
     "power-off": (
         *(PowerOff(target=LEADER, mode=mode) for mode in PowerCutMode),

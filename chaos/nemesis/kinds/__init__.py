@@ -8,15 +8,15 @@ what the seeds mean.
 from collections.abc import Mapping
 
 from chaos.nemesis.fault import Fault, Menace
-from chaos.nemesis.kinds import clocks, disks, entrances, links, partitions, power, processes
+from chaos.nemesis.kinds import clocks, cuts, disks, entrances, links, power, processes
 
 KINDS: tuple[type[Fault], ...] = (
     processes.Kill,
-    processes.Stop,
+    processes.Terminate,
     processes.Pause,
     power.PowerOff,
-    partitions.Partition,
-    partitions.PartialPartition,
+    cuts.NetworkPartition,
+    cuts.PartialPartition,
     links.FlakyLinks,
     links.SlowLinks,
     disks.SickDisk,

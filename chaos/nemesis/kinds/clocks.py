@@ -12,7 +12,7 @@ from chaos.nemesis.drawing import one
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.proof import of_nodes
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class ClockJump:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CLOCK,)
     harm: ClassVar[Harm] = Harm(shifts_clock=True)
 
-    target: Target
+    target: Victim
     offset_ms: int
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
@@ -82,7 +82,7 @@ class ClockRate:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CLOCK,)
     harm: ClassVar[Harm] = Harm(shifts_clock=True, degrades=True)
 
-    target: Target
+    target: Victim
     rate: float
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:

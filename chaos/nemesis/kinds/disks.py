@@ -20,7 +20,7 @@ from chaos.nemesis.drawing import one
 from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.proof import of_nodes
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 
 def _sick(sickness: DiskSickness) -> Callable[[random.Random, int], Fault]:
@@ -50,7 +50,7 @@ class SickDisk:
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SICKEN,)
 
-    target: Target
+    target: Victim
     sickness: DiskSickness
 
     @property
@@ -106,7 +106,7 @@ class Wipe:
         ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True
     )
 
-    target: Target
+    target: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Killable)

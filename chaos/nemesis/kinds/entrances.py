@@ -9,7 +9,7 @@ from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.proof import of_nodes
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class ShutOut:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SHUT_OUT,)
     harm: ClassVar[Harm] = Harm()
 
-    target: Target
+    target: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Closable)

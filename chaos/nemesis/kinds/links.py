@@ -10,7 +10,7 @@ from chaos.nemesis.drawing import one_side
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.grudges import Ways, grudge
 from chaos.nemesis.harm import Harm
-from chaos.nemesis.targets import AllVoters, Target
+from chaos.nemesis.victims import AllVoters, Victim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class SlowLinks:
     harm: ClassVar[Harm] = Harm(degrades=True)
 
     latency_ms: int
-    target: Target = AllVoters()
+    target: Victim = AllVoters()
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         del hit  # of all links
@@ -85,7 +85,7 @@ class FlakyLinks:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.FLAKY,)
     harm: ClassVar[Harm] = Harm(degrades=True)
 
-    target: Target
+    target: Victim
     share: float
 
     def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:

@@ -22,7 +22,7 @@ from chaos.nemesis.drawing import some
 from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.parameters import always
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
 
@@ -64,7 +64,7 @@ class PowerOff:
         for mode in PowerCutMode
     }
 
-    target: Target
+    target: Victim
     mode: PowerCutMode = always(PowerCutMode.LOSE_ALL)
     disks: DiskTrouble | None = None
 

@@ -20,7 +20,7 @@ from chaos.nemesis.drawing import one, some
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.proof import of_both
-from chaos.nemesis.targets import Target
+from chaos.nemesis.victims import Victim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Kill:
         )
     }
 
-    target: Target
+    target: Victim
     latency_ms: int = 0
 
     @property
@@ -81,7 +81,7 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Terminate:
     """SIGTERM: the node ends in good order, a leader after it told its successors.
 
     Steps: terminate every victim at once, wait for it to end, and kill it where it does not end
@@ -100,13 +100,13 @@ class Stop:
     by_hand: ClassVar[Mapping[str, Words]] = {"stop": {}}
     menaces: ClassVar[Mapping[str, Menace]] = {
         "stop": Menace(
-            make=lambda rng, nodes: Stop(target=one(rng, nodes)), shortest_s=0.1, longest_s=8
+            make=lambda rng, nodes: Terminate(target=one(rng, nodes)), shortest_s=0.1, longest_s=8
         )
     }
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
 
-    target: Target
+    target: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         return await on_each(hit.nodes, partial(_stop, cluster))
@@ -152,7 +152,7 @@ class Pause:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.PAUSE,)
     harm: ClassVar[Harm] = Harm(halts=True)
 
-    target: Target
+    target: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Pausable)

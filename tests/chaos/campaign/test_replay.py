@@ -10,11 +10,11 @@ from chaos.campaign.recorded_run import differences, plan_of_run
 from chaos.cli import main
 from chaos.launch import launch
 from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import ControllerLeader, Follower
+from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.plan import RunPlan
 from chaos.plan_json import plan_as_json
 from chaos.planning import Choices, plan_of
@@ -60,7 +60,7 @@ def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
 ) -> None:
     windows = (
         Window(at_s=0.4, hold_s=0.3, fault=Kill(target=ControllerLeader())),
-        Window(at_s=1.2, hold_s=0.4, fault=Partition(target=Follower(), ways=Ways.IN)),
+        Window(at_s=1.2, hold_s=0.4, fault=NetworkPartition(target=RandomFollower(), ways=Ways.IN)),
     )
     wanted = choices(duration_s=2.0, mutation="Q-ZOMBIE", seed=1)
     plan = replace(plan_of(wanted), schedule=Schedule(duration_s=2.0, windows=windows))

@@ -12,10 +12,10 @@ from chaos.campaign.shrinker import Attempt, Shrinker
 from chaos.cli import main
 from chaos.conditions import Conditions
 from chaos.launch import launch
-from chaos.nemesis.kinds.partitions import Partition
+from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.targets import ControllerLeader
+from chaos.nemesis.victims import ControllerLeader
 from chaos.plan import RunPlan
 from chaos.planning import plan_of
 from chaos.progress import ConsoleProgress
@@ -26,7 +26,7 @@ from tests.support.histories import MS, NodeTrace, fault, make_run, read, write
 from workloads.register_options import RegisterOptions
 
 WANTED = Fingerprint(check="Q1", anomaly="so", role="leader")
-CUT, KILL = Partition(target=ControllerLeader()), Kill(target=ControllerLeader())
+CUT, KILL = NetworkPartition(target=ControllerLeader()), Kill(target=ControllerLeader())
 
 
 class Imagined(Shrinker):

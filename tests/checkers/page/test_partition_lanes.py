@@ -3,7 +3,7 @@
 from checkers.evidence.evidence import Evidence
 from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run
-from checkers.page.faults import fault_windows
+from checkers.page.fault_windows import fault_windows
 from checkers.page.partition_drawing import partition_drawing
 from checkers.page.partition_lanes import PartitionLane, partition_lanes
 from checkers.page.partition_section import partitions_section

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from checkers.history.tables import PROBES
-from checkers.page.faults import fault_windows
+from checkers.page.fault_windows import fault_windows
 from checkers.page.lanes import lanes_of
 from checkers.page.told import BEHIND, FOLLOWER, LEADER, told_roles
 from tests.checkers.page.samples import SECOND, run_of

@@ -99,7 +99,7 @@ class Acknowledged:
 Condition = IsrIs | NobodyLeads | Led | Whole | Acknowledged
 
 
-class Lookout(Protocol):
+class ClusterView(Protocol):
     async def look(self) -> Sight:
         """How things stand now."""
 

@@ -20,10 +20,10 @@ from chaos.nemesis.grudges import Ways, among, grudge
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.parameters import always
 from chaos.nemesis.proof import of_links
-from chaos.nemesis.targets import LeaderAnd, SomeNodes, Target
+from chaos.nemesis.victims import LeaderAnd, SomeNodes, Victim
 
 
-class Peers(StrEnum):
+class OtherSide(StrEnum):
     """From whom a partition keeps its target."""
 
     ALL = "all"
@@ -32,18 +32,18 @@ class Peers(StrEnum):
 
 
 def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: Partition(target=one_side(rng, nodes), ways=ways)
+    return lambda rng, nodes: NetworkPartition(target=one_side(rng, nodes), ways=ways)
 
 
 def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
     """A minority with the leader in it: it leads on for those few, who then come back after it."""
-    return lambda rng, nodes: Partition(
+    return lambda rng, nodes: NetworkPartition(
         target=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
+class NetworkPartition:
     """The victims are cut off from all other nodes, or from some; clients still reach everybody.
 
     `ways` says which bytes are stopped, seen from the victims, and `peers` between whom. With
@@ -86,10 +86,10 @@ class Partition:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
     harm: ClassVar[Harm] = Harm(cuts=True)
 
-    target: Target
+    target: Victim
     ways: Ways = always(Ways.BOTH)
     stagger_ms: int = 0
-    peers: Peers = Peers.ALL
+    peers: OtherSide = OtherSide.ALL
 
     @property
     def kind(self) -> str:
@@ -110,11 +110,11 @@ class Partition:
         return of_links(await cluster.heal(hit.links), hit.links)
 
 
-def _others(cluster: Cluster, peers: Peers) -> Sequence[NodeId]:
+def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
     """Whom a partition keeps its target from, where it is not one of them itself."""
-    if peers is Peers.ALL:
+    if peers is OtherSide.ALL:
         return cluster.nodes
-    return brokers_of(cluster) if peers is Peers.BROKERS else controllers_of(cluster)
+    return brokers_of(cluster) if peers is OtherSide.BROKERS else controllers_of(cluster)
 
 
 async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> dict[Link, Evidence]:
@@ -154,7 +154,7 @@ class PartialPartition:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
     harm: ClassVar[Harm] = Harm(cuts=True)
 
-    target: Target
+    target: Victim
 
     def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
         del cluster  # whoever else there is, hears them

@@ -14,7 +14,7 @@ class ControllerLeader:
 
 
 @dataclass(frozen=True, slots=True)
-class Follower:
+class RandomFollower:
     """One voter that does not lead."""
 
     def __str__(self) -> str:
@@ -83,9 +83,9 @@ class AllBrokers:
         return "all-brokers"
 
 
-Target = (
+Victim = (
     ControllerLeader
-    | Follower
+    | RandomFollower
     | AllVoters
     | RandomNode
     | SomeNodes
