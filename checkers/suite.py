@@ -80,6 +80,7 @@ from checkers.registers.provenance import records_were_asked_for
 from checkers.registers.requests import requests_are_whole, written_once
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.run.answers import answers_are_well_formed, wrong_requests_are_refused
+from checkers.run.calm import calm_operations_are_quick
 from checkers.run.evidence_complete import evidence_complete
 from checkers.run.kept_running import nodes_kept_running
 from checkers.run.recovery import recovers_when_healed
@@ -165,6 +166,7 @@ CHECKS: tuple[Check, ...] = (
     final_reads,
     log_final_reads,
     workload_succeeded,
+    calm_operations_are_quick,
     faults_bit,
     record_complete,
     evidence_complete,

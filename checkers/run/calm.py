@@ -1,0 +1,75 @@
+"""In calm a cluster is quick: what nobody disturbs takes about a round trip."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from checkers.check import check, everywhere
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.kinds import Kind
+from checkers.history.sealed_run import RunInfo
+from checkers.quorum.leadership import bounds_of
+from checkers.verdict import CheckResult, EventValue
+
+MULTIPLE = 25  # of the median: a dozen simulated runs had 10 at most
+LEAST_S = {"sim": 0.1}  # below it nothing is slow
+LEAST_REAL_S = 5.0  # where a machine may be busy for a while
+ENOUGH = 50
+_SHOWN = ("process", "node", "f", "key", "outcome")
+
+
+@check(
+    "calm-operations-are-quick",
+    applies=everywhere,
+    source="a purgatory or a retry that waits for a time-out instead of an event",
+    rests_on=(Kind.FAULTS, Kind.OPERATIONS),
+)
+def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
+    """In calm no operation takes more than 25 times what the median one takes.
+
+    Nor is one slow that takes less than 0.1 s, or where time is real and the machine may be busy
+    less than 5 s. Calm is what is as long behind the first operation and the last cure as followers
+    may take to follow again, and before the next fault.
+    """
+    ops = evidence.tables["ops"]
+    main = ops.filter(pc.equal(ops["phase"], "main"))
+    calm = main.filter(pa.array(_calm(evidence, main)))
+    taken = calm["t1"].fill_null(evidence.info.duration_ns).to_numpy() - calm["t0"].to_numpy()
+    limit = _limit_ns(evidence.info, taken)
+    slow = np.flatnonzero(taken > limit) if len(taken) >= ENOUGH else np.empty(0, np.int64)
+    return conclude(
+        looked_at=len(taken) if len(taken) >= ENOUGH else 0,
+        unit="operations in calm",
+        violations=[_slow(calm, int(at), int(taken[at]), limit) for at in slow],
+        needs="operations",
+        holds=f"none took longer than {limit / 1e9:.3g} s",
+        algorithm="latencies away from faults, against a multiple of their median",
+        nothing=f"fewer than {ENOUGH} operations were invoked and answered in calm",
+    )
+
+
+def _calm(evidence: Evidence, main: pa.Table) -> NDArray[np.bool_]:
+    t0 = main["t0"].to_numpy()
+    t1 = main["t1"].fill_null(evidence.info.duration_ns).to_numpy()
+    settles = int(bounds_of(evidence).leader_within_s * 1e9)
+    calm: NDArray[np.bool_] = t0 > t0.min(initial=evidence.info.duration_ns) + settles
+    for fault in evidence.faults:
+        calm &= (t1 < fault.t_start) | (
+            t0 > min(fault.over_ns, evidence.info.duration_ns) + settles
+        )
+    return calm
+
+
+def _limit_ns(info: RunInfo, taken: NDArray[np.int64]) -> int:
+    least = LEAST_S.get(info.runtime, LEAST_REAL_S) * 1e9
+    return int(max(least, MULTIPLE * float(np.median(taken)))) if len(taken) else int(least)
+
+
+def _slow(calm: pa.Table, at: int, taken: int, limit: int) -> Violation:
+    row = calm.slice(at, 1).to_pylist()[0]
+    text = f"a {row['f']} of process {row['process']} took {taken / 1e9:.3g} s, though nothing was "
+    text += f"disturbed, and others take a fraction of {limit / 1e9:.3g} s"
+    shown: dict[str, EventValue] = {name: row[name] for name in _SHOWN}
+    return Violation(text, [{"what": "slow", "t_ns": row["t0"], "t1_ns": row["t1"], **shown}])
