@@ -165,6 +165,8 @@ class Runner:
                     f"interrupted by {self._interrupt.signal_name} while {self._phases.current}"
                 )
                 await _cancel(story)
+                if story.done() and not story.cancelled() and (error := story.exception()):
+                    self._trouble(self._explain(error))
             elif (error := story.exception()) is not None:
                 self._note_end(error)
             recorder.note("; ".join(self._troubles) or "the story is told")
@@ -308,8 +310,10 @@ class Runner:
 
 def _in_a_line(error: BaseException) -> str:
     """What happened, and the last words of whoever it happened to."""
-    what, *words = str(error).splitlines()
-    return f"{what}: {words[-1].strip()}" if words else what
+    what, *lines = str(error).splitlines()
+    # What follows an error, indented, is where it was and what to do.
+    words = [line for line in lines if line and not line[0].isspace()]
+    return f"{what}: {words[-1]}" if words else what
 
 
 def _planned_faults(plan: RunPlan) -> int:

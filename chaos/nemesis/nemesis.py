@@ -267,7 +267,8 @@ async def refuse_dead(cluster: Cluster, hurt: Collection[NodeId] = ()) -> None:
     """Raises NeverBackError if a node is off that nothing keeps off: no slow machine excuses it."""
     for node in cluster.nodes:
         if node not in hurt and await cluster.status(node) is NodeStatus.OFF:
-            raise NeverBackError(f"node {node} ended by itself; its log says why")
+            words = [end.words for end in await cluster.unasked_ends() if end.node == node]
+            raise NeverBackError("\n".join([f"node {node} ended by itself", *words[-1:]]))
 
 
 def _hurt(hits: Iterable[Hit]) -> list[NodeId]:

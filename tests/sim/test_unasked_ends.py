@@ -73,6 +73,7 @@ def test_a_node_that_ended_by_itself_makes_a_run_invalid(
     row = told(tmp_path)["nodes-kept-running"]
     assert row["verdict"] == "invalid"
     assert "three is less than two" in row["message"]
+    assert "three is less than two" in told(tmp_path)["recovers-when-healed"]["message"]
 
 
 def test_a_node_that_refuses_to_start_makes_a_run_invalid(
@@ -94,6 +95,9 @@ def test_a_node_that_refuses_to_start_makes_a_run_invalid(
     assert rows["nodes-kept-running"]["verdict"] == "invalid"
     assert "the log is torn" in rows["nodes-kept-running"]["message"]
     assert rows["recovers-when-healed"]["verdict"] == "invalid"
+    assert rows["recovers-when-healed"]["message"].endswith(
+        "exited during startup (code 1): error: the log is torn"
+    )
 
 
 def test_a_refusal_is_told_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

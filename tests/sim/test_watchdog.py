@@ -100,6 +100,7 @@ def test_a_signal_is_heard_amid_a_step(tmp_path: Path, monkeypatch: pytest.Monke
     code, rows = run_with(monkeypatch, tmp_path, ask_to_stop_and_loop, Limits())
     assert code == 255
     assert "interrupted by SIGTERM" in rows["run"]["message"]
+    assert "CPU time into a step (life 1, step " in rows["run"]["message"]
 
 
 def run_in_a_worker(out: Path, seed: int) -> int:
