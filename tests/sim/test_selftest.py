@@ -59,4 +59,4 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
         assert row["seeds"] == list(range(1, row["tries"] + 1))
     assert rows["Q-SAME-EPOCH"]["inside_named"] == ["Q17-no-leader-again"]
     half = rows["Q-HALF-MAJORITY"]
-    assert "Q4-elected-by-majority" in half["inside"], "seen from inside and from outside"
+    assert "Q4-elected-by-a-majority" in half["inside"], "seen from inside and from outside"

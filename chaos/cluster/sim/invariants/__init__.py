@@ -19,9 +19,9 @@ numbers; what has none there is called by what it says.
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
-    epoch-has-origin         every epoch has a candidate, or a resignation before it
-    leader-not-given-up-early  nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
-    read-confirmed-by-majority  a majority sent a Fetch since a read arrived that is answered
+    epochs-have-an-origin    every epoch has a candidate, or a resignation before it
+    heard-leader-is-kept     nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
+    reads-are-confirmed      a majority sent a Fetch since a read arrived that is answered
     durable-before-visible   the disk holds the epoch, leader and vote that a node speaks of
     durable-stays            a new life finds all that was durable
     committed-before-applied the controller shows and acknowledges what is committed only

@@ -37,7 +37,7 @@ class Fetches:
         if len(voters) < self._majority:
             what = f"n{leader.id} answers a read in epoch {epoch}, and {len(voters)} of the "
             what += f"{self._majority} voters that are a majority, itself counted, sent a Fetch of "
-            raise Broken("read-confirmed-by-majority", f"{what}that epoch since the read arrived")
+            raise Broken("reads-are-confirmed", f"{what}that epoch since the read arrived")
 
 
 class Arrivals:

@@ -65,7 +65,7 @@ class Elections:
         if set(change.voters) != set(self._voters) or len(granting) < self._majority:
             what = f"n{leader} names n{_list(change.granting_voters)} as those that elected it in "
             what += f"epoch {epoch}, of n{_list(change.voters)}, and {self._majority} of "
-            raise Broken("Q4-elected-by-majority", f"{what}n{_list(self._voters)} are a majority")
+            raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(self._voters)} are a majority")
 
     def _count_votes(self, leader: ReplicaKey, role: Leader) -> None:
         """By what the voters did, not by what the leader believes."""
@@ -76,7 +76,7 @@ class Elections:
         if votes < self._majority:
             what = f"n{leader.id} leads epoch {role.epoch} with {votes} votes of the "
             what += f"{self._majority} that are a majority"
-            raise Broken("Q4-elected-by-majority", what)
+            raise Broken("Q4-elected-by-a-majority", what)
 
 
 def _list(nodes: Iterable[NodeId]) -> str:

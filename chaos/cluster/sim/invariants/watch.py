@@ -6,8 +6,8 @@ from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Fetches
 from chaos.cluster.sim.invariants.elections import Elections
+from chaos.cluster.sim.invariants.epoch_origins import Origins
 from chaos.cluster.sim.invariants.known_batches import KnownBatch, KnownBatches, holds
-from chaos.cluster.sim.invariants.origins import Origins
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.watched_life import Ledgers, Replica, WatchedLife
 from node.ids import ReplicaKey

@@ -8,8 +8,8 @@ from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Arrivals, Fetches
 from chaos.cluster.sim.invariants.elections import Elections
+from chaos.cluster.sim.invariants.epoch_origins import Origins
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
-from chaos.cluster.sim.invariants.origins import Origins
 from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
 from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
@@ -220,7 +220,7 @@ class WatchedLife:
             case "prospective" if 0 <= silent_ns < self._ledgers.least_silent_ns:
                 what = f"n{key.id} gives up the leader of epoch {epoch}, whom it heard "
                 what += f"{silent_ns / 1e9:.3f} s ago"
-                raise Broken("leader-not-given-up-early", what)
+                raise Broken("heard-leader-is-kept", what)
             case _:
                 pass
 

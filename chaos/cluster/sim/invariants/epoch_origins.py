@@ -27,4 +27,4 @@ class Origins:
         if epoch not in self._begun:
             what = f"n{replica.id} is in epoch {epoch}, in which nobody stood for election, and "
             what += f"not because it had resigned from epoch {epoch - 1}"
-            raise Broken("epoch-has-origin", what)
+            raise Broken("epochs-have-an-origin", what)
