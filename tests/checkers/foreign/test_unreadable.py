@@ -145,4 +145,6 @@ def test_a_declared_model_that_the_operations_are_not_of(tmp_path: Path) -> None
     said = of_text(tmp_path, ALL["jepsen.edn"], Declared(model=Model.REGISTER))
     assert said == ", line 6: expected an operation of a register (read, write, delete), found cas"
     said = of_text(tmp_path, ALL["multi.edn"], Declared(model=Model.KV))
-    assert said == ", line 1: expected an operation of a kv (read, write, append), found txn"
+    assert (
+        said == ", line 1: expected an operation of a kv (read, write, delete, append), found txn"
+    )
