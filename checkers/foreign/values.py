@@ -36,6 +36,8 @@ Map: TypeAlias = dict[str, "Value"]
 
 def render(value: Value) -> str:
     """EDN text that is the same for equal values and differs for others."""
+    if type(value) is Word:  # nearly all are, and a match statement asks for everything before
+        return value.text
     match value:
         case None:
             return "nil"

@@ -18,6 +18,8 @@ from checkers.linearizability.split import EDGE, EQUAL, RESET, TEST, Problem
 
 Codes = NDArray[np.int32]
 
+_READ, _WRITE = int(Step.READ), int(Step.WRITE)
+
 
 class Object(NamedTuple):
     """Something to be decided alone: the rows of its calls, and what they are to the frontier."""
@@ -138,7 +140,7 @@ def events(at: Codes, rows: Codes, calls: int) -> Codes:
 def registers(calls: Calls, at: Codes, budget: Budget) -> Object | TooLarge:
     """All registers as one object; a call reads and writes several of them at once."""
     rows = np.flatnonzero(calls.outcome != Outcome.FAIL).astype(np.int32)
-    done = [_steps(calls, int(row)) for row in rows]
+    done = _all_steps(calls, rows)
     matters = [bool(steps) for steps in done]
     rows, done = rows[matters], [steps for steps in done if steps]
     local = _local_values(calls, done)
@@ -163,21 +165,22 @@ def registers(calls: Calls, at: Codes, budget: Budget) -> Object | TooLarge:
 Steps = tuple[tuple[int, int, int], ...]  # kind, key, value
 
 
-def _steps(calls: Calls, row: int) -> Steps:
-    """What a call tells: all its writes, and its reads where it succeeded."""
-    told = calls.outcome[row] == Outcome.OK
-    steps = tuple(
-        (int(calls.kind[s]), int(calls.key[s]), int(calls.value[s]))
-        for s in range(calls.step_from[row], calls.step_from[row + 1])
-        if calls.kind[s] == Step.WRITE or (told and calls.value[s] != ANY)
-    )
-    if any(kind not in (Step.READ, Step.WRITE) for kind, _, _ in steps):
+def _all_steps(calls: Calls, rows: Codes) -> list[Steps]:
+    """What each call tells: all its writes, and its reads where it succeeded."""
+    if not np.isin(calls.kind, (_READ, _WRITE)).all():
         raise ValueError("not a history of several registers: only reads and writes are known")
-    return steps if told or _writes(steps) else ()
+    steps = list(zip(calls.kind.tolist(), calls.key.tolist(), calls.value.tolist(), strict=True))
+    begins, told = calls.step_from.tolist(), (calls.outcome == Outcome.OK).tolist()
+    done = []
+    for row in rows.tolist():
+        all_of = steps[begins[row] : begins[row + 1]]
+        known = tuple(s for s in all_of if s[0] == _WRITE or (told[row] and s[2] != ANY))
+        done.append(known if told[row] or _writes(known) else ())
+    return done
 
 
 def _writes(steps: Steps) -> bool:
-    return any(kind == Step.WRITE for kind, _, _ in steps)
+    return any(kind == _WRITE for kind, _, _ in steps)
 
 
 def _local_values(calls: Calls, done: Iterable[Steps]) -> list[dict[int, int]]:
@@ -197,7 +200,7 @@ def _table(
         state, possible = np.arange(states), np.ones(states, np.bool_)
         for kind, key, value in steps:
             digit = state // radix[key] % len(local[key])
-            if kind == Step.READ:
+            if kind == _READ:
                 possible &= digit == local[key][value]
             else:
                 state = state + (local[key][value] - digit) * radix[key]
