@@ -9,7 +9,7 @@ from checkers.counted import counted
 from checkers.foreign import (
     CasFailures,
     Declared,
-    History,
+    ForeignHistory,
     Isolation,
     Judged,
     Log,
@@ -102,7 +102,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _as_json(history: History, judged: Judged) -> str:
+def _as_json(history: ForeignHistory, judged: Judged) -> str:
     content = {
         "file": str(history.path),
         "verdict": judged.verdict.word,
@@ -134,7 +134,7 @@ def _as_json(history: History, judged: Judged) -> str:
     return json.dumps(content)
 
 
-def _as_text(history: History, judged: Judged) -> str:
+def _as_text(history: ForeignHistory, judged: Judged) -> str:
     keys = counted(judged.keys, "key")
     seconds = f"{judged.seconds:.3f} s"
     if judged.witness:
@@ -151,7 +151,7 @@ def _as_text(history: History, judged: Judged) -> str:
     return "\n".join(map(printable, rows))
 
 
-def _policies(history: History) -> list[str]:
+def _policies(history: ForeignHistory) -> list[str]:
     """What was assumed, where it can have mattered."""
     calls, policies = history.calls, history.policies
     if isinstance(calls, Log):

@@ -12,10 +12,10 @@ Formats, told by how a file begins (`.gz` and `.zst` are unpacked), with an exam
       or an array of such        [{"type": "ok", "process": 1, "f": "cas", "value": [0, 3]}]
     our own events-*.jsonl.zst   {"type":"ok","i":9,"p":3,"v":42,"t":456,"e":null}
 
-Operations are read (r, get), write (w, put), cas, append, and txn of reads and writes, or those of
-a log, send and poll (`logs`); the model follows from which of them occur. The order of the lines is
-the order of events: times and indices are not read. Lines of the nemesis are skipped. What ends as
-`info`, or never, may have happened.
+Operations are read (r, get), write (w, put), delete, cas, append, and txn of reads and writes, or
+those of a log, send and poll (`logs`); the model follows from which of them occur. The order of the
+lines is the order of events: times and indices are not read. Lines of the nemesis are skipped. What
+ends as `info`, or never, may have happened.
 
 Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 `UnreadableHistoryError` of one line, and never a history.
@@ -24,17 +24,17 @@ Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 from checkers.foreign.detect import Format
 from checkers.foreign.edn import read_one
 from checkers.foreign.errors import UnreadableHistoryError
+from checkers.foreign.history_file import Declared, ForeignHistory, read_calls, read_history
 from checkers.foreign.judge import Judged, Shown, judge
 from checkers.foreign.logs import Log
 from checkers.foreign.policies import CasFailures, NilReads, Policies
-from checkers.foreign.read import Declared, History, read_calls, read_history
 from checkers.log.allowances import Isolation
 
 __all__ = [
     "CasFailures",
     "Declared",
+    "ForeignHistory",
     "Format",
-    "History",
     "Isolation",
     "Judged",
     "Log",

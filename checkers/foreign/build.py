@@ -7,11 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_values import ABSENT, EdnSet, Value, plain, render
+from checkers.foreign.operation_lines import (
+    OperationLines,
+    is_same,
+    require_same,
+    tell,
+    transaction,
+)
 from checkers.foreign.operations import Act, Guess, MicroOperation
 from checkers.foreign.pairs import Pair
 from checkers.foreign.policies import CasFailures, NilReads, Policies
-from checkers.foreign.told import Told, is_same, require_same, tell, transaction
-from checkers.foreign.values import ABSENT, EdnSet, Value, plain, render
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 
 _STEPS = {Act.WRITE: Step.WRITE, Act.APPEND: Step.APPEND}
@@ -50,7 +56,7 @@ class _Builder:
     values: _Codes = field(default_factory=_Codes)
     rows: list[_StepRow] = field(default_factory=list)
 
-    def add(self, told: Told) -> Outcome:
+    def add(self, told: OperationLines) -> Outcome:
         """Append the steps of one operation; its outcome, which a policy may change."""
         match told.act:
             case Act.TXN:
@@ -86,7 +92,7 @@ class _Builder:
             raise MalformedError(line, expected, excerpt(render(value)))
         return self.values.of(value, plain(value) if self.texts else None)
 
-    def _read(self, told: Told, value: Value) -> int:
+    def _read(self, told: OperationLines, value: Value) -> int:
         complete = told.pair.complete
         if complete is None or told.outcome is not Outcome.OK:
             return ANY
@@ -98,7 +104,7 @@ class _Builder:
             return ANY
         return self.initial() if self.texts else NIL
 
-    def _written(self, told: Told) -> int:
+    def _written(self, told: OperationLines) -> int:
         if told.given is ABSENT:
             raise MalformedError(told.pair.invoke.line, f"a value to {told.act.value}", "none")
         if told.act is Act.APPEND and told.given is None:
@@ -106,12 +112,12 @@ class _Builder:
         require_same(told)
         return self._code(told.given, told.pair.invoke.line)
 
-    def _require_no_value(self, told: Told) -> None:
+    def _require_no_value(self, told: OperationLines) -> None:
         if told.given is not ABSENT and told.given is not None:
             found = excerpt(render(told.given))
             raise MalformedError(told.pair.invoke.line, "a delete without a value", found)
 
-    def _compare_and_set(self, told: Told) -> Outcome:
+    def _compare_and_set(self, told: OperationLines) -> Outcome:
         if not isinstance(told.given, tuple) or len(told.given) != 2:
             found = "no value" if told.given is ABSENT else excerpt(render(told.given))
             raise MalformedError(told.pair.invoke.line, "a cas of [old new]", found)
@@ -125,7 +131,7 @@ class _Builder:
         self.rows.append(_StepRow(kind, self._key(told.key), *codes))
         return Outcome.OK if observed else told.outcome
 
-    def _micro(self, told: Told, step: MicroOperation) -> _StepRow:
+    def _micro(self, told: OperationLines, step: MicroOperation) -> _StepRow:
         if step.act is Act.WRITE:
             written = self._code(step.value, told.pair.invoke.line)
             return _StepRow(Step.WRITE, self._key(step.key), written)
@@ -165,7 +171,7 @@ def _int32(numbers: list[int]) -> NDArray[np.int32]:
     return np.array(numbers, np.int32)
 
 
-def _are_texts(told: Sequence[Told], model: Model) -> bool:
+def _are_texts(told: Sequence[OperationLines], model: Model) -> bool:
     """A map of strings begins with empty ones, and an append makes longer ones of them."""
     if model is not Model.KV:
         return False
@@ -175,7 +181,7 @@ def _are_texts(told: Sequence[Told], model: Model) -> bool:
     return other is None
 
 
-def _values(told: Told) -> Iterator[tuple[int, Value]]:
+def _values(told: OperationLines) -> Iterator[tuple[int, Value]]:
     """With their lines; what comes with a fail or info is no value of the map."""
     yield told.pair.invoke.line, told.given
     if told.pair.complete is not None and told.outcome is Outcome.OK:

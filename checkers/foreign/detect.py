@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from checkers.foreign import etcd_log, jepsen, json_lines
-from checkers.foreign.entries import Entry
+from checkers.foreign.entries import HistoryLine
 from checkers.foreign.errors import MalformedError, excerpt
 from checkers.foreign.policies import CasFailures, NilReads
 
@@ -25,25 +25,27 @@ class Format(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class FormatReader:
     """How a format is read, and what its files leave open unless told otherwise."""
 
-    read: Callable[[str], Iterator[Entry]]
+    read: Callable[[str], Iterator[HistoryLine]]
     cas_failures: CasFailures
     nil_reads: NilReads
 
 
 READERS = {
     # As Knossos judges them.
-    Format.EDN: Reader(read=jepsen.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.ANY),
+    Format.EDN: FormatReader(
+        read=jepsen.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.ANY
+    ),
     # As Porcupine judges them: nil is what nobody has written, a failed cas has looked.
-    Format.LOG: Reader(
+    Format.LOG: FormatReader(
         read=etcd_log.read, cas_failures=CasFailures.OBSERVED, nil_reads=NilReads.VALUE
     ),
-    Format.JSON: Reader(
+    Format.JSON: FormatReader(
         read=json_lines.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.VALUE
     ),
-    Format.EVENTS: Reader(
+    Format.EVENTS: FormatReader(
         read=json_lines.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.VALUE
     ),
 }

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from checkers.foreign.errors import MalformedError, excerpt
-from checkers.foreign.values import ABSENT, Map, Value, name_of, render
+from checkers.foreign.foreign_values import ABSENT, Map, Value, name_of, render
 from checkers.history.events import EventType
 
 NEMESIS = "nemesis"
@@ -16,7 +16,7 @@ _TYPES = {kind.value: kind for kind in EventType if kind not in NO_OPERATIONS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class HistoryLine:
     """An invocation or completion of a client. `f` None: the file does not say.
 
     `key`, `value` and `rebalances`, by which partitions changed hands, are ABSENT where the file
@@ -33,7 +33,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class FieldNames:
     """What a format calls the fields of an operation: keys of its maps."""
 
     type: str
@@ -44,7 +44,7 @@ class Fields:
     rebalances: str = "rebalance-log"
 
 
-def entry_of(line: int, form: Value, fields: Fields) -> Entry | None:
+def entry_of(line: int, form: Value, fields: FieldNames) -> HistoryLine | None:
     """The entry that a map stands for; None for the nemesis, which is no client.
 
     Raises MalformedError for anything else.
@@ -54,7 +54,7 @@ def entry_of(line: int, form: Value, fields: Fields) -> Entry | None:
     process = _process(line, form, fields)
     if process is None:
         return None
-    return Entry(
+    return HistoryLine(
         line=line,
         type=_type(line, form, fields),
         process=process,
@@ -65,7 +65,7 @@ def entry_of(line: int, form: Value, fields: Fields) -> Entry | None:
     )
 
 
-def _process(line: int, form: Map, fields: Fields) -> int | None:
+def _process(line: int, form: Map, fields: FieldNames) -> int | None:
     if fields.process not in form:
         raise MalformedError(line, f"an operation with {fields.process}", _shown(form))
     process = form[fields.process]
@@ -78,7 +78,7 @@ def _process(line: int, form: Map, fields: Fields) -> int | None:
     )
 
 
-def _type(line: int, form: Map, fields: Fields) -> EventType:
+def _type(line: int, form: Map, fields: FieldNames) -> EventType:
     name = name_of(form.get(fields.type))
     if name not in _TYPES:
         found = excerpt(render(form[fields.type])) if fields.type in form else _shown(form)
@@ -86,7 +86,7 @@ def _type(line: int, form: Map, fields: Fields) -> EventType:
     return _TYPES[name]
 
 
-def _f(line: int, form: Map, fields: Fields) -> str | None:
+def _f(line: int, form: Map, fields: FieldNames) -> str | None:
     f = form.get(fields.f)
     name = name_of(f)
     if f is not None and name is None:

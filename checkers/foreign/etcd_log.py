@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 
 from checkers.foreign.edn import forms
-from checkers.foreign.entries import NEMESIS, Entry
+from checkers.foreign.entries import NEMESIS, HistoryLine
 from checkers.foreign.errors import MalformedError, excerpt
-from checkers.foreign.values import ABSENT, Value
+from checkers.foreign.foreign_values import ABSENT, Value
 from checkers.history.events import EventType
 
 BEGINNING = "INFO jepsen.util -"
@@ -22,7 +22,7 @@ _LINE = re.compile(
 )
 
 
-def read(text: str) -> Iterator[Entry]:
+def read(text: str) -> Iterator[HistoryLine]:
     """Raises MalformedError."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines, start=1):
@@ -36,7 +36,7 @@ def read(text: str) -> Iterator[Entry]:
             yield entry
 
 
-def _entry(number: int, line: str) -> Entry | None:
+def _entry(number: int, line: str) -> HistoryLine | None:
     found = _LINE.fullmatch(line)
     if found is None:
         expected = f"'{BEGINNING} PROCESS :invoke|:ok|:fail|:info :F VALUE'"
@@ -44,7 +44,7 @@ def _entry(number: int, line: str) -> Entry | None:
     process, kind, f, rest = found.groups()
     if process == f":{NEMESIS}":
         return None
-    return Entry(
+    return HistoryLine(
         line=number,
         type=EventType(kind),
         process=int(process),

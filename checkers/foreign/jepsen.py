@@ -10,9 +10,9 @@ read: the order of the lines is the order of events.
 from collections.abc import Iterator
 
 from checkers.foreign.edn import forms
-from checkers.foreign.entries import Entry, Fields, entry_of
+from checkers.foreign.entries import FieldNames, HistoryLine, entry_of
 
-_FIELDS = Fields(
+_FIELDS = FieldNames(
     type=":type",
     process=":process",
     f=":f",
@@ -22,7 +22,7 @@ _FIELDS = Fields(
 )
 
 
-def read(text: str) -> Iterator[Entry]:
+def read(text: str) -> Iterator[HistoryLine]:
     """Raises MalformedError."""
     for line, form in forms(text, unwrap=True):
         entry = entry_of(line, form, _FIELDS)

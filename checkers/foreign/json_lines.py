@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NoReturn
 
-from checkers.foreign.entries import NO_OPERATIONS, Entry, Fields, entry_of
+from checkers.foreign.entries import NO_OPERATIONS, FieldNames, HistoryLine, entry_of
 from checkers.foreign.errors import MalformedError, excerpt
-from checkers.foreign.values import Value
+from checkers.foreign.foreign_values import Value
 
 DEEPEST = 64  # nested collections
 
-_JEPSEN = Fields(type="type", process="process", f="f", key="key", value="value")
-_EVENTS = Fields(type="type", process="p", f="f", key="k", value="v")
+_JEPSEN = FieldNames(type="type", process="process", f="f", key="key", value="value")
+_EVENTS = FieldNames(type="type", process="p", f="f", key="k", value="v")
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -32,7 +32,7 @@ def is_own(text: str) -> bool:
     )
 
 
-def read(text: str) -> Iterator[Entry]:
+def read(text: str) -> Iterator[HistoryLine]:
     """Raises MalformedError."""
     own = is_own(text)
     for line, form in _forms(text):

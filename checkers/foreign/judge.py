@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from checkers.foreign.history_file import ForeignHistory
 from checkers.foreign.log_arrays import arrays_of, sent_twice
 from checkers.foreign.logs import Log, LogCall
-from checkers.foreign.read import History
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
-from checkers.linearizability.words import describe
+from checkers.linearizability.call_words import describe
 from checkers.log.allowances import Isolation, held_against
 from checkers.log.case_words import explain
 from checkers.log.sweep import ALGORITHM, sweep
@@ -51,7 +51,7 @@ class Judged:
     context: tuple[str, ...] = ()
 
 
-def judge(history: History) -> Judged:
+def judge(history: ForeignHistory) -> Judged:
     """Decide, within the default budget. A history in which nothing succeeded is unknown."""
     if isinstance(history.calls, Log):
         return _judge_log(history.calls, history.policies.isolation)
@@ -120,7 +120,7 @@ def _shown(key: str, call: LogCall, part: str) -> Shown:
     )
 
 
-def _judge_calls(history: History, calls: Calls) -> Judged:
+def _judge_calls(history: ForeignHistory, calls: Calls) -> Judged:
     warm()
     started = time.perf_counter()
     decision = decide(calls)
@@ -139,7 +139,7 @@ def _judge_calls(history: History, calls: Calls) -> Judged:
     )
 
 
-def _witness(history: History, calls: Calls, decision: Decision) -> tuple[Shown, ...]:
+def _witness(history: ForeignHistory, calls: Calls, decision: Decision) -> tuple[Shown, ...]:
     if decision.witness is None:
         return ()
     key = "" if calls.model is Model.MULTI_REGISTER else decision.witness.key
@@ -168,7 +168,7 @@ def _context(decision: Decision) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _unwritten(history: History, calls: Calls, decision: Decision) -> tuple[str, ...]:
+def _unwritten(history: ForeignHistory, calls: Calls, decision: Decision) -> tuple[str, ...]:
     """A hint where one value was read that no write can have made: it may have been there first."""
     if decision.verdict is not Verdict.INVALID or history.policies.initial is not None:
         return ()

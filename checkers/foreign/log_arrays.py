@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checkers.foreign.logs import ASSIGN, SEEK, SUBSCRIBE, Log, LogCall, Record
+from checkers.foreign.logs import ASSIGN, SEEK, SUBSCRIBE, Log, LogCall, LogRecord
 from checkers.history.calls import Outcome
 from checkers.history.events import EventType
 from checkers.log.arrays import (
@@ -26,7 +26,7 @@ from checkers.log.subscriptions import silent_subscriptions
 _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.INFO: Outcome.INFO}
 
 
-def sent_twice(log: Log) -> Record | None:
+def sent_twice(log: Log) -> LogRecord | None:
     """A record whose value was sent before: what is polled then names no writer."""
     seen: set[tuple[str, str]] = set()
     for call in log.calls:
@@ -58,13 +58,13 @@ class _Rows:
             moved = record.key in call.rebalanced
             self.polled.append((op, record.step, key, _offset(record), value, moved))
 
-    def _by_key(self, records: tuple[Record, ...]) -> Iterator[tuple[int, Record]]:
+    def _by_key(self, records: tuple[LogRecord, ...]) -> Iterator[tuple[int, LogRecord]]:
         """Key by key, each in its order."""
         coded = [(self.key_codes[record.key], record) for record in records]
         yield from sorted(coded, key=lambda one: one[0])
 
 
-def _offset(record: Record) -> int:
+def _offset(record: LogRecord) -> int:
     return NO_OFFSET if record.offset is None else record.offset
 
 

@@ -15,10 +15,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.foreign.entries import Entry
+from checkers.foreign.entries import HistoryLine
 from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_values import ABSENT, Map, Value, name_of, plain, render
 from checkers.foreign.pairs import Pair
-from checkers.foreign.values import ABSENT, Map, Value, name_of, plain, render
 from checkers.history.calls import Model
 from checkers.history.events import EventType
 
@@ -29,7 +29,7 @@ _OTHERS = ("crash", "debug-topic-partitions", SEEK, "commit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class LogRecord:
     """`offset` is None where the producer was not told. `step` is its micro-operation, from 0."""
 
     key: str
@@ -49,8 +49,8 @@ class LogCall:
 
     pair: Pair
     f: str
-    sent: tuple[Record, ...] = ()
-    polled: tuple[Record, ...] = ()
+    sent: tuple[LogRecord, ...] = ()
+    polled: tuple[LogRecord, ...] = ()
     held: tuple[str, ...] = ()
     rebalanced: tuple[str, ...] = ()
     tells: bool = False
@@ -118,7 +118,7 @@ def _with_rebalances(call: LogCall) -> LogCall:
     return replace(call, rebalanced=tuple(_rebalanced(complete.rebalances)), tells=True)
 
 
-def _held(entry: Entry) -> Iterator[str]:
+def _held(entry: HistoryLine) -> Iterator[str]:
     """Raises MalformedError: without the keys nobody knows which of them were let go."""
     if not isinstance(entry.value, tuple):
         found = "no value" if entry.value is ABSENT else excerpt(render(entry.value))
@@ -133,7 +133,7 @@ def _rebalanced(log: Value) -> Iterator[str]:
             yield from map(plain, keys)
 
 
-def _steps(entry: Entry) -> list[tuple[Value, ...]]:
+def _steps(entry: HistoryLine) -> list[tuple[Value, ...]]:
     value = entry.value
     if isinstance(value, tuple):
         steps = [item for item in value if isinstance(item, tuple) and item]
@@ -143,7 +143,7 @@ def _steps(entry: Entry) -> list[tuple[Value, ...]]:
     raise MalformedError(entry.line, "sends and polls such as [[:send k v] [:poll]]", found)
 
 
-def _sent(entry: Entry) -> tuple[Record, ...]:
+def _sent(entry: HistoryLine) -> tuple[LogRecord, ...]:
     records = []
     for number, step in enumerate(_steps(entry)):
         if name_of(step[0]) != SEND:
@@ -154,8 +154,8 @@ def _sent(entry: Entry) -> tuple[Record, ...]:
     return tuple(records)
 
 
-def _polled(entry: Entry) -> tuple[Record, ...]:
-    records: list[Record] = []
+def _polled(entry: HistoryLine) -> tuple[LogRecord, ...]:
+    records: list[LogRecord] = []
     for number, step in enumerate(_steps(entry)):
         if name_of(step[0]) != POLL:
             continue
@@ -168,7 +168,7 @@ def _polled(entry: Entry) -> tuple[Record, ...]:
     return tuple(records)
 
 
-def _fetched(line: int, step: int, by_key: Map) -> list[Record]:
+def _fetched(line: int, step: int, by_key: Map) -> list[LogRecord]:
     records = []
     for key, fetched in by_key.items():
         for item in fetched if isinstance(fetched, tuple) else (fetched,):
@@ -184,12 +184,12 @@ def _unquoted(key: str) -> str:
     return str(json.loads(key)) if key.startswith('"') else key
 
 
-def _record(line: int, step: int, key: str, item: Value) -> Record:
+def _record(line: int, step: int, key: str, item: Value) -> LogRecord:
     """`value`, or `[offset value]`."""
     if not isinstance(item, tuple):
-        return Record(key=key, offset=None, value=render(item), step=step)
+        return LogRecord(key=key, offset=None, value=render(item), step=step)
     if len(item) == 2 and (item[0] is None or (type(item[0]) is int and item[0] >= 0)):
         offset = item[0]
         assert offset is None or isinstance(offset, int)
-        return Record(key=key, offset=offset, value=render(item[1]), step=step)
+        return LogRecord(key=key, offset=offset, value=render(item[1]), step=step)
     raise MalformedError(line, "a record of [offset value]", excerpt(render(item)))

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from checkers.foreign.entries import Entry
+from checkers.foreign.entries import HistoryLine
 from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_values import ABSENT, Value, name_of, render
 from checkers.foreign.pairs import Pair
-from checkers.foreign.values import ABSENT, Value, name_of, render
 from checkers.history.calls import Model
 
 
@@ -85,7 +85,7 @@ def _has_micro_operations(value: Value) -> bool:
     )
 
 
-def micro_operations(entry: Entry) -> list[MicroOperation]:
+def micro_operations(entry: HistoryLine) -> list[MicroOperation]:
     """The steps of a transaction. Raises MalformedError."""
     if not isinstance(entry.value, tuple):
         found = "no value" if entry.value is ABSENT else excerpt(render(entry.value))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from checkers.foreign.entries import Entry
+from checkers.foreign.entries import HistoryLine
 from checkers.foreign.errors import MalformedError
 from checkers.history.calls import NEVER
 from checkers.history.events import EventType
@@ -13,13 +13,13 @@ from checkers.history.events import EventType
 class Pair:
     """An operation. `invoked` and `completed` are places in the order of all entries."""
 
-    invoke: Entry
+    invoke: HistoryLine
     invoked: int
-    complete: Entry | None = None
+    complete: HistoryLine | None = None
     completed: int = NEVER
 
 
-def pair(entries: Iterable[Entry]) -> list[Pair]:
+def pair(entries: Iterable[HistoryLine]) -> list[Pair]:
     """In the order of invocation; an operation without completion ran when the history ended.
 
     Raises MalformedError where the lines cannot be those of processes that do one thing at a time
@@ -38,7 +38,7 @@ def pair(entries: Iterable[Entry]) -> list[Pair]:
     return pairs
 
 
-def _require_free(entry: Entry, before: Pair | None) -> None:
+def _require_free(entry: HistoryLine, before: Pair | None) -> None:
     if before is None:
         return
     who = f"process {entry.process}"
@@ -56,7 +56,7 @@ def _require_free(entry: Entry, before: Pair | None) -> None:
         )
 
 
-def _require_open(entry: Entry, before: Pair | None) -> Pair:
+def _require_open(entry: HistoryLine, before: Pair | None) -> Pair:
     if before is None or before.complete is not None:
         raise MalformedError(
             entry.line,
@@ -74,7 +74,7 @@ def _require_open(entry: Entry, before: Pair | None) -> Pair:
     return before
 
 
-def _complete(pair: Pair, entry: Entry, place: int) -> None:
+def _complete(pair: Pair, entry: HistoryLine, place: int) -> None:
     pair.complete = entry
     if entry.type is not EventType.INFO:
         pair.completed = place

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from checkers.foreign.values import Value
+from checkers.foreign.foreign_values import Value
 from checkers.log.allowances import Isolation
 
 

@@ -25,11 +25,12 @@ from checkers.linearizability.decision import (
 )
 from checkers.linearizability.frontier import DIED, SURVIVED, search
 from checkers.linearizability.ladder import FIRST, WIDE, Settled, settle
-from checkers.linearizability.leaving_out import Means, shrink
+from checkers.linearizability.leaving_out import shrink
 from checkers.linearizability.looks import looks_of
+from checkers.linearizability.parts import Means
 from checkers.linearizability.quick import quick
 from checkers.linearizability.split import Order, problem, recorded_order, split
-from checkers.linearizability.tables import Object, TooLarge, cell, registers
+from checkers.linearizability.state_tables import SearchedObject, TooLarge, cell, registers
 from checkers.linearizability.violation import contradiction, witness
 from checkers.verdict import Verdict
 
@@ -51,7 +52,7 @@ class _Search:
         self.witness: Witness | None = None
         self.witness_seconds = 0.0
 
-    def settle(self, found: Object | TooLarge, left: int) -> None:
+    def settle(self, found: SearchedObject | TooLarge, left: int) -> None:
         """Decide one of so many that are left: an equal share of what may be spent on them.
 
         However much the others took, enough remains for what is easy.
@@ -67,7 +68,7 @@ class _Search:
         self.keys.append(_decided(found, settled, self.budget))
 
     def look_for_witness(
-        self, found: Object, settled: Settled | None, likely: Sequence[int]
+        self, found: SearchedObject, settled: Settled | None, likely: Sequence[int]
     ) -> None:
         """See `violation.witness`."""
         began = time.perf_counter()
@@ -78,7 +79,7 @@ class _Search:
         return replace(self.budget, work=max(LEAST, (self.budget.work - self.work) // left))
 
 
-def _decided(found: Object, settled: Settled, budget: Budget) -> KeyDecision:
+def _decided(found: SearchedObject, settled: Settled, budget: Budget) -> KeyDecision:
     why = ""
     if settled.verdict is Verdict.UNKNOWN:
         why = f"not decided within {budget} ({settled.peak:,} configurations at the peak)"
@@ -161,7 +162,7 @@ def _settled(key: str, algorithm: str, valid: bool, operations: int, work: int) 
     )
 
 
-def _objects(calls: Calls, order: Order, keys: list[int]) -> Iterator[Object]:
+def _objects(calls: Calls, order: Order, keys: list[int]) -> Iterator[SearchedObject]:
     """Registers as objects to be searched."""
     if not keys:
         return
@@ -170,7 +171,7 @@ def _objects(calls: Calls, order: Order, keys: list[int]) -> Iterator[Object]:
     problems = split(calls, order.at, wanted)
     for key in keys:
         rows = problems.row[problems.op_from[key] : problems.op_from[key + 1]]
-        yield Object(calls.keys[key], rows, problem(problems, key), 0, ())
+        yield SearchedObject(calls.keys[key], rows, problem(problems, key), 0, ())
 
 
 def _rows_by_key(calls: Calls) -> list[NDArray[np.int32]]:

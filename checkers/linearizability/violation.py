@@ -13,14 +13,15 @@ from checkers.linearizability.blocks import (
     SPLIT,
     Blocks,
 )
+from checkers.linearizability.call_words import describe, text
 from checkers.linearizability.decision import DEFAULT, Witness
 from checkers.linearizability.frontier import End
 from checkers.linearizability.ladder import FIRST, WIDEST, Settled
-from checkers.linearizability.leaving_out import Means, Shrunk, shrink
+from checkers.linearizability.leaving_out import Shrunk, shrink
 from checkers.linearizability.looks import looks_of
+from checkers.linearizability.parts import Means
 from checkers.linearizability.split import DIFFER, Codes
-from checkers.linearizability.tables import Object
-from checkers.linearizability.words import describe, text
+from checkers.linearizability.state_tables import SearchedObject
 from checkers.verdict import WITNESS_LIMIT
 
 _SHOWN = 4  # configurations in words
@@ -28,7 +29,7 @@ _LEAST = 200_000  # work for each search, even where the violation was found by 
 
 
 def witness(
-    calls: Calls, found: Object, settled: Settled | None, likely: Sequence[int]
+    calls: Calls, found: SearchedObject, settled: Settled | None, likely: Sequence[int]
 ) -> Witness | None:
     """Why an object is not linearizable; `settled` if a search found that out.
 
@@ -52,7 +53,7 @@ def witness(
 
 
 def _shrunk(
-    calls: Calls, found: Object, settled: Settled | None, likely: Sequence[int]
+    calls: Calls, found: SearchedObject, settled: Settled | None, likely: Sequence[int]
 ) -> Shrunk | None:
     """By the search that found the violation; after a sweep, by a narrow one or else a wide one."""
     rungs = [settled.rung] if settled is not None else [FIRST, WIDEST]
@@ -69,7 +70,7 @@ def _shrunk(
 class _Values:
     """States of a register in words."""
 
-    def __init__(self, calls: Calls, found: Object) -> None:
+    def __init__(self, calls: Calls, found: SearchedObject) -> None:
         self._calls = calls
         self._found = found
 
@@ -86,7 +87,7 @@ class _Values:
         return int(self._calls.step_from[self._found.rows[int(np.argmax(chosen))]])
 
 
-def _part(found: Object, at: int, shrunk: Shrunk) -> str:
+def _part(found: SearchedObject, at: int, shrunk: Shrunk) -> str:
     op = shrunk.operations[at]
     if op == shrunk.dying:
         return "no order explains its return"
@@ -97,7 +98,7 @@ def _part(found: Object, at: int, shrunk: Shrunk) -> str:
     return "had returned"
 
 
-def _why(calls: Calls, found: Object, shrunk: Shrunk) -> str:
+def _why(calls: Calls, found: SearchedObject, shrunk: Shrunk) -> str:
     row = int(found.rows[shrunk.dying])
     said = f"no order explains {describe(calls, row)} by process {calls.process[row]}"
     if writer := _refused_writer(calls, row):
@@ -129,7 +130,7 @@ def _refused_writer(calls: Calls, row: int) -> str:
 
 
 def _before(
-    calls: Calls, found: Object, shrunk: Shrunk, states: Sequence[str] | _Values
+    calls: Calls, found: SearchedObject, shrunk: Shrunk, states: Sequence[str] | _Values
 ) -> list[str]:
     """The configurations before the return that none survives."""
     end: End = shrunk.end
@@ -159,7 +160,7 @@ def _operations(end: End, each: int) -> tuple[list[int], list[int]]:
     return must, may
 
 
-def _list(calls: Calls, found: Object, operations: Sequence[int]) -> str:
+def _list(calls: Calls, found: SearchedObject, operations: Sequence[int]) -> str:
     said = [describe(calls, int(found.rows[op])) for op in operations[:6]]
     if len(operations) > len(said):
         said.append(f"{len(operations) - len(said)} more")

@@ -4,7 +4,7 @@ import pytest
 
 from checkers.foreign.edn import forms
 from checkers.foreign.errors import MalformedError
-from checkers.foreign.values import EdnSet, Value, Word, render
+from checkers.foreign.foreign_values import EdnSet, Value, Word, render
 
 
 def read(text: str, *, unwrap: bool = False) -> list[Value]:

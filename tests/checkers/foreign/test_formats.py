@@ -11,8 +11,8 @@ import zstandard
 from checkers.foreign import (
     CasFailures,
     Declared,
+    ForeignHistory,
     Format,
-    History,
     Log,
     NilReads,
     UnreadableHistoryError,
@@ -24,13 +24,13 @@ from tests.support.foreign import ETCD, EVENTS, JEPSEN, JSON_LINES, KV, MULTI
 _NAMES = {NIL: "nil", ANY: "?"}
 
 
-def read(tmp_path: Path, text: str, declared: Declared | None = None) -> History:
+def read(tmp_path: Path, text: str, declared: Declared | None = None) -> ForeignHistory:
     path = tmp_path / "history"
     path.write_text(text)
     return read_history(path, declared or Declared())
 
 
-def calls_of(history: History) -> Calls:
+def calls_of(history: ForeignHistory) -> Calls:
     assert not isinstance(history.calls, Log)
     return history.calls
 

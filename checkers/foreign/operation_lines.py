@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from checkers.foreign.entries import Entry
+from checkers.foreign.entries import HistoryLine
 from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_values import ABSENT, Value, plain, render
 from checkers.foreign.operations import Act, Guess, MicroOperation, micro_operations
 from checkers.foreign.pairs import Pair
-from checkers.foreign.values import ABSENT, Value, plain, render
 from checkers.history.calls import Outcome
 from checkers.history.events import EventType
 
@@ -14,7 +14,7 @@ _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.I
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class OperationLines:
     """What the lines of one operation say, its key apart from its values."""
 
     pair: Pair
@@ -25,7 +25,7 @@ class Told:
     result: Value  # ABSENT where the completion says nothing, or is none
 
 
-def tell(pair: Pair, act: Act, guess: Guess) -> Told:
+def tell(pair: Pair, act: Act, guess: Guess) -> OperationLines:
     """Raises MalformedError where the completion is of another key."""
     complete = pair.complete
     outcome = Outcome.INFO if complete is None else _OUTCOMES[complete.type]
@@ -41,10 +41,10 @@ def tell(pair: Pair, act: Act, guess: Guess) -> Told:
         raise MalformedError(
             complete.line, f"the key {plain(key)} of line {pair.invoke.line}", plain(complete.key)
         )
-    return Told(pair=pair, act=act, outcome=outcome, key=key, given=given, result=result)
+    return OperationLines(pair=pair, act=act, outcome=outcome, key=key, given=given, result=result)
 
 
-def _without_key(complete: Entry | None, key: Value, value: Value) -> Value:
+def _without_key(complete: HistoryLine | None, key: Value, value: Value) -> Value:
     """The value in `[key value]`. What crashed or failed may carry anything, an error mostly."""
     if isinstance(value, tuple) and len(value) == 2 and render(value[0]) == render(key):
         return value[1]
@@ -53,7 +53,7 @@ def _without_key(complete: Entry | None, key: Value, value: Value) -> Value:
     raise MalformedError(complete.line, f"a value of [{plain(key)} ...]", excerpt(render(value)))
 
 
-def transaction(told: Told) -> list[MicroOperation]:
+def transaction(told: OperationLines) -> list[MicroOperation]:
     """The steps, as completed where they were: that is where the reads are.
 
     Raises MalformedError.
@@ -77,12 +77,12 @@ def transaction(told: Told) -> list[MicroOperation]:
     )
 
 
-def is_same(told: Told) -> bool:
+def is_same(told: OperationLines) -> bool:
     """Whether the completion has the value of the invocation, or none."""
     return told.result in (ABSENT, None) or render(told.result) == render(told.given)
 
 
-def require_same(told: Told) -> None:
+def require_same(told: OperationLines) -> None:
     """Raises MalformedError where something else was done than was asked for."""
     complete = told.pair.complete
     if complete is not None and told.outcome is Outcome.OK and not is_same(told):

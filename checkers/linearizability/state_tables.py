@@ -21,7 +21,7 @@ Codes = NDArray[np.int32]
 _READ, _WRITE = int(Step.READ), int(Step.WRITE)
 
 
-class Object(NamedTuple):
+class SearchedObject(NamedTuple):
     """Something to be decided alone: the rows of its calls, and what they are to the frontier."""
 
     name: str
@@ -39,7 +39,9 @@ class TooLarge(NamedTuple):
     why: str
 
 
-def cell(calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget) -> Object | TooLarge:
+def cell(
+    calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget
+) -> SearchedObject | TooLarge:
     """One key of a map: puts, appends and gets."""
     rows = _relevant(calls, rows)
     texts = [_text(calls, int(code)) for code in calls.value[rows]]
@@ -78,7 +80,9 @@ def cell(calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget) -> Obje
         table=table,
         dead=dead,
     )
-    return Object(name, rows, made, code[first], [*map(repr, states), "what nobody observed"])
+    return SearchedObject(
+        name, rows, made, code[first], [*map(repr, states), "what nobody observed"]
+    )
 
 
 def _characters(observed: Iterable[str], tokens: Iterable[str]) -> int:
@@ -137,7 +141,7 @@ def events(at: Codes, rows: Codes, calls: int) -> Codes:
     return mine
 
 
-def registers(calls: Calls, at: Codes, budget: Budget) -> Object | TooLarge:
+def registers(calls: Calls, at: Codes, budget: Budget) -> SearchedObject | TooLarge:
     """All registers as one object; a call reads and writes several of them at once."""
     rows = np.flatnonzero(calls.outcome != Outcome.FAIL).astype(np.int32)
     done = _all_steps(calls, rows)
@@ -159,7 +163,7 @@ def registers(calls: Calls, at: Codes, budget: Budget) -> Object | TooLarge:
         states=states,
         table=_table(classes, local, radix, states),
     )
-    return Object(name, rows, made, 0, _Combinations(calls, local))
+    return SearchedObject(name, rows, made, 0, _Combinations(calls, local))
 
 
 Steps = tuple[tuple[int, int, int], ...]  # kind, key, value

@@ -1,4 +1,4 @@
-"""A file becomes a `History`: unpacked, recognized, read, paired, understood."""
+"""A file becomes a `ForeignHistory`: unpacked, recognized, read, paired, understood."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.foreign.build import build
-from checkers.foreign.detect import READERS, Format, Reader, detect
+from checkers.foreign.detect import READERS, Format, FormatReader, detect
 from checkers.foreign.errors import MalformedError, UnreadableHistoryError
+from checkers.foreign.foreign_values import Value, name_of
 from checkers.foreign.logs import Log, is_log, read_log
 from checkers.foreign.operations import Act, act_of, guess
 from checkers.foreign.pairs import Pair, pair
 from checkers.foreign.policies import CasFailures, NilReads, Policies
 from checkers.foreign.source import read_text
-from checkers.foreign.values import Value, name_of
 from checkers.history.calls import Calls, Model
 from checkers.log.allowances import Isolation
 
@@ -31,7 +31,7 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class ForeignHistory:
     """A file as it was understood. `completed_line` has the line of each completion, 0: none."""
 
     path: Path
@@ -42,7 +42,7 @@ class History:
     completed_line: NDArray[np.int32]
 
 
-def read_history(path: Path, declared: Declared) -> History:
+def read_history(path: Path, declared: Declared) -> ForeignHistory:
     """Raises UnreadableHistoryError, whose message is one line: file, line, expected, found."""
     try:
         return _read(path, declared)
@@ -59,7 +59,7 @@ def read_calls(path: Path, declared: Declared) -> Calls:
     return calls
 
 
-def _read(path: Path, declared: Declared) -> History:
+def _read(path: Path, declared: Declared) -> ForeignHistory:
     text = read_text(path)
     format_ = detect(text)
     pairs = pair(READERS[format_].read(text))
@@ -69,7 +69,7 @@ def _read(path: Path, declared: Declared) -> History:
         [one.complete.line if one.complete is not None else 0 for one in pairs], np.int32
     )
     if is_log(pairs) or declared.model is Model.LOG:
-        return History(
+        return ForeignHistory(
             path=path,
             format=format_,
             model_why=_log_why(declared),
@@ -81,7 +81,7 @@ def _read(path: Path, declared: Declared) -> History:
     guessed = guess(pairs, acts, declared.model)
     elle = guessed.model is Model.KV or _speaks_elle(pairs, acts)
     policies = _policies(READERS[format_], declared, elle=elle)
-    return History(
+    return ForeignHistory(
         path=path,
         format=format_,
         model_why=guessed.why,
@@ -100,7 +100,7 @@ def _log_why(declared: Declared) -> str:
     return "something is sent or polled"
 
 
-def _policies(reader: Reader, declared: Declared, *, elle: bool) -> Policies:
+def _policies(reader: FormatReader, declared: Declared, *, elle: bool) -> Policies:
     """As declared, else as the tool that wrote the file has it: Elle's nil is a value."""
     nil_reads = NilReads.VALUE if elle else reader.nil_reads
     return Policies(
