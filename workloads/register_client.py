@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from checkers.history.error_words import ACCEPTED, REFUSED
+from checkers.history.error_words import ACCEPTED, REFUSED, UNANSWERED
 from checkers.history.events import EventType
 from workloads.connection import Connection, Driver, LostError, NotSentError
 from workloads.history import READ, History
@@ -77,7 +77,7 @@ class RegisterClient:
             ends = [(EventType.FAIL, None, str(trouble))] * len(operations)
         except LostError as trouble:
             lost = str(trouble)
-            ends = [(_in_doubt(each), None, lost) for each in operations]
+            ends = [_in_doubt(each, lost) for each in operations]
         else:
             ends = [_end(each, answer) for each, answer in zip(operations, told, strict=True)]
         self._complete(operations, ends)
@@ -139,9 +139,12 @@ class RegisterClient:
         return connection
 
 
-def _in_doubt(operation: Operation) -> EventType:
+def _in_doubt(operation: Operation, lost: str) -> _End:
     """A read changed nothing, whatever became of it."""
-    return EventType.FAIL if operation.f == READ else EventType.INFO
+    if operation.f == READ:
+        return EventType.FAIL, None, lost
+    wrong = operation.wrong
+    return EventType.INFO, None, lost if wrong is None else f"{UNANSWERED}{wrong.value} ({lost})"
 
 
 def _end(operation: Operation, told: ResourceResult) -> _End:

@@ -10,6 +10,7 @@ from checkers.check import check, of_registers
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.kinds import Kind
+from checkers.history.error_words import ACCEPTED, UNANSWERED
 from checkers.registers.survival import CLIENT_METRICS, Written
 from checkers.verdict import CheckResult, EventValue
 
@@ -83,13 +84,17 @@ def _too_often(written: Written, offsets: list[int], asked: int) -> Violation:
 
 def _with_requests(evidence: Evidence) -> dict[int, list[Row]]:
     """The writes of each request that names several keys; each value was asked for once only."""
-    writes = _writes(evidence)
+    writes = [row for row in _writes(evidence) if not _must_be_refused(row)]
     asked = Counter((row["key"], row["value"]) for row in writes)
     by_request: dict[int, list[Row]] = defaultdict(list)
     for row in writes:
         if row["request"] is not None and asked[row["key"], row["value"]] == 1:
             by_request[row["request"]].append(row)
     return {request: rows for request, rows in by_request.items() if len(rows) > 1}
+
+
+def _must_be_refused(row: Row) -> bool:
+    return str(row["error"]).startswith((ACCEPTED, UNANSWERED))
 
 
 @check(

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED
+from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED, UNANSWERED
+from checkers.registers.requests import committed_values
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 
@@ -100,38 +101,52 @@ def _is_of(row: Mapping[str, EventValue], operation: Mapping[str, EventValue]) -
     return same and t0 <= t <= t1
 
 
-@check("wrong-requests-refused", applies=of_registers, source="ConfigurationControlManager")
+@check(
+    "wrong-requests-refused",
+    applies=of_registers,
+    source="ConfigurationControlManager",
+)
 def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
-    """What must be refused is answered by an error: values, configs and resources that cannot be.
+    """What must be refused is answered by an error, and changes nothing.
 
-    That it changes nothing either is for the checks of reads and disks: of a refused write the
-    outcome is `fail`, and whoever finds its value accuses. Needs: ops.
+    Values, configs and resources that cannot be. Of a refused write the outcome is `fail`, and the
+    checks of reads and disks accuse where its value is found; of one that nobody answered its value
+    is looked for here. Needs: ops, log_records.
     """
     ops = evidence.tables["ops"]
     refused = pc.sum(pc.starts_with(ops["error"], REFUSED)).as_py() or 0
     accepted = ops.filter(pc.starts_with(ops["error"], ACCEPTED)).to_pylist()
-    if not accepted:
-        return CheckResult(
-            verdict=Verdict.VALID,
-            message=f"{refused:,} wrong requests were refused",
-            looked_at=refused,
-        )
-    first = accepted[0]
+    unanswered = ops.filter(pc.starts_with(ops["error"], UNANSWERED)).to_pylist()
+    found = evidence.once(committed_values)
+    done = [row for row in unanswered if (row["key"], str(row["value"])) in found]
+    looked_at = refused + len(accepted) + len(unanswered)
+    if not accepted and not done:
+        message = f"{refused:,} wrong requests were refused, {len(unanswered):,} had no answer and "
+        message += "no effect"
+        return CheckResult(verdict=Verdict.VALID, message=message, looked_at=looked_at)
     return CheckResult(
         verdict=Verdict.INVALID,
-        message=f"node {first['node']} told process {first['process']} that a write of "
-        f"{first['key']} had happened: {first['error'].removeprefix(ACCEPTED)}",
-        looked_at=refused + len(accepted),
-        count=len(accepted),
-        witness=[
-            {
-                "what": row["error"],
-                "t_ns": row["t1"],
-                "node": row["node"],
-                "process": row["process"],
-                "key": row["key"],
-                "value": row["value"],
-            }
-            for row in accepted[:WITNESS_LIMIT]
-        ],
+        message=_not_refused(accepted, done),
+        looked_at=looked_at,
+        count=len(accepted) + len(done),
+        witness=[_wrong_request(row) for row in (*accepted, *done)[:WITNESS_LIMIT]],
     )
+
+
+def _not_refused(accepted: list[dict[str, EventValue]], done: list[dict[str, EventValue]]) -> str:
+    if accepted:
+        first = accepted[0]
+        what = str(first["error"]).removeprefix(ACCEPTED)
+        return (
+            f"node {first['node']} told process {first['process']} that a write of {first['key']} "
+            f"had happened: {what}"
+        )
+    what = str(done[0]["error"]).removeprefix(UNANSWERED)
+    return (
+        f"{done[0]['value']} is in the committed log of {done[0]['key']}, and must not be: {what}"
+    )
+
+
+def _wrong_request(row: dict[str, EventValue]) -> dict[str, EventValue]:
+    names = ("node", "process", "key", "value")
+    return {"what": row["error"], "t_ns": row["t1"], **{name: row[name] for name in names}}

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from checkers.history.error_words import UNANSWERED
 from checkers.history.sealed_run import Run
 from checkers.registers.requests import requests_are_whole, written_once
+from checkers.run.answers import wrong_requests_are_refused
 from checkers.verdict import Verdict
 from tests.support.histories import Row, batch, config_record, disk, make_run, write
 from tests.support.judged import saw_nothing
@@ -82,3 +84,15 @@ def test_a_request_of_several_keys(
 def test_a_value_that_was_asked_for_twice_tells_nothing_of_a_request() -> None:
     ops = [*request("info", "info"), *asked(10, "ok")]
     assert saw_nothing(requests_are_whole(run(ops, ("r-0", 10))))
+
+
+def test_what_must_be_refused_is_no_part_of_a_request_and_must_not_be_there() -> None:
+    """Nobody answered, so what was wrong with one key of the request has no outcome."""
+    wrong = request("info", "info")
+    wrong[0]["error"] = f"{UNANSWERED}an illegal value (timed-out)"
+    without, there = run(wrong, ("r-1", 11)), run(wrong, ("r-0", 10), ("r-1", 11))
+    assert requests_are_whole(without).verdict is Verdict.VALID
+    assert wrong_requests_are_refused(without).verdict is Verdict.VALID
+    result = wrong_requests_are_refused(there)
+    assert result.verdict is Verdict.INVALID
+    assert "10 is in the committed log of r-0, and must not be: an illegal value" in result.message
