@@ -93,6 +93,13 @@ def test_the_metadata_log_rolls_in_half_of_all_trials() -> None:
     assert 0.4 < small / len(TRIALS) < 0.6
 
 
+def test_clients_of_some_trials_do_nothing_special_and_of_others_a_lot() -> None:
+    for share in ("delete_share", "wrong_share", "wide_share", "several_share", "retry_share"):
+        drawn = Counter(getattr(each.load, share) for each in TRIALS)
+        assert drawn[0.0] > len(TRIALS) / 5
+        assert drawn[max(drawn)] > len(TRIALS) / 5
+
+
 def test_even_and_large_clusters_are_as_common_as_others() -> None:
     assert sum(each.nodes % 2 == 0 for each in TRIALS) > len(TRIALS) / 4
     assert sum(each.nodes >= 5 for each in TRIALS) > len(TRIALS) / 3
