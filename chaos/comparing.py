@@ -18,7 +18,7 @@ from chaos.scenarios import STORIES
 from checkers.history.sealed_run import read_run_info
 from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
-from checkers.page.comparison import GAPS, Gap, Side, SideRun, gaps, render_comparison
+from checkers.page.comparison import GAPS, ComparedSide, Gap, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
 from checkers.page.units import label
 
@@ -99,7 +99,7 @@ def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side:
 def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) -> Compared:
     """Of the sides that have run, as the page shows them."""
     sides = [
-        Side(
+        ComparedSide(
             name=side.name,
             promise=side.promise,
             expected=side.expected,
@@ -145,7 +145,7 @@ def _as_text(found: Compared, out: Path) -> str:
     return "\n".join([*lines, f"  page: {out / found.href}"])
 
 
-def _gaps(side: Side) -> Iterator[tuple[str, Gap]]:
+def _gaps(side: ComparedSide) -> Iterator[tuple[str, Gap]]:
     """For how long no operation of some kind succeeded, over all runs, by the statistic's name."""
     for name in sorted({name for run in side.runs for name in run.judgement.statistics}):
         gap = gaps(side, name) if name.startswith(GAPS) else None
@@ -169,7 +169,7 @@ def _as_json(found: Compared) -> Mapping[str, object]:
     return {"story": found.name, "page": found.href, "sides": rows}
 
 
-def _run_json(side: Side, run: SideRun) -> dict[str, object]:
+def _run_json(side: ComparedSide, run: SideRun) -> dict[str, object]:
     facts = [row.facts for row in run.judgement.results if row.check == DURABILITY]
     return {
         "run_id": run.judgement.run_id,

@@ -1,14 +1,14 @@
 """What many sealed runs say together: durability, availability, elections, latency.
 
     ingest         which directories are sealed runs, and which are not; tables with a run id
-    tally          of one run: what became of each record and write, by fault phase (a kernel)
+    fate_counts    of one run: what became of each record and write, by fault phase (a kernel)
     accounts       the kernel mapped over run directories; sums by scenario, side, version, phase
     write_fates    the same of registers in SQL: the second opinion
     availability   gaps without success, elections after a lost leader, latency by sketches
     report_page    one self-contained page
     spread         seeds of simulated runs, mapped by a function that is handed in
 
-The stages are pure DataFrame -> DataFrame functions; `report.build` is the one place that reads,
-runs and writes. Nothing here imports pyspark before it is needed: `import spark_reports` is free,
-and a machine without Java can still run and check.
+The stages are pure DataFrame -> DataFrame functions; `report_build.build` is the one place that
+reads, runs and writes. Nothing here imports pyspark before it is needed: `import spark_reports` is
+free, and a machine without Java can still run and check.
 """

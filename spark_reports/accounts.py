@@ -14,14 +14,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 
 from checkers.evidence.evidence import Evidence
 from checkers.history.store import read_run
+from spark_reports.fate_counts import COUNTS, Account, account_of
 from spark_reports.sealed_archive import SealedRun
-from spark_reports.tally import COUNTS, Account, account_of
 
 _RUNS_A_TASK = 8  # they differ in length: small tasks keep everybody busy to the end
 _COUNTED = "".join(f", {name}: BIGINT" for name in COUNTS)
 SCHEMA = (
     "run_id STRING, problem STRING, "
-    f"tallies ARRAY<STRUCT<kind: STRING, fault_phase: STRING{_COUNTED}>>, "
+    f"counts ARRAY<STRUCT<kind: STRING, fault_phase: STRING{_COUNTED}>>, "
     "culprits ARRAY<STRUCT<run_id: STRING, kind: STRING, key: STRING, value: STRING, "
     "outcome: STRING, fault_phase: STRING, t0: BIGINT, fate: STRING>>"
 )
@@ -58,7 +58,7 @@ _ARROW = pa.schema(
         ("run_id", pa.string()),
         ("problem", pa.string()),
         (
-            "tallies",
+            "counts",
             _struct(
                 kind=pa.string(),
                 fault_phase=pa.string(),
@@ -80,7 +80,9 @@ _ARROW = pa.schema(
 
 def cells(counted: DataFrame, runs: DataFrame) -> DataFrame:
     """Sums by kind, scenario (with its side), target version and fault phase."""
-    each = counted.select("run_id", F.explode("tallies").alias("tally")).select("run_id", "tally.*")
+    each = counted.select("run_id", F.explode("counts").alias("counts")).select(
+        "run_id", "counts.*"
+    )
     group = ("kind", "scenario", "version", "fault_phase")
     return (
         each.join(runs, on="run_id", how="inner")

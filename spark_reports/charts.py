@@ -89,8 +89,8 @@ def durability(summary: ReportSummary) -> Spec | None:
     summed: Counter[tuple[str, str]] = Counter()
     for cell in summary.cells:
         for name in _COUNT_COLOURS:
-            group = _group(cell.scenario, cell.tally.fault_phase)
-            summed[group, name] += int(getattr(cell.tally, name))
+            group = _group(cell.scenario, cell.counts.fault_phase)
+            summed[group, name] += int(getattr(cell.counts, name))
     values: list[dict[str, object]] = [
         {"group": group, "fate": name, "values": count}
         for (group, name), count in summed.items()

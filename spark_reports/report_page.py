@@ -12,11 +12,12 @@ import vl_convert
 
 from checkers.page import units
 from checkers.page.markup import Child, Markup, tag
+from checkers.page.page_tables import fact_list
 from checkers.page.style import STYLE
-from checkers.page.tables import fact_list
 from checkers.verdict import Verdict, worst
 from spark_reports.charts import Spec, charts_of
-from spark_reports.report_summary import Cell, ReportSummary, share_of, total, verdict_word
+from spark_reports.fate_counts import RECORDS, WRITES
+from spark_reports.report_summary import GroupCounts, ReportSummary, share_of, total, verdict_word
 from spark_reports.report_tables import (
     durability_tables,
     election_table,
@@ -27,7 +28,6 @@ from spark_reports.report_tables import (
     skipped_table,
 )
 from spark_reports.sealed_archive import SealedRun
-from spark_reports.tally import RECORDS, WRITES
 
 # Nothing is loaded. The only scripts are the page's own; Vega interprets its expressions (`ast`),
 # so none of them is compiled from a string.
@@ -161,8 +161,8 @@ def _kinds(summary: ReportSummary) -> list[str]:
     return [kind for kind in (RECORDS, WRITES) if _of(summary, kind)]
 
 
-def _of(summary: ReportSummary, kind: str) -> list[Cell]:
-    return [cell for cell in summary.cells if cell.tally.kind == kind]
+def _of(summary: ReportSummary, kind: str) -> list[GroupCounts]:
+    return [cell for cell in summary.cells if cell.counts.kind == kind]
 
 
 def _facts(summary: ReportSummary, kind: str) -> list[tuple[str, Child]]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from checkers.interval import wilson
 from checkers.verdict import Verdict
+from spark_reports.fate_counts import Culprit, FateCounts
 from spark_reports.phase_words import PHASES
 from spark_reports.sealed_archive import Archive, SealedRun
-from spark_reports.tally import Culprit, Tally
 
 _MILLION = 1_000_000
 
@@ -17,17 +17,17 @@ VERDICT_WORDS = (*(verdict.word for verdict in Verdict), UNJUDGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class GroupCounts:
     """The sums of one scenario (with its side) and target version, of one kind and fault phase."""
 
     scenario: str
     version: str
-    tally: Tally
+    counts: FateCounts
 
     @property
     def order(self) -> tuple[str, str, str, int]:
-        tally = self.tally
-        return tally.kind, self.scenario, self.version, PHASES.index(tally.fault_phase)
+        counts = self.counts
+        return counts.kind, self.scenario, self.version, PHASES.index(counts.fault_phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class ReportSummary:
     """
 
     archive: Archive
-    cells: tuple[Cell, ...]
+    cells: tuple[GroupCounts, ...]
     culprits: tuple[Culprit, ...]
     problems: Mapping[str, str]
     outages: tuple[Outage, ...]
@@ -102,9 +102,9 @@ def verdict_word(run: SealedRun) -> str:
     return UNJUDGED if run.verdict is None else run.verdict.word
 
 
-def total(cells: Iterable[Cell], *names: str) -> int:
+def total(cells: Iterable[GroupCounts], *names: str) -> int:
     """The sum of these counts."""
-    return sum(getattr(cell.tally, name) for cell in cells for name in names)
+    return sum(getattr(cell.counts, name) for cell in cells for name in names)
 
 
 def share_of(lost: int, acknowledged: int) -> str:

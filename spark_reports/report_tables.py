@@ -8,12 +8,13 @@ from urllib.parse import quote
 from checkers.interval import in_words
 from checkers.page import units
 from checkers.page.markup import Child, Markup, joined, tag
-from checkers.page.tables import Column, table
+from checkers.page.page_tables import Column, table
 from checkers.verdict import Verdict
+from spark_reports.fate_counts import CULPRITS_A_RUN, RECORDS, WRITES
 from spark_reports.phase_words import PHASES
 from spark_reports.report_summary import (
     CULPRITS_LIMIT,
-    Cell,
+    GroupCounts,
     ReportSummary,
     quantile,
     share_of,
@@ -21,7 +22,6 @@ from spark_reports.report_summary import (
     verdict_word,
 )
 from spark_reports.sealed_archive import SealedRun
-from spark_reports.tally import CULPRITS_A_RUN, RECORDS, WRITES
 
 _NUMBER = "number"
 _SCENARIO_COLUMNS: tuple[Column, ...] = (
@@ -78,7 +78,7 @@ def durability_tables(summary: ReportSummary, out: Path) -> Markup:
     """Records, then writes of registers, then what was lost by name."""
     parts: list[Child] = []
     for kind in (RECORDS, WRITES):
-        mine = [cell for cell in summary.cells if cell.tally.kind == kind]
+        mine = [cell for cell in summary.cells if cell.counts.kind == kind]
         if mine:
             names = _told(mine)
             rows = [_durability_row(summary, cell, names) for cell in mine]
@@ -86,7 +86,7 @@ def durability_tables(summary: ReportSummary, out: Path) -> Markup:
     return joined(*parts, _doubt_table(summary, out), _culprit_table(summary, out))
 
 
-def _told(cells: Sequence[Cell]) -> list[str]:
+def _told(cells: Sequence[GroupCounts]) -> list[str]:
     """The counts that say something."""
     return [name for name in _NUMBERS if name in _ALWAYS or total(cells, name)]
 
@@ -104,7 +104,7 @@ def _durability_columns(names: Sequence[str]) -> list[Column]:
 
 
 def _durability_row(
-    summary: ReportSummary, cell: Cell, names: Sequence[str]
+    summary: ReportSummary, cell: GroupCounts, names: Sequence[str]
 ) -> tuple[str, Sequence[Child]]:
     place = (cell.scenario, cell.version)
     runs = [run for run in summary.archive.runs if (run.scenario, run.version) == place]
@@ -113,9 +113,9 @@ def _durability_row(
     return "bad" if wrong else "", (
         cell.scenario,
         cell.version,
-        cell.tally.fault_phase,
-        *map(units.quantity, [cell.tally.acknowledged, *numbers]),
-        share_of(cell.tally.lost, cell.tally.acknowledged),
+        cell.counts.fault_phase,
+        *map(units.quantity, [cell.counts.acknowledged, *numbers]),
+        share_of(cell.counts.lost, cell.counts.acknowledged),
         _not_known(summary, runs),
     )
 
@@ -165,13 +165,16 @@ def _sides(summary: ReportSummary, sides: Mapping[str, Sequence[SealedRun]]) -> 
     return table([("", "fixed"), *((side, "wide") for side in sides)], rows)
 
 
-def _cells_of(summary: ReportSummary, runs: Sequence[SealedRun]) -> list[Cell]:
+def _cells_of(summary: ReportSummary, runs: Sequence[SealedRun]) -> list[GroupCounts]:
     place = (runs[0].scenario, runs[0].version)
     return [cell for cell in summary.cells if (cell.scenario, cell.version) == place]
 
 
 def _side_column(
-    summary: ReportSummary, runs: Sequence[SealedRun], cells: Sequence[Cell], names: Sequence[str]
+    summary: ReportSummary,
+    runs: Sequence[SealedRun],
+    cells: Sequence[GroupCounts],
+    names: Sequence[str],
 ) -> list[Child]:
     acknowledged, expected = total(cells, "acknowledged"), runs[0].expected
     return [

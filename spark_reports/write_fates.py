@@ -1,6 +1,6 @@
 """Every written value of every run, classified in SQL in one pass (after Jepsen's set-full).
 
-The second opinion on what `tally` counts of registers run by run, by the rule of the check
+The second opinion on what `fate_counts` counts of registers run by run, by the rule of the check
 `durability`: a write is *there* if a majority of the voters' disks has its record at one offset,
 and *possible* as long as the disks that were not read whole could make up a majority.
 

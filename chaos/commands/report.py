@@ -42,7 +42,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     try:
         from spark_reports.java import JavaNotFoundError
-        from spark_reports.report import NothingToReportError, build
+        from spark_reports.report_build import NothingToReportError, build
     except ImportError as error:
         raise OperatorError(
             f"reports of many runs need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"

@@ -9,6 +9,6 @@ Strings that come from nodes, clients or files reach the page through `markup`, 
 that is not markup of our own.
 """
 
-from checkers.page.render import render_page
+from checkers.page.run_page import render_page
 
 __all__ = ["render_page"]

@@ -11,7 +11,7 @@ from checkers.page import units
 from checkers.page.markup import Markup, joined
 from checkers.page.svg import LEFT, TimeScale, drawing, rectangle, text, vertical
 from checkers.page.timeline import LANE_HEIGHT, bands, hatching, lane_mark
-from checkers.page.witness import Scene, witness_marks
+from checkers.page.witness_table import Scene, witness_marks
 from checkers.verdict import CheckResult
 
 _OPS_LIMIT = 40

@@ -8,7 +8,7 @@ from checkers.interval import in_words
 from checkers.page import units
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
-from checkers.page.tables import table
+from checkers.page.page_tables import table
 from checkers.run.expectation import Expectation
 from checkers.verdict import EventValue, Judgement, Verdict
 
@@ -23,7 +23,7 @@ class SideRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedSide:
     """One way in which the story was told, and all runs of it."""
 
     name: str
@@ -53,14 +53,14 @@ class Gap:
         return f"{self.median:.1f} s ({self.least:.1f}-{self.most:.1f})"
 
 
-def gaps(side: Side, name: str) -> Gap | None:
+def gaps(side: ComparedSide, name: str) -> Gap | None:
     """None where no run of the side has the number."""
     found = [run.judgement.statistics.get(name) for run in side.runs]
     known = [float(value) for value in found if isinstance(value, int | float)]
     return Gap(median=median(known), least=min(known), most=max(known)) if known else None
 
 
-def render_comparison(name: str, story: str, sides: Sequence[Side], facts_of: str) -> str:
+def render_comparison(name: str, story: str, sides: Sequence[ComparedSide], facts_of: str) -> str:
     """A self-contained page. `facts_of`: the check whose facts are shown of every run."""
     body = (
         tag(
@@ -74,11 +74,11 @@ def render_comparison(name: str, story: str, sides: Sequence[Side], facts_of: st
     return document(f"{name}: {' and '.join(side.name for side in sides)}", body)
 
 
-def _columns(sides: Sequence[Side]) -> list[tuple[str, str]]:
+def _columns(sides: Sequence[ComparedSide]) -> list[tuple[str, str]]:
     return [("", "fixed"), *((side.name, "wide") for side in sides)]
 
 
-def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Child]]]:
+def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Sequence[Child]]]:
     first = [side.runs[0].judgement for side in sides]
     rows: list[tuple[str, Sequence[Child]]] = [
         ("", ["promised", *(side.promise for side in sides)]),
@@ -96,7 +96,7 @@ def _rows(sides: Sequence[Side], facts_of: str) -> list[tuple[str, Sequence[Chil
     return rows
 
 
-def _numbers(sides: Sequence[Side]) -> Iterator[tuple[str, Sequence[str]]]:
+def _numbers(sides: Sequence[ComparedSide]) -> Iterator[tuple[str, Sequence[str]]]:
     """For how long nothing went on, over all runs of each side."""
     names = dict.fromkeys(
         name
@@ -126,14 +126,14 @@ def _shown(value: EventValue) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _in_words(side: Side, run: SideRun) -> str:
+def _in_words(side: ComparedSide, run: SideRun) -> str:
     """What was seen, and what of it nobody expected."""
     unlike = side.expected.unlike(run.judgement)
     sentence = run.judgement.sentence
     return f"{sentence} (not as expected: {unlike})" if unlike else sentence
 
 
-def _runs(side: Side) -> Markup:
+def _runs(side: ComparedSide) -> Markup:
     columns = (("run", "fixed"), ("verdict", "fixed"), ("in words", "wide"), ("again", "wide"))
     rows = [
         (

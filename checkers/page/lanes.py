@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from checkers.history.sealed_run import Run
 from checkers.page.fault_windows import FaultWindow
-from checkers.page.told import told_roles
+from checkers.page.told_roles import told_roles
 
 LANES_LIMIT = 15
 
@@ -16,7 +16,7 @@ _SHOWN_EVENTS = pa.array(["n.start", "n.stop", "q.state"])
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class NodeSpan:
     """A node was in `state` from `from_ns` to `to_ns`; epoch is None where it is not known."""
 
     from_ns: int
@@ -26,12 +26,12 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class NodeLane:
     """One node. `paused` spans lie over the others: a stopped process keeps its role."""
 
     node: int
-    spans: tuple[Span, ...]
-    paused: tuple[Span, ...]
+    spans: tuple[NodeSpan, ...]
+    paused: tuple[NodeSpan, ...]
     traced: bool
 
 
@@ -43,7 +43,7 @@ class _Change:
     epoch: int | None
 
 
-def lanes_of(run: Run, faults: Sequence[FaultWindow], end_ns: int) -> list[Lane]:
+def lanes_of(run: Run, faults: Sequence[FaultWindow], end_ns: int) -> list[NodeLane]:
     """A lane for each node the run had, in order of their ids.
 
     Roles need traces; without them (Apache Kafka) they are those that brokers told when they were
@@ -63,7 +63,7 @@ def _lane(
     told: Sequence[tuple[int, str]],
     faults: Sequence[FaultWindow],
     end_ns: int,
-) -> Lane:
+) -> NodeLane:
     mine = events.filter(pc.equal(events["node"], node))
     hits = [fault for fault in faults if node in fault.targets]
     changes = [*_traced_changes(mine), *_stops(hits, traced=mine.num_rows > 0)]
@@ -74,11 +74,11 @@ def _lane(
         changes.insert(0, _Change(0, -1, "running" if not mine.num_rows else "unseen", None))
     ends = [change.at_ns for change in changes[1:]] + [end_ns]
     spans = tuple(
-        Span(change.at_ns, end, change.state, change.epoch)
+        NodeSpan(change.at_ns, end, change.state, change.epoch)
         for change, end in zip(changes, ends, strict=True)
         if end > 0 and end >= change.at_ns
     )
-    return Lane(node, spans, _pauses(hits, end_ns), mine.num_rows > 0 or bool(told))
+    return NodeLane(node, spans, _pauses(hits, end_ns), mine.num_rows > 0 or bool(told))
 
 
 def _while_on(
@@ -116,9 +116,11 @@ def _stops(faults: Iterable[FaultWindow], *, traced: bool) -> Iterable[_Change]:
             yield _Change(fault.healed_ns, 0, "running", None)
 
 
-def _pauses(faults: Iterable[FaultWindow], end_ns: int) -> tuple[Span, ...]:
+def _pauses(faults: Iterable[FaultWindow], end_ns: int) -> tuple[NodeSpan, ...]:
     return tuple(
-        Span(fault.begins_ns, end_ns if fault.heal_ns is None else fault.heal_ns, "paused", None)
+        NodeSpan(
+            fault.begins_ns, end_ns if fault.heal_ns is None else fault.heal_ns, "paused", None
+        )
         for fault in faults
         if fault.pauses_processes
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.interval import in_words
-from checkers.page.comparison import Side
+from checkers.page.comparison import ComparedSide
 from checkers.page.document import document, section
 from checkers.page.markup import Child, tag
-from checkers.page.tables import table
+from checkers.page.page_tables import table
 
 _COLUMNS = (
     ("story", "fixed"),
@@ -25,7 +25,7 @@ class Compared:
 
     name: str
     story: str
-    sides: tuple[Side, ...]
+    sides: tuple[ComparedSide, ...]
     href: str
 
     @property

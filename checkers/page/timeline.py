@@ -14,7 +14,7 @@ import pyarrow as pa
 from checkers.page import units
 from checkers.page.binning import OUTCOMES, Bins, Floats, bins_over, latencies, rates
 from checkers.page.fault_windows import FaultWindow
-from checkers.page.lanes import Lane, Span
+from checkers.page.lanes import NodeLane, NodeSpan
 from checkers.page.markup import Markup, joined, tag
 from checkers.page.svg import (
     LEFT,
@@ -43,37 +43,37 @@ _OTHERS = (("unattached", "no leader known"), ("paused", "paused"), ("off", "off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class Course:
     """What the timeline tells. `marks` are the times of the witness, with their numbers."""
 
     faults: Sequence[FaultWindow]
-    lanes: Sequence[Lane]
+    lanes: Sequence[NodeLane]
     ops: pa.Table
     end_ns: int
     marks: Sequence[tuple[int, int, int | None]] = ()  # number, t_ns, node
 
 
-def timeline(story: Story) -> Markup:
+def timeline(course: Course) -> Markup:
     """The whole run in one drawing."""
-    scale = TimeScale(0, max(story.end_ns, 1))
+    scale = TimeScale(0, max(course.end_ns, 1))
     bins = bins_over(scale.start_ns, scale.end_ns)
     top = 26.0
-    rows = fault_rows(story.faults, story.end_ns)
+    rows = fault_rows(course.faults, course.end_ns)
     lanes_top = top + max(len(rows), 1) * _ROW + 12
-    rate_top = lanes_top + len(story.lanes) * LANE_HEIGHT + 46
+    rate_top = lanes_top + len(course.lanes) * LANE_HEIGHT + 46
     latency_top = rate_top + _PANEL + 44
     bottom = latency_top + _PANEL
     return drawing(
         bottom + 34,
         hatching(),
-        bands(story.faults, scale, story.end_ns, top - 6, bottom),
+        bands(course.faults, scale, course.end_ns, top - 6, bottom),
         time_grid(scale, lanes_top, bottom),
-        _fault_row_marks(rows, scale, story.end_ns, top),
-        _lane_marks(story.lanes, scale, lanes_top),
-        legend((*_ROLES, *_OTHERS), lanes_top + len(story.lanes) * LANE_HEIGHT + 14),
-        _rate_panel(story.ops, bins, scale, rate_top),
-        _latency_panel(story.ops, bins, scale, latency_top),
-        _witness_marks(story, scale, lanes_top, bottom),
+        _fault_row_marks(rows, scale, course.end_ns, top),
+        _lane_marks(course.lanes, scale, lanes_top),
+        legend((*_ROLES, *_OTHERS), lanes_top + len(course.lanes) * LANE_HEIGHT + 14),
+        _rate_panel(course.ops, bins, scale, rate_top),
+        _latency_panel(course.ops, bins, scale, latency_top),
+        _witness_marks(course, scale, lanes_top, bottom),
         time_axis(scale, bottom),
         label="Faults, nodes, operations per second and latency over the time of the run",
     )
@@ -159,11 +159,11 @@ def _fault_name(fault: FaultWindow, x: float, y: float, room: float) -> Markup:
     return Markup("")
 
 
-def _lane_marks(lanes: Sequence[Lane], scale: TimeScale, top: float) -> Markup:
+def _lane_marks(lanes: Sequence[NodeLane], scale: TimeScale, top: float) -> Markup:
     return joined(*(lane_mark(lane, scale, top + n * LANE_HEIGHT) for n, lane in enumerate(lanes)))
 
 
-def lane_mark(lane: Lane, scale: TimeScale, y: float) -> Markup:
+def lane_mark(lane: NodeLane, scale: TimeScale, y: float) -> Markup:
     """A node's row: boxes by role, the epoch at each change of it."""
     parts = [text(LEFT - 10, y + 13, f"node {lane.node}", "title", "end")]
     drawn_from = -_LEAST_PIXELS
@@ -181,7 +181,7 @@ def lane_mark(lane: Lane, scale: TimeScale, y: float) -> Markup:
     return joined(*parts)
 
 
-def _about(lane: Lane, span: Span) -> str:
+def _about(lane: NodeLane, span: NodeSpan) -> str:
     epoch = "" if span.epoch is None else f", epoch {span.epoch}"
     return (
         f"node {lane.node}: {span.state}{epoch}\n"
@@ -189,7 +189,7 @@ def _about(lane: Lane, span: Span) -> str:
     )
 
 
-def _epochs(lane: Lane, scale: TimeScale, y: float) -> list[Markup]:
+def _epochs(lane: NodeLane, scale: TimeScale, y: float) -> list[Markup]:
     """The epoch's number where it begins to hold, if it does not run into the one before."""
     parts: list[Markup] = []
     free_from, shown = 0.0, None
@@ -276,12 +276,12 @@ def time_axis(scale: TimeScale, y: float) -> Markup:
     return joined(*marks, text(WIDTH - 16, y + 31, "seconds since the run began", "soft", "end"))
 
 
-def _witness_marks(story: Story, scale: TimeScale, top: float, bottom: float) -> Markup:
+def _witness_marks(course: Course, scale: TimeScale, top: float, bottom: float) -> Markup:
     """A red hairline for each event of the witness, and a dot in its node's lane."""
     parts: list[Markup] = []
-    rows = {lane.node: n for n, lane in enumerate(story.lanes)}
+    rows = {lane.node: n for n, lane in enumerate(course.lanes)}
     lined, numbered_to = -10.0, -10.0
-    for number, at_ns, node in sorted(story.marks, key=lambda mark: mark[1]):
+    for number, at_ns, node in sorted(course.marks, key=lambda mark: mark[1]):
         x = scale.x(at_ns)
         if x - lined >= 1:
             parts.append(vertical(x, top - 4, bottom, "witness"))

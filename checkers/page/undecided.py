@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from checkers.page.document import section
 from checkers.page.markup import Markup, tag
-from checkers.page.tables import table, verdict_word
+from checkers.page.page_tables import table, verdict_word
 from checkers.verdict import CheckResult, Verdict
 
 EVIDENCE = "evidence-complete"

@@ -6,11 +6,11 @@ import pytest
 
 from checkers.run.expectation import Expectation
 from checkers.verdict import Judgement, Verdict
+from spark_reports.fate_counts import RECORDS, WRITES, FateCounts
 from spark_reports.report_page import headline
-from spark_reports.report_summary import Cell, ReportSummary, share_of
+from spark_reports.report_summary import GroupCounts, ReportSummary, share_of
 from spark_reports.report_tables import durability_tables, sides_table
 from spark_reports.sealed_archive import Archive, SealedRun
-from spark_reports.tally import RECORDS, WRITES, Tally
 from tests.support.histories import run_info
 
 KAFKA = "kafka 4.3.1 (kraft-chaos/kafka-4.3.1:7a4a770cfb2f)"
@@ -37,13 +37,13 @@ def run_of(
     )
 
 
-def cell_of(run: SealedRun, kind: str = RECORDS, **counts: int) -> Cell:
-    tally = Tally(kind=kind, fault_phase="during", **counts)
-    return Cell(scenario=run.scenario, version=run.version, tally=tally)
+def cell_of(run: SealedRun, kind: str = RECORDS, **numbers: int) -> GroupCounts:
+    counts = FateCounts(kind=kind, fault_phase="during", **numbers)
+    return GroupCounts(scenario=run.scenario, version=run.version, counts=counts)
 
 
 def summary_of(
-    *runs: SealedRun, cells: tuple[Cell, ...] = (), problems: dict[str, str] | None = None
+    *runs: SealedRun, cells: tuple[GroupCounts, ...] = (), problems: dict[str, str] | None = None
 ) -> ReportSummary:
     return ReportSummary(
         archive=Archive(runs=runs, skipped=()),

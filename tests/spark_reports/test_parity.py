@@ -16,9 +16,9 @@ from checkers.log.checks import log_offsets
 from checkers.log.durability import log_durability
 from checkers.registers.survival import acknowledged_writes_survive
 from spark_reports import accounts, write_fates
+from spark_reports.fate_counts import COUNTS, RECORDS, WRITES
 from spark_reports.ingest import read_tables
 from spark_reports.sealed_archive import examine
-from spark_reports.tally import COUNTS, RECORDS, WRITES
 from tests.spark_reports.log_runs import LOG_STORIES
 from tests.spark_reports.random_runs import seal_random_run
 from tests.support.sealed_runs import VIOLATIONS, Shape, seal_run
@@ -71,10 +71,10 @@ def counted(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> 
     assert [row.problem for row in rows if row.problem] == []
     by_kind: dict[str, dict[str, Counts]] = {RECORDS: {}, WRITES: {}}
     for row in rows:
-        for tally in row.tallies:
-            mine = by_kind[tally.kind].setdefault(row.run_id, Counter())
-            by_kind[tally.kind][row.run_id] = Counter(mine) + Counter(
-                {name: tally[name] for name in COUNTS}
+        for counts in row.counts:
+            mine = by_kind[counts.kind].setdefault(row.run_id, Counter())
+            by_kind[counts.kind][row.run_id] = Counter(mine) + Counter(
+                {name: counts[name] for name in COUNTS}
             )
     runs = [read_run(directory) for directory in directories]
     return runs, by_kind[RECORDS], by_kind[WRITES]

@@ -11,7 +11,7 @@ import pytest
 from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.suite import judge, write_verdict
-from spark_reports.report import build
+from spark_reports.report_build import build
 from tests.support.browser import colours, open_page, without_scripts
 from tests.support.pages import assert_self_contained
 from tests.support.sealed_runs import Shape, seal_run

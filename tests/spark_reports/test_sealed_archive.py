@@ -10,7 +10,7 @@ import pytest
 from checkers.history.store import MANIFEST, read_run
 from checkers.suite import judge, write_verdict
 from checkers.verdict import Verdict
-from spark_reports.report import NothingToReportError, build
+from spark_reports.report_build import NothingToReportError, build
 from spark_reports.sealed_archive import examine
 from tests.support.sealed_runs import Shape, seal_run
 
@@ -119,5 +119,5 @@ def test_nothing_to_report_on_is_an_error_that_names_the_reasons(tmp_path: Path)
 
 
 def test_spark_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, spark_reports.report; sys.exit('pyspark' in sys.modules)"
+    code = "import sys, spark_reports.report_build; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

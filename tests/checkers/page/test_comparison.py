@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from checkers.page.comparison import Gap, Side, SideRun, gaps, render_comparison
+from checkers.page.comparison import ComparedSide, Gap, SideRun, gaps, render_comparison
 from checkers.page.overview import Compared, render_overview
 from checkers.run.expectation import Bound, Expectation
 from checkers.run.statistics import Number
@@ -21,7 +21,9 @@ LOST = replace(
 )
 
 
-def side(name: str, *numbers: Mapping[str, Number], expected: Verdict = Verdict.VALID) -> Side:
+def side(
+    name: str, *numbers: Mapping[str, Number], expected: Verdict = Verdict.VALID
+) -> ComparedSide:
     runs = [
         SideRun(
             judgement=replace(judgement(VALID), statistics=dict(each)),
@@ -30,7 +32,7 @@ def side(name: str, *numbers: Mapping[str, Number], expected: Verdict = Verdict.
         )
         for number, each in enumerate(numbers)
     ]
-    return Side(
+    return ComparedSide(
         name=name, promise=f"{name} holds", expected=Expectation(verdict=expected), runs=tuple(runs)
     )
 

@@ -6,16 +6,16 @@ import pytest
 
 from checkers.history.sealed_run import Run
 from checkers.page.fault_windows import FaultWindow, fault_windows
-from checkers.page.lanes import Lane, lanes_of
+from checkers.page.lanes import NodeLane, lanes_of
 from checkers.page.timeline import fault_rows
 from tests.checkers.page.samples import MS, SECOND, faults, node_events, run_of, table, whole_run
 
 
-def lanes(run: Run, end_ns: int = 40 * SECOND) -> list[Lane]:
+def lanes(run: Run, end_ns: int = 40 * SECOND) -> list[NodeLane]:
     return lanes_of(run, fault_windows(run.tables["faults"]), end_ns)
 
 
-def told(lane: Lane) -> list[tuple[float, str, int | None]]:
+def told(lane: NodeLane) -> list[tuple[float, str, int | None]]:
     return [(span.from_ns / SECOND, span.state, span.epoch) for span in lane.spans]
 
 

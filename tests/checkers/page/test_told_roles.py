@@ -5,7 +5,7 @@ import pyarrow as pa
 from checkers.history.tables import PROBES
 from checkers.page.fault_windows import fault_windows
 from checkers.page.lanes import lanes_of
-from checkers.page.told import BEHIND, FOLLOWER, LEADER, told_roles
+from checkers.page.told_roles import BEHIND, FOLLOWER, LEADER, told_roles
 from tests.checkers.page.samples import SECOND, run_of
 from tests.support.histories import fault, make_run
 

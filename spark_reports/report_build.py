@@ -10,7 +10,7 @@ from spark_reports.session import SessionSettings, open_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_reports.report_summary import Cell, ReportSummary
+    from spark_reports.report_summary import GroupCounts, ReportSummary
 
 _OPERATIONS_A_PARTITION = 600_000
 _PARTITIONS_LIMIT = 32
@@ -60,6 +60,7 @@ def summarize(
 ) -> "ReportSummary":
     """All numbers of the report. What is collected is one row a run, fault or group."""
     from spark_reports import accounts, availability
+    from spark_reports.fate_counts import Culprit
     from spark_reports.ingest import read_tables
     from spark_reports.report_summary import (
         CULPRITS_LIMIT,
@@ -68,7 +69,6 @@ def summarize(
         Outage,
         ReportSummary,
     )
-    from spark_reports.tally import Culprit
 
     tables = read_tables(session, archive.runs)
     progress("durability: every record and every write")
@@ -93,15 +93,15 @@ def summarize(
     )
 
 
-def _cells(frame: "DataFrame") -> "tuple[Cell, ...]":
-    from spark_reports.report_summary import Cell
-    from spark_reports.tally import Tally
+def _cells(frame: "DataFrame") -> "tuple[GroupCounts, ...]":
+    from spark_reports.fate_counts import FateCounts
+    from spark_reports.report_summary import GroupCounts
 
     found = []
     for row in frame.collect():
         values = row.asDict()
         scenario, version = values.pop("scenario"), values.pop("version")
-        found.append(Cell(scenario=scenario, version=version, tally=Tally(**values)))
+        found.append(GroupCounts(scenario=scenario, version=version, counts=FateCounts(**values)))
     return tuple(sorted(found, key=lambda cell: cell.order))
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from checkers.page import units
 from checkers.page.fault_windows import FaultWindow
-from checkers.page.lanes import Lane
+from checkers.page.lanes import NodeLane
 from checkers.page.markup import Markup, tag
 from checkers.verdict import CheckResult, EventValue
 
@@ -20,7 +20,7 @@ class Scene:
     """What lies around the witness."""
 
     faults: Sequence[FaultWindow]
-    lanes: Sequence[Lane]
+    lanes: Sequence[NodeLane]
     ops: pa.Table
     end_ns: int
 

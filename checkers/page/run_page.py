@@ -16,11 +16,11 @@ from checkers.page.lanes import lanes_of
 from checkers.page.limits import limits_of
 from checkers.page.markup import Child, Markup, joined, tag
 from checkers.page.node_logs import log_excerpts
+from checkers.page.page_tables import check_table, fact_list, fault_table
 from checkers.page.partition_section import partitions_section
-from checkers.page.tables import check_table, fact_list, fault_table
-from checkers.page.timeline import Story, timeline
+from checkers.page.timeline import Course, timeline
 from checkers.page.undecided import evidence_in_short, undecided_section
-from checkers.page.witness import Scene, with_witness, witness_marks, witness_table
+from checkers.page.witness_table import Scene, with_witness, witness_marks, witness_table
 from checkers.run.expectation import expectation_of
 from checkers.verdict import CheckResult, Judgement
 
@@ -163,7 +163,7 @@ def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | N
 
 
 def _course(scene: Scene, shown: CheckResult | None) -> Markup:
-    story = Story(
+    course = Course(
         faults=scene.faults,
         lanes=scene.lanes,
         ops=scene.ops,
@@ -172,7 +172,7 @@ def _course(scene: Scene, shown: CheckResult | None) -> Markup:
     )
     caption = "Shaded: a fault is in force, from injection to the end of its cure. Point at a "
     caption += "fault or a node's row for its times and evidence."
-    drawing = tag("div", timeline(story), class_="scroll")
+    drawing = tag("div", timeline(course), class_="scroll")
     return section("What happened", tag("figure", drawing, tag("figcaption", caption)))
 
 

@@ -26,7 +26,7 @@ CULPRITS_A_RUN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class FateCounts:
     """Counts of one kind (`RECORDS`, `WRITES`) and fault phase.
 
     An acknowledged one is there, or it is `lost`, `allowed` (lost after more than is survived),
@@ -53,7 +53,9 @@ class Tally:
     duplicated: int = 0
 
 
-COUNTS = tuple(field.name for field in fields(Tally) if field.name not in ("kind", "fault_phase"))
+COUNTS = tuple(
+    field.name for field in fields(FateCounts) if field.name not in ("kind", "fault_phase")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ class Account:
 
     run_id: str
     problem: str = ""
-    tallies: tuple[Tally, ...] = ()
+    counts: tuple[FateCounts, ...] = ()
     culprits: tuple[Culprit, ...] = ()
 
 
@@ -96,8 +98,8 @@ def _of_records(evidence: Evidence, phases: Phases) -> Account:
     flags = _record_flags(findings)
     own = phases[findings.log.sent.op]
     duplicated = _duplicated(findings, phases)
-    tallies = tuple(
-        Tally(
+    counts = tuple(
+        FateCounts(
             kind=RECORDS,
             fault_phase=phase,
             duplicated=int((duplicated == phase).sum()),
@@ -107,7 +109,7 @@ def _of_records(evidence: Evidence, phases: Phases) -> Account:
     )
     lost = np.flatnonzero(flags["lost"] | flags["polled_lost"])[:CULPRITS_A_RUN]
     culprits = tuple(_lost(evidence, findings, lost, own))
-    return Account(run_id=evidence.info.run_id, tallies=tallies, culprits=culprits)
+    return Account(run_id=evidence.info.run_id, counts=counts, culprits=culprits)
 
 
 def _record_flags(findings: Findings) -> Mapping[str, Flags]:
@@ -172,13 +174,13 @@ _COUNTED_AS: Mapping[Fate, Sequence[str]] = {
 
 
 def _of_writes(evidence: Evidence, phases: Phases) -> Account:
-    counts: dict[str, dict[str, int]] = {}
+    by_phase: dict[str, dict[str, int]] = {}
     culprits: list[Culprit] = []
     op_ids = evidence.tables["ops"]["op_id"].to_pylist()
     phase_by_id = dict(zip(op_ids, phases.tolist(), strict=True))
     for row, fate in fates_of_writes(evidence):
         phase = phase_by_id[row["op_id"]]
-        mine = counts.setdefault(phase, dict.fromkeys(COUNTS, 0))
+        mine = by_phase.setdefault(phase, dict.fromkeys(COUNTS, 0))
         for name in ("attempted", *_COUNTED_AS[fate]):
             mine[name] += 1
         if fate in (Fate.LOST, Fate.UNEXPECTED) and len(culprits) < CULPRITS_A_RUN:
@@ -194,7 +196,8 @@ def _of_writes(evidence: Evidence, phases: Phases) -> Account:
                     fate=str(fate),
                 )
             )
-    tallies = (
-        Tally(kind=WRITES, fault_phase=phase, **mine) for phase, mine in sorted(counts.items())
+    counts = (
+        FateCounts(kind=WRITES, fault_phase=phase, **mine)
+        for phase, mine in sorted(by_phase.items())
     )
-    return Account(run_id=evidence.info.run_id, tallies=tuple(tallies), culprits=tuple(culprits))
+    return Account(run_id=evidence.info.run_id, counts=tuple(counts), culprits=tuple(culprits))
