@@ -26,6 +26,7 @@ from chaos.plan import RunPlan
 from chaos.plan_json import plan_as_json
 from chaos.plan_line import command_of
 from chaos.progress import Progress
+from chaos.provenance import made_of, made_of_images
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
 from chaos.starvation import MachineWatch
@@ -146,6 +147,7 @@ class Runner:
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,
             planned_faults=_planned_faults(plan),
+            made_of=made_of(this_machine=plan.runtime != SIM),
         )
 
     async def _record(self) -> bool:
@@ -232,6 +234,7 @@ class Runner:
                 roles=roles,
                 settings=dict(cluster.settings),
                 promises=tuple(cluster.promises),
+                made_of={**self._info.made_of, **made_of_images(cluster.images)},
             )
 
     def _tell_reaped(self) -> None:

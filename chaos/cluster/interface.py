@@ -171,6 +171,10 @@ class Described(Protocol):
         """Of the target, by the names of `--set`."""
 
     @property
+    def images(self) -> Mapping[str, str]:
+        """The images that its containers were made of, by what they do, with their ids."""
+
+    @property
     def promises(self) -> Sequence[str]:
         """What the target promises its clients: `RunInfo.promises`."""
 

@@ -48,6 +48,8 @@ class RunInfo:
     broken_invariant: Mapping[str, str | int] | None = None
     workload: str = "register"  # what clients did: register, append
     history: str = HistoryKind.REGISTERS  # by which checks apply
+    # Commit of the program, versions, ids of the images that the cluster's containers ran.
+    made_of: Mapping[str, str] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)  # all that has to be done to do it again
     gives: tuple[str, ...] = ()  # the kinds of evidence that it is planned to leave: `Kind`
     side: str = ""  # which of the ways in which the scenario is compared

@@ -5,7 +5,7 @@ import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import docker
 from docker.errors import APIError
@@ -104,6 +104,12 @@ class Assembly:
         self._started_agent: Agent | None = None
         self._cluster_id = _uuid()
         self._directory_ids: dict[NodeId, str] = {}
+
+    def image_ids(self) -> Mapping[str, str]:
+        """Of those that are used, by what their containers do."""
+        used = asdict(self._images)
+        found = {what: images.image_id(self._client, name) for what, name in used.items()}
+        return {what: image for what, image in found.items() if image is not None}
 
     def close(self) -> None:
         """End the conversation with the agent, also when the making was broken off. Idempotent."""

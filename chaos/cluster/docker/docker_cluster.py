@@ -136,6 +136,10 @@ class DockerCluster:
         return self._target.settings
 
     @property
+    def images(self) -> Mapping[str, str]:
+        return self._assembly.image_ids()
+
+    @property
     def promises(self) -> Sequence[str]:
         return self._target.promises
 
