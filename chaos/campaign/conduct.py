@@ -13,7 +13,7 @@ from chaos.campaign import summary
 from chaos.campaign.coverage import label
 from chaos.campaign.job import Job
 from chaos.campaign.row import Row, crashed, row_from
-from chaos.campaign.summary import Summary
+from chaos.campaign.summary import Summary, tolerated_void_share
 from chaos.campaign.workers import Died, each_of
 from chaos.nemesis.parameters import parameters_of
 from chaos.operator_errors import OperatorError
@@ -55,7 +55,11 @@ class Campaign:
             choices=_choices(arguments), out=out, scratch=out / f".running-{os.getpid()}"
         )
         kinds = dict.fromkeys(label(fault.kind, parameters_of(fault)) for fault in scenario.faults)
-        self.summary = Summary(asked=len(arguments.seeds), kinds=tuple(kinds))
+        self.summary = Summary(
+            asked=len(arguments.seeds),
+            kinds=tuple(kinds),
+            void_share=tolerated_void_share(arguments.duration_s),
+        )
         self._progress = ConsoleProgress()
         self._began = time.monotonic()
         self._told = self._began

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 from chaos.campaign import coverage
@@ -14,6 +15,15 @@ from checkers.verdict import Verdict, worst
 _SHOWN_SEEDS = 12
 _ENOUGH_SHARE = 0.5  # of the seeds, which must have come to a verdict on the nodes
 _DECIDED = (Verdict.VALID, Verdict.INVALID)
+# Of the runs, which may be void: faults that a seed draws now and then cannot bite, as when a torn
+# cut by chance forgets nothing. In a few seconds there is less time to, and to load it.
+_VOID_SHARE, _VOID_SHARE_OF_SHORT = 0.05, 0.15
+_SHORT_S = 10.0
+
+
+def tolerated_void_share(hurting_s: float | None) -> float:
+    """Of runs that are hurt for so long; None: as long as each seed says, which is not short."""
+    return _VOID_SHARE_OF_SHORT if hurting_s is not None and hurting_s < _SHORT_S else _VOID_SHARE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,6 +33,7 @@ class Summary:
 
     asked: int
     kinds: tuple[str, ...]
+    void_share: float = _VOID_SHARE  # that is tolerated
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     struck: Counter[Cell] = field(default_factory=Counter)
     findings: dict[Fingerprint, list[Row]] = field(default_factory=dict)
@@ -46,11 +57,18 @@ class Summary:
         return self.verdicts.total()
 
     @property
+    def tolerated_void(self) -> int:
+        """How many runs may be void: their share, rounded up, so that a few runs may have one."""
+        return ceil(self.void_share * self.runs)
+
+    @property
     def lacking(self) -> str:
         """Why the campaign says nothing, as too little happened in it; "" if enough did."""
         decided = sum(self.verdicts[verdict] for verdict in _DECIDED)
         if not decided or decided < _ENOUGH_SHARE * self.runs:
             return f"only {decided} of {self.runs} runs came to a verdict on the nodes"
+        if self.verdicts[Verdict.VOID] > self.tolerated_void:
+            return _void(self)
         if not self.operations:
             return "no operation succeeded"
         if self.kinds and not self.faults:
@@ -59,11 +77,8 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the runs that show something; void if those are too few for a good one.
-
-        Among overlapping faults that a seed draws, now and then one cannot bite, as when a torn cut
-        by chance forgets nothing. Such a run shows nothing, and is counted.
-        """
+        """The worst of the runs that show something; void if those are too few for a good one, or
+        more are void than is tolerated."""
         shown = [verdict for verdict in self.verdicts if verdict is not Verdict.VOID]
         return worst([*shown, Verdict.VOID] if self.lacking else shown)
 
@@ -80,6 +95,8 @@ def as_text(summary: Summary, real_s: float) -> str:
     lines = [f"{summary.verdict.name}: {_counts(summary)}", _effort(summary, real_s)]
     if summary.lacking:
         lines.append(f"too little happened: {summary.lacking}")
+    elif summary.verdicts[Verdict.VOID]:
+        lines.append(f"  {_void(summary)}")
     for found, rows in summary.by_weight():
         lines += ["", *_finding(found, rows)]
     if summary.kinds:
@@ -95,6 +112,7 @@ def as_json(summary: Summary, real_s: float) -> dict[str, Any]:
         "asked": summary.asked,
         "verdicts": {verdict.word: summary.verdicts[verdict] for verdict in Verdict},
         "lacking": summary.lacking,
+        "void_tolerated": summary.tolerated_void,
         "operations": summary.operations,
         "faults": summary.faults,
         "virtual_s": round(summary.virtual_s, 1),
@@ -113,6 +131,14 @@ def _counts(summary: Summary) -> str:
         if summary.verdicts[verdict]
     )
     return f"{summary.runs:,} of {summary.asked:,} seeds: {found or 'none ran'}"
+
+
+def _void(summary: Summary) -> str:
+    tolerated, share = summary.tolerated_void, 100 * summary.void_share
+    return (
+        f"{summary.verdicts[Verdict.VOID]:,} of {summary.runs:,} runs were void; at most "
+        f"{tolerated:,} are tolerated ({share:g} %)"
+    )
 
 
 def _effort(summary: Summary, real_s: float) -> str:

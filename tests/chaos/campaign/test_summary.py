@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
 from chaos.campaign.row import Row, crashed, row_from
-from chaos.campaign.summary import Summary, as_json, as_text
+from chaos.campaign.summary import Summary, as_json, as_text, tolerated_void_share
 from checkers.verdict import Verdict
 
 CELL = Cell("kill", "leader", "led")
@@ -52,7 +53,21 @@ def test_some_void_runs_are_counted_and_do_not_spoil_the_others() -> None:
     assert summary.verdict is Verdict.VALID
     assert "9 valid" in as_text(summary, 1.0)
     assert "1 void" in as_text(summary, 1.0)
+    assert "1 of 10 runs were void; at most 1 are tolerated (5 %)" in as_text(summary, 1.0)
     assert of(VALID, VALID, Row(seed=7, verdict=Verdict.UNKNOWN)).verdict is Verdict.UNKNOWN
+
+
+def test_more_void_runs_than_are_tolerated_make_a_campaign_void() -> None:
+    """A share that is stated and small: 5 %, and 15 % of runs of a few seconds."""
+    assert (tolerated_void_share(None), tolerated_void_share(40.0)) == (0.05, 0.05)
+    assert tolerated_void_share(4.0) == 0.15
+    rows = [VALID] * 37 + [Row(seed=7, verdict=Verdict.VOID)] * 3
+    assert of(*rows).verdict is Verdict.VOID
+    assert of(*rows).lacking == "3 of 40 runs were void; at most 2 are tolerated (5 %)"
+    short = replace(of(*rows), void_share=0.15)
+    assert short.verdict is Verdict.VALID
+    assert as_json(short, 1.0)["void_tolerated"] == 6
+    assert of(*rows, bad(8)).verdict is Verdict.INVALID
 
 
 @pytest.mark.parametrize(
