@@ -13,8 +13,9 @@ from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
-from chaos.probes import PartitionWatch, QuorumProbe, QuorumWatch, advertised, driver_for
+from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Recorder
+from chaos.watches import PartitionWatch, QuorumWatch
 from checkers.evidence.kinds import Kind
 from checkers.history.events import EventType
 from workloads.workload import Access, Servers, Workload

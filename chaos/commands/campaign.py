@@ -21,8 +21,8 @@ _STORY = (
     "verdict, page, repro.sh); of every run, a line of OUT/rows.jsonl. A crash of the harness is a "
     "row as well. At the end: what was found, runs that failed alike together, each with the one "
     "line that shows it again; and what the faults struck, in which role and state of the quorum, "
-    "so that a campaign in which little happened cannot pass for a good one: that is exit 3, as are "
-    "more void runs than 5 % (15 % where they are hurt for less than 10 s)."
+    "so that a campaign in which little happened cannot pass for a good one: that is exit 3, as "
+    "is one with more void runs than 5 % (15 % of runs that are hurt for less than 10 s)."
 )
 
 _EXAMPLES = """\

@@ -21,7 +21,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """0 if everything is there that everybody needs, 255 if something of it is missing."""
-    from chaos.setup.doctor import examine
+    from chaos.examination import examine
 
     del parsed  # it takes no flags
     needs = examine()

@@ -25,8 +25,8 @@ def add_parser(commands: Commands) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """What a target needs as well. Raises SetupError."""
     from chaos.cluster.targets.named import release_of
+    from chaos.installation import prepare
     from chaos.progress import ConsoleProgress
-    from chaos.setup.install import prepare
 
     progress = ConsoleProgress()
     prepare(progress.tell, release_of(parsed.target))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import docker
 
-from chaos.cluster.docker.archive import copy_out
-from chaos.cluster.targets.named import setup_command
+from chaos.container_files import copy_out
+from chaos.releases import setup_command
 from chaos.setup import images
 from chaos.setup.needs import Progress, SetupError
 from chaos.setup.places import cache_dir, repository

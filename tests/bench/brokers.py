@@ -17,15 +17,17 @@ from chaos.clock import MachineClock
 from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.interface import NodeId
 from chaos.cluster.roles import brokers_of
-from chaos.cluster.targets.named import KAFKA, NEWEST, layout
+from chaos.cluster.targets.named import KAFKA, layout
+from chaos.installation import prepare
 from chaos.launch import perform
 from chaos.planning import Choices
-from chaos.probes import PartitionWatch, advertised, driver_for
+from chaos.probes import advertised, driver_for
 from chaos.progress import ConsoleProgress
 from chaos.recorder import Recorder
+from chaos.releases import NEWEST
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.setup import docker_engine, kafka_image
-from chaos.setup.install import prepare
+from chaos.watches import PartitionWatch
 from tests.bench.append import Measured, measure_at
 from tests.bench.bare import records_per_s as bare_records_per_s
 from tests.bench.row import Row

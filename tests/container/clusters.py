@@ -12,8 +12,8 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.docker.labels import ContainerRole
 from chaos.cluster.interface import NodeId
+from chaos.installation import prepare
 from chaos.setup import docker_engine
-from chaos.setup.install import prepare
 from tests.support.stand_in import StandIn
 
 T = TypeVar("T")

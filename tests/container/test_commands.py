@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
+from chaos.installation import prepare
 from chaos.setup import docker_engine
-from chaos.setup.install import prepare
 from tests.support.interrupting import interrupt_twice
 from tests.support.load import GENTLY
 

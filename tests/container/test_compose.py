@@ -18,8 +18,8 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.interface import Address
 from chaos.cluster.topology import API_PORT, Topology, host_name
+from chaos.installation import prepare
 from chaos.setup import docker_engine
-from chaos.setup.install import prepare
 from chaos.setup.places import repository
 from tests.container.clusters import cluster_of_stand_ins, run_id, said_in
 

@@ -14,9 +14,10 @@ from chaos.cluster.docker.docker_cluster import DockerCluster, WipeableDockerClu
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows
-from chaos.cluster.targets.named import NEWEST, layout
+from chaos.cluster.targets.named import layout
+from chaos.installation import prepare
 from chaos.probes import advertised, driver_for
-from chaos.setup.install import prepare
+from chaos.releases import NEWEST
 from chaos.setup.needs import SetupError
 from checkers.history.events import EventType
 from tests.container.clusters import (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from chaos.installation import prepare
 from chaos.setup import docker_engine
-from chaos.setup.install import prepare
 from tests.container.test_commands import left_of
 
 pytestmark = pytest.mark.spark

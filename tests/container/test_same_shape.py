@@ -24,10 +24,10 @@ import pytest
 
 from chaos.campaign.recorded_run import plan_of_run
 from chaos.cli import main
+from chaos.installation import prepare
 from chaos.launch import launch
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
-from chaos.setup.install import prepare
 from checkers.history.store import read_run
 from tests.support.load import GENTLY
 from tests.support.shape import Bounds, Shape, shape_of, unlike

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.cluster.targets.named import NEWEST
-from chaos.setup.install import prepare
+from chaos.installation import prepare
+from chaos.releases import NEWEST
 
 
 def selftest(out: Path, capsys: pytest.CaptureFixture[str], *mutations: str) -> dict[str, object]:

@@ -19,6 +19,7 @@ from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
+from chaos.installation import prepare
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
 from chaos.nemesis.kinds.cuts import NetworkPartition
@@ -26,7 +27,6 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenarios import STORIES
-from chaos.setup.install import prepare
 from tests.support.one_fault import NAME, story
 
 Disable = Callable[[pytest.MonkeyPatch], None]

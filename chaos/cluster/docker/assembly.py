@@ -31,7 +31,6 @@ from chaos.cluster.docker.networks import FRONT, create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Address, NodeId
-from chaos.cluster.targets.named import setup_command
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Target
 from chaos.cluster.topology import (
@@ -41,6 +40,7 @@ from chaos.cluster.topology import (
     client_port,
     host_name,
 )
+from chaos.releases import setup_command
 from chaos.setup import images, kafka_image, node_image
 from chaos.setup.needs import SetupError
 

@@ -24,12 +24,12 @@ from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_delay
 
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.agent_program import CANARY, SYNCED
-from chaos.cluster.docker.archive import read_file
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.evidence import FORGOTTEN, PowerCutMeasured
 from chaos.cluster.interface import DiskTrouble, NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import Topology, host_name
+from chaos.container_files import read_file
 
 FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
 MEMORY = "power "

@@ -13,8 +13,8 @@ from docker.models.containers import Container
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.archive import copy_out
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY
+from chaos.container_files import copy_out
 
 
 def save_nodes(nodes: Sequence[Container], agent: Agent | None, into: Path) -> None:

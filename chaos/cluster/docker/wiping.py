@@ -6,7 +6,6 @@ from docker.models.containers import Container
 
 from chaos.cluster import evidence
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.archive import read_file
 from chaos.cluster.docker.containers import (
     Formatting,
     format_directory,
@@ -19,6 +18,7 @@ from chaos.cluster.docker.loop_disks import GID, UID
 from chaos.cluster.interface import Address, Evidence, NodeId
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Reformatting, Seat, Target
 from chaos.cluster.topology import Topology, host_name
+from chaos.container_files import read_file
 
 
 class Wiper:

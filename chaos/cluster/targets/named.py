@@ -8,10 +8,10 @@ from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
+from chaos.releases import KAFKA as KAFKA
+from chaos.releases import NEWEST
 
 NODE = "node"
-KAFKA = "kafka"
-NEWEST = "4.3.1"
 WORDS = f"{NODE}, {KAFKA}, {KAFKA}:VERSION with a release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 _KAFKA = re.compile(r"kafka(?::(4\.\d+\.\d+))?", re.ASCII)
 
@@ -26,11 +26,6 @@ def release_of(word: str) -> str:
     if found is None and word != NODE:
         raise UnknownTargetError(f"no target {word!r}; there are {WORDS}")
     return (found.group(1) or NEWEST) if found else ""
-
-
-def setup_command(release: str) -> str:
-    """What makes the image of a release."""
-    return "kraft-chaos setup --target " + (KAFKA if release == NEWEST else f"{KAFKA}:{release}")
 
 
 def target_named(

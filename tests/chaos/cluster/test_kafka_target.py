@@ -6,19 +6,13 @@ from chaos.cluster.docker.identity import labels_of, target_of
 from chaos.cluster.interface import Address, NodeId, Roles
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
-from chaos.cluster.targets.named import (
-    NEWEST,
-    UnknownTargetError,
-    layout,
-    release_of,
-    setup_command,
-    target_named,
-)
+from chaos.cluster.targets.named import UnknownTargetError, layout, release_of, target_named
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Seat
 from chaos.cluster.topology import host_name
 from chaos.operator_errors import UsageError
 from chaos.planning import require_layout
+from chaos.releases import NEWEST, setup_command
 
 FILE = "/tmp/server.properties"
 BROKER, COMBINED, CONTROLLER = NodeId(1), NodeId(1), NodeId(4)

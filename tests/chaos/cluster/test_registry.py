@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker.archive import unpack
 from chaos.cluster.docker.registry import RunLock
 from chaos.cluster.errors import ClusterError
+from chaos.container_files import unpack
 
 
 @pytest.fixture(autouse=True)

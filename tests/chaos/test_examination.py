@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from chaos.examination import examine, foreign_routes
 from chaos.setup import docker_engine
-from chaos.setup.doctor import examine, foreign_routes
 from chaos.setup.images import Recipe
 from chaos.setup.needs import SetupError
 from chaos.setup.shell import run

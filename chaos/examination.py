@@ -14,8 +14,8 @@ import docker
 from docker.errors import DockerException
 
 from chaos.cluster.docker.loop_disks import why_no_loop_disks
-from chaos.cluster.targets.named import NEWEST, setup_command
 from chaos.cluster.topology import POOL
+from chaos.releases import NEWEST, setup_command
 from chaos.setup import docker_engine, images, kafka_image, node_image
 from chaos.setup.needs import Found, Need, SetupError
 from chaos.setup.places import cache_dir

@@ -1,0 +1,163 @@
+"""Looks at the quorum and at partitions while a run goes on, each of them recorded."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chaos.clock import Clock
+from chaos.cluster.interface import Cluster, NodeId
+from chaos.nemesis.awaited import Condition, Sight, Whole
+from chaos.probes import driver_for
+from chaos.recorder import Event, Recorder
+from workloads.connection import Driver
+from workloads.leader import LeaderFinder
+from workloads.survey import Survey
+from workloads.wire.describe_quorum import LeaderClaim
+from workloads.wire.header import Api
+from workloads.wire.topic_partitions import (
+    PartitionClaim,
+    describe_topic_partitions,
+    read_partitions,
+)
+from workloads.workload import Workload
+
+_PAUSE_S = 0.1
+_SAMPLE_S = 0.5
+
+
+@dataclass(slots=True)
+class Looks:
+    """How often somebody looked, and the longest time between two looks, in ns."""
+
+    count: int = 0
+    longest_gap_ns: int = 0
+    _last_ns: int | None = None
+
+    def add(self, now_ns: int) -> None:
+        self.count += 1
+        if self._last_ns is not None:
+            self.longest_gap_ns = max(self.longest_gap_ns, now_ns - self._last_ns)
+        self._last_ns = now_ns
+
+    def as_json(self) -> dict[str, int]:
+        return {"looked": self.count, "longest_gap_ms": self.longest_gap_ns // 1_000_000}
+
+
+class QuorumWatch:
+    """Records again and again what controllers say of the quorum: of nodes that trace nothing, that
+    is what the judge has of its course."""
+
+    def __init__(self, driver: Driver, recorder: Recorder, clock: Clock) -> None:
+        self._finder = LeaderFinder(driver)
+        self._recorder = recorder
+        self._clock = clock
+        self.looks = Looks()
+
+    async def sample(self) -> None:
+        """Until cancelled."""
+        while True:
+            asked_ns = self._clock.now_ns()
+            self.looks.add(asked_ns)
+            claims = await self._finder.claims()
+            answered_ns = self._clock.now_ns()
+            for node, claim in claims.items():
+                if claim.leader is not None:
+                    self._recorder.probe(_quorum_row(asked_ns, answered_ns, node, claim))
+            await asyncio.sleep(_SAMPLE_S)
+
+    async def close(self) -> None:
+        await self._finder.close()
+
+
+class PartitionWatch:
+    """Looks at the partitions of some topics as all brokers tell them; records every look."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        brokers: Sequence[NodeId],
+        topics: Sequence[str],
+        *,
+        workload: Workload,
+        recorder: Recorder,
+        clock: Clock,
+    ) -> None:
+        self._survey = Survey(
+            driver_for(cluster, brokers, recorder.malformed),
+            Api.DESCRIBE_TOPIC_PARTITIONS,
+            describe_topic_partitions(),
+            read_partitions,
+        )
+        self._brokers = len(brokers)
+        self._topics = frozenset(topics)
+        self._asking = asyncio.Lock()
+        self._workload = workload
+        self._recorder = recorder
+        self._clock = clock
+        self.looks = Looks()
+
+    async def look(self) -> Sight:
+        """How things stand, as told since this was called."""
+        async with self._asking:  # a connection takes one question at a time
+            asked_ns = self._clock.now_ns()
+            self.looks.add(asked_ns)
+            answers = await self._survey.ask()
+        answered_ns = self._clock.now_ns()
+        claims = {node: self._known(answer) for node, answer in answers.items()}
+        for node, told in claims.items():
+            for claim in told:
+                self._recorder.probe(_row(asked_ns, answered_ns, node, claim))
+        return Sight(claims=claims, acknowledged=self._workload.acknowledged_writes)
+
+    def _known(self, answer: Iterable[PartitionClaim]) -> tuple[PartitionClaim, ...]:
+        return tuple(claim for claim in answer if claim.topic in self._topics)
+
+    async def sample(self) -> None:
+        """Look again and again, until cancelled: what the judge has of the ISR's course."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_SAMPLE_S)
+
+    async def wait_until_whole(self, within_s: float) -> bool:
+        """Every broker says that every replica is in sync; whether that came true in time."""
+        return await self.wait_for(Whole(self._brokers), within_s)
+
+    async def wait_for(self, condition: Condition, within_s: float) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while not condition.holds(await self.look()):
+            if loop.time() > deadline:
+                return False
+            await asyncio.sleep(_PAUSE_S)
+        return True
+
+    def close(self) -> None:
+        self._survey.close()
+
+
+def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) -> Event:
+    return {
+        "t0": asked_ns,
+        "t1": answered_ns,
+        "node": node,
+        "kind": "quorum",
+        "key": "__cluster_metadata-0",
+        "leader": claim.leader,
+        "epoch": claim.epoch,
+        "high_watermark": claim.high_watermark,
+    }
+
+
+def _row(asked_ns: int, answered_ns: int, node: int, claim: PartitionClaim) -> Event:
+    return {
+        "t0": asked_ns,
+        "t1": answered_ns,
+        "node": node,
+        "kind": "partition",
+        "key": claim.key,
+        "leader": claim.leader,
+        "epoch": claim.epoch,
+        "isr": list(claim.isr),
+        "elr": list(claim.elr),
+        "last_known_elr": list(claim.last_known_elr),
+    }
