@@ -66,8 +66,12 @@ def leaves_majority(fault: FaultFact, node: int, nodes: int) -> bool:
 
 
 def _is_plain(fault: FaultFact) -> bool:
-    """Whether its victims are off, or cut off, and everybody else is as ever."""
-    return not fault.degrades and not fault.wipes
+    """Whether its victims are off, or cut off, and everybody else is as ever.
+
+    A fault that halts its victims may slow down the links of the others: by less than what the
+    bounds allow for, or there would be no telling a slow election from one that never ends.
+    """
+    return (fault.halts or not fault.degrades) and not fault.wipes
 
 
 def processes_of(evidence: Evidence) -> list[Process]:

@@ -233,6 +233,13 @@ def test_a_short_time_is_not_judged() -> None:
     assert saw_nothing(q21(follower(2), held_s=8))
 
 
+def test_the_others_collide_for_ever_over_slow_links() -> None:
+    row = {**cut(links=[], kind="kill"), "t_heal": at(26), "t_healed": at(26.5), "degrades": True}
+    traces = [leader(), follower(2), follower(3)]
+    result = a_majority_elects(make_run(traces=traces, faults=[row], duration_ns=at(28)))
+    assert result.verdict is Verdict.INVALID
+
+
 def ended_unasked(node: int, seconds: float, *traces: NodeTrace) -> CheckResult:
     """Node 1 was killed for 16 s, and meanwhile another one ended by itself."""
     row = {**cut(links=[], kind="kill"), "t_heal": at(CUT_S + 16), "t_healed": at(CUT_S + 16.5)}
