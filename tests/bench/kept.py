@@ -7,6 +7,7 @@ from pathlib import Path
 from chaos.selftest.trying import KEPT as KEPT_SELFTEST
 from checkers.interval import in_words
 from tests.bench.row import Row
+from tests.damage.campaign import KEPT as DAMAGE
 from tests.soak import KEPT
 
 RUNS = Path("runs")
@@ -17,6 +18,7 @@ def measure() -> Iterator[Row]:
     yield from soak()
     yield from sides()
     yield from selftest()
+    yield from damage()
     yield from test_run()
 
 
@@ -29,6 +31,19 @@ def soak() -> Iterator[Row]:
     yield Row(
         name="soak: runs not valid", value=len(bad), unit="runs", bar=0, note=f"of {len(runs)}"
     )
+
+
+def damage() -> Iterator[Row]:
+    """What is missing accuses nobody and passes for nothing; what was lost is found."""
+    if not DAMAGE.exists():
+        note = "run python -m tests.damage"
+        yield Row(name="damage: wrong verdicts", value=None, unit="runs", bar=0, note=note)
+        return
+    kept = json.loads(DAMAGE.read_text())
+    for what, name in (("damages", "damage: wrong verdicts"), ("planted", "loss: not found")):
+        verdicts = ", ".join(f"{n} {word}" for word, n in sorted(kept[what]["verdicts"].items()))
+        note = f"of {kept[what]['count']}: {verdicts}"
+        yield Row(name=name, value=kept[what]["wrong"], unit="runs", bar=0, note=note)
 
 
 def sides() -> Iterator[Row]:

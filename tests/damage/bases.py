@@ -1,10 +1,9 @@
-"""Valid runs to damage: simulated ones made on the spot, and recorded ones of containers."""
+"""Valid runs to damage: simulated ones made on the spot, and given ones of containers."""
 
 import shutil
-import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
+from chaos.judging import judge_directory
 from chaos.launch import launch
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
@@ -13,7 +12,6 @@ from chaos.scenarios import CATALOGUE
 from checkers.verdict import Verdict
 from workloads.register_options import RegisterOptions
 
-RECORDED = Path(__file__).parent / "recorded"  # packed directories of runs in containers
 _SIMULATED = ("kill-leader", "partition-leader", "power-off", "blackout")
 _LOAD = RegisterOptions(concurrency=5, rate=120)
 
@@ -40,13 +38,12 @@ def simulated(out: Path, count: int) -> list[Path]:
     return found
 
 
-def recorded(out: Path) -> Iterator[Path]:
-    """The runs of containers that lie beside this module, unpacked."""
-    for path in sorted(RECORDED.glob("*.tar.xz")):
-        directory = out / path.name.removesuffix(".tar.xz")
-        with tarfile.open(path) as tar:
-            tar.extractall(directory, filter="data")
-        yield directory
+def required_valid(directory: Path) -> Path:
+    """A run that somebody else made, of containers for instance. Raises UnfitError."""
+    verdict = judge_directory(directory, page=False).verdict
+    if verdict is not Verdict.VALID:
+        raise UnfitError(f"{directory} is {verdict.word}: damage a valid run")
+    return directory
 
 
 def copy_of(base: Path, to: Path) -> Path:

@@ -16,6 +16,8 @@ from tests.damage.planted import planted
 from tests.damage.run_description import damage_description
 from tests.damage.tables import cut_table_file, damage_table
 
+KEPT = Path("runs/damage.json")  # the figures of the last `python -m tests.damage`
+
 Damage = Callable[[Path, random.Random], str]
 
 # As often as they are listed.
@@ -37,6 +39,9 @@ class Figures:
     @property
     def count(self) -> int:
         return self.verdicts.total()
+
+    def as_json(self) -> dict[str, int | dict[str, int]]:
+        return {"count": self.count, "wrong": len(self.wrong), "verdicts": dict(self.verdicts)}
 
     def add(self, outcome: Outcome, *, right: bool) -> None:
         self.verdicts[outcome.verdict] += 1

@@ -48,7 +48,8 @@ def unseal(directory: Path) -> None:
 def evidence(directory: Path) -> list[Path]:
     """Files that evidence is read from."""
     found = [*directory.glob("events-*.jsonl.zst"), directory / "run.json"]
-    found += (directory / "logs").glob("node-*.log")
+    logs = (directory / "logs").glob("node-*.log")
+    found += (path for path in logs if path.read_bytes().startswith(b"{"))  # else it is prose
     found.append(directory / "inventory.json")
     disks = (path for path in (directory / "disks").rglob("*") if path.is_file())
     found += (path for path in disks if not path.suffix.endswith("index"))
