@@ -126,11 +126,10 @@ def faults_bit(evidence: Evidence) -> CheckResult:
     message = f"{len(bit)} of {len(faults)} faults bit, of every kind that was planned"
     if not faults and not planned:
         message = "no fault was asked for, and none was injected"
-    elif never:
-        message = f"of {len(planned)} kinds of faults that were planned, none bit that is a "
-        message += f"{' or a '.join(never)}{_why(toothless, never)}"
     elif toothless and not half_will_do:
         message = _missing_evidence(toothless)
+    elif never:
+        message = f"no {' and no '.join(never)} bit, though it was planned{_why(toothless, never)}"
     return CheckResult(
         verdict=Verdict.VOID if never or (toothless and not half_will_do) else Verdict.VALID,
         message=message,
