@@ -72,7 +72,10 @@ def may_end(fault: FaultFact, at: int) -> bool:
     """Whether a fault may make a process of its victims end by itself at this moment.
 
     One that ends processes, and not by halting them, lets them end by themselves while it lasts.
-    What damaged bytes may keep a process from starting for ever after.
+    So does a power cut that left no evidence: it may have taken the disk from under a process that
+    ran on, and such a run is void. What damaged bytes may keep a process from starting for ever
+    after.
     """
-    ends_by_itself = fault.ends_process and not fault.halts and at <= fault.end_ns
+    misfired = fault.may_lose and fault.bit is False
+    ends_by_itself = fault.ends_process and (not fault.halts or misfired) and at <= fault.end_ns
     return fault.t_start <= at and (ends_by_itself or fault.damages_bytes)

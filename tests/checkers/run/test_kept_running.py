@@ -53,6 +53,15 @@ def test_a_disk_that_fails_may_end_its_node_while_it_fails(kind: str) -> None:
         assert nodes_kept_running(other).verdict is Verdict.INVALID
 
 
+def test_a_power_cut_that_misfired_may_have_taken_the_disk_from_a_process_that_ran() -> None:
+    """Seen in the simulator: `Bad file descriptor`, of a process that was not stopped."""
+    misfired = fault(1, "power-off", 1000, 2000, bit=False)
+    assert nodes_kept_running(run_with(misfired, at_ms=1500)).verdict is Verdict.VALID
+    assert nodes_kept_running(run_with(misfired, at_ms=2500)).verdict is Verdict.INVALID
+    killed = fault(1, "kill", 1000, 2000, bit=False)
+    assert nodes_kept_running(run_with(killed, at_ms=1500)).verdict is Verdict.INVALID
+
+
 def test_a_disk_that_lied_may_keep_its_node_from_starting_ever_after() -> None:
     lied = {**fault(1, "power-off", 1000, 2000), "damages_bytes": True}
     assert nodes_kept_running(run_with(lied, at_ms=9000)).verdict is Verdict.VALID
