@@ -1,7 +1,8 @@
 """The names of what can be wrong with a log, and cases of it as arrays.
 
-Names are those of Jepsen's Kafka workload where it has one; ours are PHANTOM, CORRUPT, FUTURE_READ,
-REALTIME_SEND, PAST_HIGH_WATERMARK, HIGH_WATERMARK_BACK and VANISHED.
+Names are those of Jepsen's Kafka workload where it has one, and of cycles those of Adya and of
+Elle; ours are PHANTOM, CORRUPT, FUTURE_READ, REALTIME_SEND, PAST_HIGH_WATERMARK,
+HIGH_WATERMARK_BACK and VANISHED.
 """
 
 from collections.abc import Iterable
