@@ -28,8 +28,9 @@ _NIL_READS = {
     NilReads.ANY: "nothing, it fits whatever is there",
 }
 _ISOLATIONS = {
+    Isolation.JEPSEN: "nothing of each other, as Jepsen's Kafka workload has it",
     Isolation.KAFKA: "what transactions send interleaves, and is seen once they are committed",
-    Isolation.READ_COMMITTED: "what they send is in one order",
+    Isolation.PL_2: "what they send is in one order",
     Isolation.SERIALIZABLE: "all that they do is in one order",
     Isolation.STRICT_SERIALIZABLE: "all that they do is in one order, that of real time",
 }

@@ -9,7 +9,7 @@ from chaos.commands.arguments import Commands, add
 MODELS = ("register", "cas-register", "multi-register", "kv", "log")
 CAS_FAILURES = ("observed", "dropped")
 NIL_READS = ("value", "any")
-ISOLATIONS = ("kafka", "read-committed", "serializable", "strict-serializable")
+ISOLATIONS = ("jepsen", "kafka", "pl-2", "serializable", "strict-serializable")
 
 _STORY = (
     "Judges runs again from what they recorded; needs no Docker. A run that broke off or whose "
@@ -31,7 +31,7 @@ _EXAMPLES = """\
     kraft-chaos check --json logs/*.log
     kraft-chaos check --model kv store.jsonl.gz
     kraft-chaos check --initial 0 --nil-reads any history.edn
-    kraft-chaos check --isolation read-committed kafka.edn"""
+    kraft-chaos check --isolation pl-2 kafka.edn"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -66,9 +66,9 @@ def add_parser(commands: Commands) -> None:
     files.add_argument(
         "--isolation",
         choices=ISOLATIONS,
-        help="what transactions on logs are promised: kafka (default; what they send interleaves, "
-        "so G0, and G1c with a ww, are told and allowed, as Jepsen does), read-committed (neither),"
-        " serializable (no G1b, G-single, G2 either), strict-serializable (over real time too)",
+        help="what transactions on logs are promised: jepsen (every G0 and G1c is told and "
+        "allowed), kafka (default; G1c of what was polled alone is not), pl-2 (neither), "
+        "serializable (no G1b, G-single, G2 either), strict-serializable (over real time too)",
     )
     files.add_argument(
         "--initial",

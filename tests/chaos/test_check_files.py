@@ -76,7 +76,7 @@ def test_what_an_isolation_allows_is_told(
     out = capsys.readouterr().out
     assert "  isolation   kafka: what transactions send interleaves" in out
     assert "  not held against it: 1 G0\n" in out
-    assert main(["check", "--isolation", "read-committed", str(path)]) == 1
+    assert main(["check", "--isolation", "pl-2", str(path)]) == 1
     assert "T2 sent 3 to :x behind 1, which T1 sent" in capsys.readouterr().out
 
 
