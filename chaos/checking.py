@@ -1,5 +1,6 @@
 """Runs and files judged again, one after the other, and the gathering of runs."""
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,15 @@ from chaos.seal import UnsealableError
 from chaos.terminal import judgement_json, judgement_text
 from checkers.foreign import Declared
 from checkers.history.store import UnreadableRunError
+from checkers.invariants import as_text, listed
 from checkers.verdict import Verdict, worst
+
+
+def list_checks(*, as_json: bool) -> int:
+    """Print what every check promises."""
+    text = json.dumps(listed(), indent=2) if as_json else as_text()
+    sys.stdout.write(text + "\n")
+    return 0
 
 
 def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:

@@ -36,9 +36,11 @@ class Check:
 
     @property
     def promise(self) -> str:
-        """What has to hold, in a sentence or a few: the first paragraph about it."""
+        """What has to hold, in a sentence or a few: the first paragraph, without the number
+        that it is known by and without its source."""
         first = (inspect.getdoc(self.judges) or "").partition("\n\n")[0]
-        return re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
+        said = re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
+        return said[:1].upper() + re.sub(r" \([^()]*\)$", "", said)[1:]
 
     def __call__(self, run: Run | Evidence) -> CheckResult:
         """Judge a run by this alone, whether it applies or not."""

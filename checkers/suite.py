@@ -9,168 +9,17 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from checkers.catalogue import CHECKS
 from checkers.check import Check
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run
-from checkers.log.checks import log_offsets, log_polls, log_sends
-from checkers.log.durability import log_durability, log_final_reads
-from checkers.partitions.acknowledged_topics import (
-    acknowledged_topics_are_committed,
-    deleted_topics_are_gone,
-)
-from checkers.partitions.eligible import (
-    eligible_are_kept,
-    elr_elected_with_empty_isr,
-    elr_joined_from_isr,
-    elr_only_below_min_isr,
-    isr_and_elr_are_disjoint,
-    nobody_else_is_elected,
-    unclean_leader_recovers,
-)
-from checkers.partitions.handed_out import broker_epochs_rise, producer_ids_are_unique
-from checkers.partitions.held import eligible_hold_all, replicas_agree
-from checkers.partitions.leaders import (
-    leader_in_isr,
-    one_leader_per_partition_epoch,
-    only_active_brokers_lead,
-)
-from checkers.partitions.min_isr import acknowledged_with_min_isr
-from checkers.partitions.registrations import lost_bytes_are_not_clean, unclean_registration_drops
-from checkers.partitions.served import (
-    leaders_hold_acknowledged,
-    reads_are_stored,
-)
-from checkers.quorum.after_the_fact import (
-    epochs_on_disks,
-    later_leaders_hold_committed,
-    told_high_watermarks,
-)
-from checkers.quorum.agreement import metadata_logs_agree
-from checkers.quorum.ballots import elected_by_a_majority
-from checkers.quorum.contiguity import logs_have_no_holes, partitions_have_no_holes
-from checkers.quorum.controllers import (
-    active_after_replay,
-    epochs_rise_in_logs,
-    reads_are_committed,
-)
-from checkers.quorum.disturbance import returning_node_disturbs_nobody
-from checkers.quorum.epochs import (
-    monotonic_epochs,
-    no_leader_again_after_restart,
-    one_leader_per_epoch,
-)
-from checkers.quorum.fsync import durable_before_counted
-from checkers.quorum.keeping_up import followers_keep_up
-from checkers.quorum.leadership import (
-    a_majority_elects,
-    cut_off_leader_resigns,
-)
-from checkers.quorum.log_matching import committed_agree, leader_completeness, log_matching
-from checkers.quorum.origins import epochs_have_an_origin, heard_leader_is_kept
-from checkers.quorum.read_confirmation import reads_are_confirmed
-from checkers.quorum.votes import one_vote_per_epoch
-from checkers.quorum.watermarks import (
-    no_cut_below_high_watermark,
-    node_high_watermark,
-    published_above_leader_change,
-    quorum_high_watermark,
-)
-from checkers.registers.linearizable import linearizable
-from checkers.registers.provenance import records_were_asked_for
-from checkers.registers.requests import requests_are_whole, written_once
-from checkers.registers.survival import acknowledged_writes_survive
-from checkers.run.answers import answers_are_well_formed, wrong_requests_are_refused
-from checkers.run.calm import calm_operations_are_quick
-from checkers.run.evidence_complete import evidence_complete
-from checkers.run.kept_running import nodes_kept_running
-from checkers.run.recovery import recovers_when_healed
 from checkers.run.statistics import Number, statistics
-from checkers.run.sufficiency import (
-    faults_bit,
-    final_reads,
-    record_complete,
-    workload_succeeded,
-)
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 
 Stopwatch = Callable[[], float]
-
-
-CHECKS: tuple[Check, ...] = (
-    linearizable,
-    acknowledged_writes_survive,
-    log_durability,
-    log_offsets,
-    log_polls,
-    log_sends,
-    records_were_asked_for,
-    answers_are_well_formed,
-    wrong_requests_are_refused,
-    written_once,
-    requests_are_whole,
-    logs_have_no_holes,
-    partitions_have_no_holes,
-    monotonic_epochs,
-    one_leader_per_epoch,
-    one_vote_per_epoch,
-    elected_by_a_majority,
-    epochs_have_an_origin,
-    heard_leader_is_kept,
-    reads_are_confirmed,
-    followers_keep_up,
-    log_matching,
-    quorum_high_watermark,
-    node_high_watermark,
-    no_cut_below_high_watermark,
-    leader_completeness,
-    committed_agree,
-    published_above_leader_change,
-    no_leader_again_after_restart,
-    durable_before_counted,
-    a_majority_elects,
-    cut_off_leader_resigns,
-    returning_node_disturbs_nobody,
-    nodes_kept_running,
-    recovers_when_healed,
-    reads_are_committed,
-    active_after_replay,
-    epochs_rise_in_logs,
-    epochs_on_disks,
-    told_high_watermarks,
-    later_leaders_hold_committed,
-    metadata_logs_agree,
-    leaders_hold_acknowledged,
-    reads_are_stored,
-    acknowledged_with_min_isr,
-    eligible_hold_all,
-    replicas_agree,
-    one_leader_per_partition_epoch,
-    leader_in_isr,
-    only_active_brokers_lead,
-    isr_and_elr_are_disjoint,
-    elr_only_below_min_isr,
-    eligible_are_kept,
-    elr_joined_from_isr,
-    unclean_registration_drops,
-    lost_bytes_are_not_clean,
-    elr_elected_with_empty_isr,
-    nobody_else_is_elected,
-    unclean_leader_recovers,
-    broker_epochs_rise,
-    producer_ids_are_unique,
-    acknowledged_topics_are_committed,
-    deleted_topics_are_gone,
-    final_reads,
-    log_final_reads,
-    workload_succeeded,
-    calm_operations_are_quick,
-    faults_bit,
-    record_complete,
-    evidence_complete,
-)
 
 
 _SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about

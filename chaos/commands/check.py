@@ -5,6 +5,7 @@ from pathlib import Path
 
 from chaos.commands import flags
 from chaos.commands.arguments import Commands, add
+from chaos.operator_errors import UsageError
 
 MODELS = ("register", "cas-register", "multi-register", "kv", "log")
 CAS_FAILURES = ("observed", "dropped")
@@ -27,6 +28,7 @@ _STORY = (
 _EXAMPLES = """\
     kraft-chaos check runs/latest
     kraft-chaos check runs --json
+    kraft-chaos check --list
     kraft-chaos check history.edn
     kraft-chaos check --json logs/*.log
     kraft-chaos check --model kv store.jsonl.gz
@@ -45,10 +47,15 @@ def add_parser(commands: Commands) -> None:
     )
     command.add_argument(
         "paths",
-        nargs="+",
+        nargs="*",
         type=Path,
         metavar="RUN|FILE",
         help="runs, directories of runs, histories",
+    )
+    command.add_argument(
+        "--list",
+        action="store_true",
+        help="say what each check promises, where that comes from, which runs it judges",
     )
     flags.add_json(command, "the verdicts")
     files = command.add_argument_group("of files")
@@ -79,9 +86,13 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """The exit code of the worst verdict; 254 if something could not be read."""
-    from chaos.checking import check
+    from chaos.checking import check, list_checks
     from chaos.foreign_files import declared
 
+    if parsed.list:
+        return list_checks(as_json=parsed.json)
+    if not parsed.paths:
+        raise UsageError("check what?\n  try: kraft-chaos check runs/latest, or check --list")
     said = declared(
         model=parsed.model,
         cas_failures=parsed.cas_failures,

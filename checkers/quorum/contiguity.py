@@ -20,7 +20,9 @@ NAMES = ["node", "base_offset", "last_offset", "epoch", "segment", "position", "
 
 @check("log-contiguous", applies=everywhere, source="KIP-595", rests_on=(Kind.METADATA_LOGS,))
 def logs_have_no_holes(evidence: Evidence) -> CheckResult:
-    """On each disk, every batch begins where the one before it ended. Needs: log_batches.
+    """On each disk, every batch begins where the one before it ended.
+
+    Needs: log_batches.
 
     The metadata log gives every offset to a record, and drops nothing but whole segments at its
     head. Two intact batches that follow one another and leave offsets out (or give one twice) are
@@ -71,7 +73,9 @@ def _hole(node: int, before: Row, after: Row) -> Violation:
     "partition-contiguous", applies=of_partitions, source="KIP-101", rests_on=(Kind.PARTITION_LOGS,)
 )
 def partitions_have_no_holes(evidence: Evidence) -> CheckResult:
-    """In each replica, every batch begins where the one before it ended. Needs: replica_batches.
+    """In each replica, every batch begins where the one before it ended.
+
+    Needs: replica_batches.
 
     As `logs_have_no_holes`, of partitions that are not compacted.
     """

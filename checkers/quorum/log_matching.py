@@ -35,7 +35,7 @@ class _Seen(NamedTuple):
     rests_on=(Kind.METADATA_LOGS,),
 )
 def log_matching(evidence: Evidence) -> CheckResult:
-    """Q5: (epoch, offset) identifies one batch, and what stands before it.
+    """Q5: an epoch and an offset identify one batch, and what stands before it.
 
     No two batches of one epoch share an offset, in any log at any time; and where two logs hold
     the same batch, they agree on all before it. From q.append and from the logs on the disks.

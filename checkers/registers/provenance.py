@@ -18,7 +18,9 @@ CLIENT_METRICS = 16  # the resource type that registers are made of
     rests_on=(Kind.OPERATIONS,),
 )
 def records_were_asked_for(evidence: Evidence) -> CheckResult:
-    """Every value of a register on any disk was written by an operation. Needs: ops, log_records.
+    """Every value of a register on any disk was written by an operation.
+
+    Needs: ops, log_records.
 
     Whether the write was acknowledged, or the record committed, does not matter: a value that
     nobody sent was made up by a node, or the history has lost an operation. Either way nothing that

@@ -21,7 +21,9 @@ SETTING_UP = ("assign", "subscribe", "seek", "create-topic", "delete-topic")
 
 @check("record-complete", applies=everywhere, source="")
 def record_complete(evidence: Evidence) -> CheckResult:
-    """The run came to its end, and nothing that it recorded was cut. Needs: run.json, manifest.
+    """The run came to its end, and nothing that it recorded was cut.
+
+    Needs: run.json, manifest.
 
     A violation in what is left of a cut record stands; that there is none says little.
     """
@@ -44,7 +46,9 @@ def record_complete(evidence: Evidence) -> CheckResult:
 
 @check("workload-succeeded", applies=everywhere, source="")
 def workload_succeeded(evidence: Evidence) -> CheckResult:
-    """Enough was tried and succeeded that a broken promise could have shown. Needs: ops, faults.
+    """Enough was tried and succeeded that a broken promise could have shown.
+
+    Needs: ops, faults.
 
     A cluster that answers nothing breaks no promise: such a run is void, not valid. Asked for are,
     not counting the final reads, which a cluster may answer that was of no use before:
@@ -87,7 +91,9 @@ def _too_little(main: pa.Table, tried: int, succeeded: int) -> str:
 
 @check("final-reads", applies=of_registers, source="Jepsen's Kafka workload")
 def final_reads(evidence: Evidence) -> CheckResult:
-    """After all faults were healed, every key that may have been written was read. Needs: ops.
+    """After all faults were healed, every key that may have been written was read.
+
+    Needs: ops.
 
     Without it a write lost at the end would go unseen.
     """

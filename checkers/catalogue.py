@@ -1,0 +1,55 @@
+"""Every check there is, in the order of a judgement's rows. A new one is a line here.
+
+A line is a module; the checks that it defines follow each other as they stand in it.
+"""
+
+from importlib import import_module
+
+from checkers.check import Check
+
+_MODULES = (
+    "registers.linearizable",
+    "registers.survival",
+    "log.durability",
+    "log.checks",
+    "registers.provenance",
+    "registers.requests",
+    "run.answers",
+    "quorum.contiguity",
+    "quorum.epochs",
+    "quorum.votes",
+    "quorum.ballots",
+    "quorum.origins",
+    "quorum.read_confirmation",
+    "quorum.keeping_up",
+    "quorum.log_matching",
+    "quorum.watermarks",
+    "quorum.fsync",
+    "quorum.leadership",
+    "quorum.disturbance",
+    "quorum.controllers",
+    "quorum.after_the_fact",
+    "quorum.agreement",
+    "partitions.served",
+    "partitions.min_isr",
+    "partitions.held",
+    "partitions.leaders",
+    "partitions.eligible",
+    "partitions.registrations",
+    "partitions.handed_out",
+    "partitions.acknowledged_topics",
+    "run.kept_running",
+    "run.recovery",
+    "run.calm",
+    "run.sufficiency",
+    "run.evidence_complete",
+)
+
+
+def _defined_in(name: str) -> list[Check]:
+    module = import_module(f"checkers.{name}")
+    found = [each for each in vars(module).values() if isinstance(each, Check)]
+    return [check for check in found if check.judges.__module__ == module.__name__]
+
+
+CHECKS: tuple[Check, ...] = tuple(check for name in _MODULES for check in _defined_in(name))

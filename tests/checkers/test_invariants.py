@@ -1,0 +1,47 @@
+"""`docs/invariants.md` says what checks say of themselves; `pytest --rewrite` writes it anew."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checkers.catalogue import CHECKS
+from checkers.check import Check
+from checkers.invariants import as_markdown, as_text, listed
+
+PAGE = Path("docs/invariants.md")
+MARK = "<!-- From here on by `pytest --rewrite tests/checkers/test_invariants.py` -->\n"
+
+
+def test_the_page_says_what_the_checks_say(pytestconfig: pytest.Config) -> None:
+    page = pytestconfig.rootpath / PAGE
+    head, mark, rest = page.read_text().partition(MARK)
+    assert mark, f"{PAGE} has lost its mark"
+    if pytestconfig.getoption("--rewrite"):
+        page.write_text(f"{head}{MARK}\n{as_markdown()}")
+    else:
+        assert rest == f"\n{as_markdown()}", f"{PAGE} is not as the checks are; see --rewrite"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.id} {check.judges.__name__}")
+def test_a_promise_is_said_in_whole_sentences(check: Check) -> None:
+    assert check.promise[0].isupper()
+    assert check.promise.endswith(".")
+    assert "Needs:" not in check.promise
+    assert not re.search(r"\([A-Z][^)]*\)\.?$", check.promise), "the source has its own field"
+
+
+@pytest.mark.parametrize("row", listed(), ids=lambda row: row["id"])
+def test_a_check_says_which_runs_it_judges(row: dict[str, str]) -> None:
+    assert len(row["runs"].split()) >= 3
+
+
+def test_no_two_checks_of_a_run_have_one_name() -> None:
+    """Two of one name judge the same promise, one where nodes trace and one where they do not."""
+    modules = {(row["id"], row["runs"]) for row in listed()}
+    assert len(modules) == len(CHECKS)
+
+
+def test_the_list_for_a_terminal_names_each() -> None:
+    text = as_text()
+    assert all(f"{check.id}\n" in text for check in CHECKS)
