@@ -122,8 +122,8 @@ def share_of(lost: int, acknowledged: int) -> str:
 
 
 def _rate(share: float) -> str:
-    """Per cent down to a tenth of one, per million below."""
-    if share >= 0.001:
+    """Per cent down to one, per million below: a bound that is rounded down would be none."""
+    if share >= 0.01:
         return f"{100 * share:.1f} %"
     return f"{share * _MILLION:,.1f} per million"
 
