@@ -122,7 +122,7 @@ def test_sides_stand_beside_each_other_with_what_was_expected() -> None:
     [
         (0, 0, "nothing acknowledged"),
         (0, 198_574, "< 19.3 per million"),
-        (0, 2_933, "< 1,308.1 per million"),
+        (0, 2_933, "< 1,308.0 per million"),
         (315, 424, "74.3 % (69.9 % to 78.2 %)"),
         (1, 1_000_000, "1.0 per million (0.2 per million to 5.7 per million)"),
     ],
