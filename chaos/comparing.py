@@ -12,8 +12,7 @@ from chaos.launch import Ran, perform
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.planning import Choices, scenario_of
 from chaos.progress import ConsoleProgress
-from chaos.scenario import Scenario
-from chaos.scenario import Side as Way
+from chaos.scenario import Scenario, Side
 from chaos.scenarios import STORIES
 from checkers.history.sealed_run import read_run_info
 from checkers.interval import in_words, wilson
@@ -85,7 +84,7 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
     return found
 
 
-def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side: Way) -> Choices:
+def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side: Side) -> Choices:
     return Choices(
         scenario=scenario.name,
         seed=arguments.seed + number,

@@ -12,7 +12,7 @@ from pathlib import Path
 from chaos.campaign import summary
 from chaos.campaign.coverage import label
 from chaos.campaign.job import Job
-from chaos.campaign.row import Row, crashed, row_from
+from chaos.campaign.row import SeedRow, crashed, row_from
 from chaos.campaign.summary import Summary, tolerated_void_share
 from chaos.campaign.workers import Died, each_of
 from chaos.nemesis.parameters import parameters_of
@@ -68,7 +68,7 @@ class Campaign:
     def real_s(self) -> float:
         return time.monotonic() - self._began
 
-    def take(self, rows: Iterable[Row]) -> None:
+    def take(self, rows: Iterable[SeedRow]) -> None:
         """All of them; what was taken is in the file and the summary, whatever ends it."""
         out = self.arguments.out
         out.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class Campaign:
             self._progress.end()
             shutil.rmtree(self.job.scratch, ignore_errors=True)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[SeedRow]:
         """By processes of this machine."""
         for seed, answer in each_of(self.job.row, self._due(), self.arguments.jobs):
             if isinstance(answer, Died):
@@ -103,7 +103,7 @@ class Campaign:
                 return
             yield seed
 
-    def _show(self, row: Row) -> None:
+    def _show(self, row: SeedRow) -> None:
         found, now = self.summary, time.monotonic()
         if row.verdict in (Verdict.INVALID, Verdict.ERROR):
             self._progress.tell(f"seed {row.seed}: {row.sentence}\n  {row.command}")
@@ -130,7 +130,7 @@ def campaign(arguments: CampaignArguments) -> int:
 def campaign_by(arguments: CampaignArguments, spread: Spread) -> int:
     """The same, where `spread` maps a function over the seeds."""
 
-    def rows(each: Campaign) -> Iterator[Row]:
+    def rows(each: Campaign) -> Iterator[SeedRow]:
         for line in spread(RowAsJson(each.job), arguments.seeds):
             yield row_from(json.loads(line))
 
@@ -147,7 +147,7 @@ class RowAsJson:
         return json.dumps(self.job.row(seed).as_json())
 
 
-def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[Row]]) -> int:
+def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[SeedRow]]) -> int:
     try:
         each.take(rows(each))
     except KeyboardInterrupt:

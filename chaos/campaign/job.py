@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaos.campaign.coverage import struck
 from chaos.campaign.fingerprint import fingerprint
-from chaos.campaign.row import Row, crashed
+from chaos.campaign.row import SeedRow, crashed
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch
 from chaos.plan import RunPlan
@@ -42,7 +42,7 @@ class Job:
         """The line that runs one seed again."""
         return command_of(self.plan(seed), "")
 
-    def row(self, seed: int) -> Row:
+    def row(self, seed: int) -> SeedRow:
         """Run it and judge it. Never raises: a campaign stops at nothing."""
         began = time.perf_counter()
         command = ""
@@ -55,7 +55,7 @@ class Job:
             row = crashed(seed, type(error).__name__, where, command)
         return replace(row, real_s=time.perf_counter() - began)
 
-    def _run(self, plan: RunPlan) -> Row:
+    def _run(self, plan: RunPlan) -> SeedRow:
         self.scratch.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
@@ -69,11 +69,11 @@ class Job:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def row_of(plan: RunPlan, ran: Ran) -> Row:
+def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
     """What a run amounts to."""
     run = _readable(ran.directory)
     judgement = ran.judgement
-    return Row(
+    return SeedRow(
         seed=plan.seed,
         verdict=judgement.verdict,
         fingerprint=fingerprint(judgement, run),

@@ -11,7 +11,7 @@ from checkers.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SeedRow:
     """`struck` counts the nodes that faults hit, `faults` the faults that bit. `directory` is where
     the run was kept; "" if it was not."""
 
@@ -46,19 +46,19 @@ class Row:
         }
 
 
-def row_from(line: Mapping[str, Any]) -> Row:
+def row_from(line: Mapping[str, Any]) -> SeedRow:
     """What `as_json` gave. Raises KeyError, ValueError."""
     fields = dict(line)
     check, anomaly, role = (fields.pop(name) for name in ("check", "anomaly", "role"))
     verdict = Verdict[fields.pop("verdict").upper()]
     struck = Counter({cell_from(text): count for text, count in fields.pop("struck").items()})
     found = Fingerprint(check=check, anomaly=anomaly, role=role) if check else None
-    return Row(verdict=verdict, fingerprint=found, struck=struck, **fields)
+    return SeedRow(verdict=verdict, fingerprint=found, struck=struck, **fields)
 
 
-def crashed(seed: int, what: str, where: str, command: str, real_s: float = 0.0) -> Row:
+def crashed(seed: int, what: str, where: str, command: str, real_s: float = 0.0) -> SeedRow:
     """The harness failed, or its process died: no verdict on the nodes, and never a good one."""
-    return Row(
+    return SeedRow(
         seed=seed,
         verdict=Verdict.ERROR,
         fingerprint=Fingerprint(check="harness", anomaly=what, role="-"),

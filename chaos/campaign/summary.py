@@ -9,7 +9,7 @@ from typing import Any
 from chaos.campaign import coverage
 from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import Row
+from chaos.campaign.row import SeedRow
 from checkers.verdict import Verdict, worst
 
 _SHOWN_SEEDS = 12
@@ -36,13 +36,13 @@ class Summary:
     void_share: float = _VOID_SHARE  # that is tolerated
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     struck: Counter[Cell] = field(default_factory=Counter)
-    findings: dict[Fingerprint, list[Row]] = field(default_factory=dict)
+    findings: dict[Fingerprint, list[SeedRow]] = field(default_factory=dict)
     operations: int = 0
     faults: int = 0
     virtual_s: float = 0.0
     busy_s: float = 0.0  # of all processes together
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SeedRow) -> None:
         self.verdicts[row.verdict] += 1
         self.struck.update(row.struck)
         self.operations += row.operations
@@ -82,7 +82,7 @@ class Summary:
         shown = [verdict for verdict in self.verdicts if verdict is not Verdict.VOID]
         return worst([*shown, Verdict.VOID] if self.lacking else shown)
 
-    def by_weight(self) -> list[tuple[Fingerprint, list[Row]]]:
+    def by_weight(self) -> list[tuple[Fingerprint, list[SeedRow]]]:
         """Findings, the worst verdict first, then what was found most often."""
         return sorted(
             self.findings.items(),
@@ -150,7 +150,7 @@ def _effort(summary: Summary, real_s: float) -> str:
     )
 
 
-def _finding(found: Fingerprint, rows: Sequence[Row]) -> list[str]:
+def _finding(found: Fingerprint, rows: Sequence[SeedRow]) -> list[str]:
     seeds = sorted(row.seed for row in rows)
     shown = ", ".join(map(str, seeds[:_SHOWN_SEEDS])) + (
         " ..." if len(seeds) > _SHOWN_SEEDS else ""
@@ -165,7 +165,7 @@ def _finding(found: Fingerprint, rows: Sequence[Row]) -> list[str]:
     return [*lines, f"  kept   {first.directory}"] if first.directory else lines
 
 
-def _finding_json(found: Fingerprint, rows: Sequence[Row]) -> Mapping[str, Any]:
+def _finding_json(found: Fingerprint, rows: Sequence[SeedRow]) -> Mapping[str, Any]:
     first = min(rows, key=lambda row: row.seed)
     return {
         "check": found.check,

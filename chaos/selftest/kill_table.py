@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class SuspectTry:
     """One run, as it was judged."""
 
     seed: int
@@ -39,7 +39,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SuspectRow:
     """All trials of one suspect. `named` are the checks of which one must be among the accusers;
     a correct node has none."""
 
@@ -47,10 +47,10 @@ class Row:
     id: str
     scenario: str
     named: tuple[str, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[SuspectTry, ...]
 
     @property
-    def last(self) -> Trial:
+    def last(self) -> SuspectTry:
         return self.trials[-1]
 
     @property
@@ -88,10 +88,10 @@ class Row:
         return found and not any(trial.verdict in _CAME_TO_NOTHING for trial in self.trials)
 
 
-def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str) -> Trial:
+def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str) -> SuspectTry:
     found = [row.check for row in judgement.results if row.verdict is Verdict.INVALID]
     inside = [check.removeprefix(_INSIDE) for check in found if check.startswith(_INSIDE)]
-    return Trial(
+    return SuspectTry(
         seed=seed,
         verdict=judgement.verdict,
         accusers=tuple(check for check in found if not check.startswith(_INSIDE)),
@@ -102,7 +102,7 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
     )
 
 
-def is_decided(kind: Kind, named: Sequence[str], trial: Trial) -> bool:
+def is_decided(kind: Kind, named: Sequence[str], trial: SuspectTry) -> bool:
     """Whether another run could not make it hold, or need not: a bug is found, a correct node is
     not valid, a try came to nothing."""
     if kind is Kind.CORRECT:
@@ -112,7 +112,7 @@ def is_decided(kind: Kind, named: Sequence[str], trial: Trial) -> bool:
     )
 
 
-def as_text(rows: Sequence[Row]) -> str:
+def as_text(rows: Sequence[SuspectRow]) -> str:
     """The table, one line a suspect, and what is wrong with it."""
     head = ("", "suspect", "scenario", "accused by", "inside", "named", "tries", "seed", "seconds")
     lines = [head, *(_cells(row) for row in rows)]
@@ -125,7 +125,7 @@ def as_text(rows: Sequence[Row]) -> str:
     return "\n".join([*table, "", *(wrong or ["every planted bug was found, and nothing else"])])
 
 
-def as_json(rows: Sequence[Row]) -> dict[str, object]:
+def as_json(rows: Sequence[SuspectRow]) -> dict[str, object]:
     """One object for scripts."""
     return {
         "holds": all(row.holds for row in rows),
@@ -153,7 +153,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
     }
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: SuspectRow) -> tuple[str, ...]:
     accused = ", ".join(row.by_name or row.last.accusers) or row.last.verdict.word
     named = "-" if row.kind is Kind.CORRECT else _named(row)
     mark = "ok" if row.holds else "WRONG"
@@ -170,11 +170,11 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _named(row: Row) -> str:
+def _named(row: SuspectRow) -> str:
     return "yes" if row.by_name else "inside" if row.inside_by_name else "no"
 
 
-def _complaint(row: Row) -> str:
+def _complaint(row: SuspectRow) -> str:
     last = row.last
     if row.kind is Kind.CORRECT:
         bad = next(trial for trial in row.trials if trial.verdict is not Verdict.VALID)

@@ -20,7 +20,15 @@ from chaos.operator_errors import OperatorError
 from chaos.planning import Choices, runtime_of, sparing_load
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
-from chaos.selftest.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from chaos.selftest.kill_table import (
+    Kind,
+    SuspectRow,
+    SuspectTry,
+    as_json,
+    as_text,
+    is_decided,
+    trial_of,
+)
 from chaos.selftest.suspects import SelftestArguments, Suspect, suspects
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
@@ -46,12 +54,12 @@ def selftest(arguments: SelftestArguments) -> int:
     return 0 if all(row.holds for row in rows) else 1
 
 
-def _sound(rows: Sequence[Row]) -> list[Row]:
+def _sound(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     """Valid runs, for canaries that need no cluster. That there is none is said, and is exit 1."""
     return [row for row in rows if row.kind is Kind.CORRECT and row.holds]
 
 
-def _damaged_records(rows: Sequence[Row]) -> list[Row]:
+def _damaged_records(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     """What a valid run recorded, with an acknowledged write gone."""
     sound = _sound(rows)
     if not sound:
@@ -64,7 +72,7 @@ def _damaged_records(rows: Sequence[Row]) -> list[Row]:
     return [_damaged(sound[0], name, check, damage(run)) for name, check, damage in damages]
 
 
-def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
+def _damaged(sound: SuspectRow, name: str, check: str, run: Run) -> SuspectRow:
     began = time.monotonic()
     judgement = judge(run)
     trial = trial_of(
@@ -73,10 +81,12 @@ def _damaged(sound: Row, name: str, check: str, run: Run) -> Row:
         seconds=time.monotonic() - began,
         directory=sound.last.directory,
     )
-    return Row(kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,))
+    return SuspectRow(
+        kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,)
+    )
 
 
-def _damaged_image(rows: Sequence[Row]) -> list[Row]:
+def _damaged_image(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     """A valid run of brokers, with an acknowledged record gone from the disk of its leader."""
     sound = _sound(rows)
     if not sound:
@@ -91,7 +101,7 @@ def _damaged_image(rows: Sequence[Row]) -> list[Row]:
         directory=str(copy),
     )
     return [
-        Row(
+        SuspectRow(
             kind=Kind.CANARY,
             id="record removed from a disk",
             scenario=sound[0].scenario,
@@ -101,8 +111,8 @@ def _damaged_image(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> Row:
-    trials: list[Trial] = []
+def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> SuspectRow:
+    trials: list[SuspectTry] = []
     for number in range(suspect.tries):
         trial = _try(suspect, arguments, arguments.seed + number)
         trials.append(trial)
@@ -111,7 +121,7 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
         progress.tell(f"{name}, try {number + 1}: {found} ({trial.seconds:.1f} s)")
         if is_decided(suspect.kind, suspect.named, trial):
             break
-    return Row(
+    return SuspectRow(
         kind=suspect.kind,
         id=suspect.id,
         scenario=suspect.scenario,
@@ -120,7 +130,7 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
     )
 
 
-def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> Trial:
+def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> SuspectTry:
     began = time.monotonic()
     concurrency, rate = _load(suspect, arguments)
     ran = perform(

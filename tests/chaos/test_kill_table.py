@@ -2,7 +2,15 @@
 
 import pytest
 
-from chaos.selftest.kill_table import Kind, Row, Trial, as_json, as_text, is_decided, trial_of
+from chaos.selftest.kill_table import (
+    Kind,
+    SuspectRow,
+    SuspectTry,
+    as_json,
+    as_text,
+    is_decided,
+    trial_of,
+)
 from checkers.verdict import CheckResult, Judgement, Verdict
 
 NAMED = ("Q17-no-leader-again", "Q5-log-matching")
@@ -13,8 +21,8 @@ def trial(
     inside: tuple[str, ...] = (),
     verdict: Verdict | None = None,
     seconds: float = 20.0,
-) -> Trial:
-    return Trial(
+) -> SuspectTry:
+    return SuspectTry(
         seed=1,
         verdict=verdict or (Verdict.INVALID if accusers or inside else Verdict.VALID),
         accusers=accusers,
@@ -25,14 +33,14 @@ def trial(
     )
 
 
-def planted(*trials: Trial) -> Row:
-    return Row(
+def planted(*trials: SuspectTry) -> SuspectRow:
+    return SuspectRow(
         kind=Kind.MUTATION, id="Q-SAME-EPOCH", scenario="kill-leader", named=NAMED, trials=trials
     )
 
 
-def correct(*trials: Trial) -> Row:
-    return Row(
+def correct(*trials: SuspectTry) -> SuspectRow:
+    return SuspectRow(
         kind=Kind.CORRECT, id="correct node", scenario="kill-leader", named=(), trials=trials
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import Row, row_from
+from chaos.campaign.row import SeedRow, row_from
 from checkers.verdict import Verdict
 from spark_reports.spread import ROWS, spread, verdict_rows
 
@@ -23,10 +23,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 SEEDS = range(5, 42)
 
 
-def row(seed: int) -> Row:
+def row(seed: int) -> SeedRow:
     """Every third seed fails."""
     bad = seed % 3 == 0
-    return Row(
+    return SeedRow(
         seed=seed,
         verdict=Verdict.INVALID if bad else Verdict.VALID,
         fingerprint=Fingerprint(check="Q1", anomaly="so", role="leader") if bad else None,

@@ -8,17 +8,17 @@ import pytest
 
 from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import Row, crashed, row_from
+from chaos.campaign.row import SeedRow, crashed, row_from
 from chaos.campaign.summary import Summary, as_json, as_text, tolerated_void_share
 from checkers.verdict import Verdict
 
 CELL = Cell("kill", "leader", "led")
-VALID = Row(seed=1, verdict=Verdict.VALID, operations=900, faults=3, struck=Counter({CELL: 3}))
+VALID = SeedRow(seed=1, verdict=Verdict.VALID, operations=900, faults=3, struck=Counter({CELL: 3}))
 ZOMBIE = Fingerprint(check="Q22", anomaly="node N led", role="leader")
 
 
-def bad(seed: int, found: Fingerprint = ZOMBIE) -> Row:
-    return Row(
+def bad(seed: int, found: Fingerprint = ZOMBIE) -> SeedRow:
+    return SeedRow(
         seed=seed,
         verdict=Verdict.INVALID,
         fingerprint=found,
@@ -30,7 +30,7 @@ def bad(seed: int, found: Fingerprint = ZOMBIE) -> Row:
     )
 
 
-def of(*rows: Row) -> Summary:
+def of(*rows: SeedRow) -> Summary:
     summary = Summary(asked=len(rows), kinds=("kill",))
     for row in rows:
         summary.add(row)
@@ -38,7 +38,7 @@ def of(*rows: Row) -> Summary:
 
 
 @pytest.mark.parametrize("row", [VALID, bad(7), crashed(3, "KeyError", "here", "again")])
-def test_a_row_comes_back_from_its_line(row: Row) -> None:
+def test_a_row_comes_back_from_its_line(row: SeedRow) -> None:
     assert row_from(json.loads(json.dumps(row.as_json()))) == row
 
 
@@ -49,19 +49,19 @@ def test_the_worst_verdict_is_the_campaigns() -> None:
 
 
 def test_some_void_runs_are_counted_and_do_not_spoil_the_others() -> None:
-    summary = of(*(VALID for _ in range(9)), Row(seed=7, verdict=Verdict.VOID))
+    summary = of(*(VALID for _ in range(9)), SeedRow(seed=7, verdict=Verdict.VOID))
     assert summary.verdict is Verdict.VALID
     assert "9 valid" in as_text(summary, 1.0)
     assert "1 void" in as_text(summary, 1.0)
     assert "1 of 10 runs were void; at most 1 are tolerated (5 %)" in as_text(summary, 1.0)
-    assert of(VALID, VALID, Row(seed=7, verdict=Verdict.UNKNOWN)).verdict is Verdict.UNKNOWN
+    assert of(VALID, VALID, SeedRow(seed=7, verdict=Verdict.UNKNOWN)).verdict is Verdict.UNKNOWN
 
 
 def test_more_void_runs_than_are_tolerated_make_a_campaign_void() -> None:
     """A share that is stated and small: 5 %, and 15 % of runs of a few seconds."""
     assert (tolerated_void_share(None), tolerated_void_share(40.0)) == (0.05, 0.05)
     assert tolerated_void_share(4.0) == 0.15
-    rows = [VALID] * 37 + [Row(seed=7, verdict=Verdict.VOID)] * 3
+    rows = [VALID] * 37 + [SeedRow(seed=7, verdict=Verdict.VOID)] * 3
     assert of(*rows).verdict is Verdict.VOID
     assert of(*rows).lacking == "3 of 40 runs were void; at most 2 are tolerated (5 %)"
     short = replace(of(*rows), void_share=0.15)
@@ -74,12 +74,12 @@ def test_more_void_runs_than_are_tolerated_make_a_campaign_void() -> None:
     ("rows", "why"),
     [
         ((), "only 0 of 0"),
-        ((Row(seed=1, verdict=Verdict.VALID, operations=9),), "no fault"),
-        ((Row(seed=1, verdict=Verdict.VALID, faults=9),), "no operation"),
-        ((VALID, *(Row(seed=n, verdict=Verdict.VOID) for n in range(2))), "only 1 of 3"),
+        ((SeedRow(seed=1, verdict=Verdict.VALID, operations=9),), "no fault"),
+        ((SeedRow(seed=1, verdict=Verdict.VALID, faults=9),), "no operation"),
+        ((VALID, *(SeedRow(seed=n, verdict=Verdict.VOID) for n in range(2))), "only 1 of 3"),
     ],
 )
-def test_an_empty_campaign_is_void(rows: tuple[Row, ...], why: str) -> None:
+def test_an_empty_campaign_is_void(rows: tuple[SeedRow, ...], why: str) -> None:
     summary = of(*rows)
     assert summary.verdict is Verdict.VOID
     assert summary.verdict.exit_code == 3
@@ -89,7 +89,7 @@ def test_an_empty_campaign_is_void(rows: tuple[Row, ...], why: str) -> None:
 
 def test_runs_that_fail_alike_are_one_finding_with_the_line_that_shows_it() -> None:
     other = Fingerprint(check="durability", anomaly="N writes are lost")
-    summary = of(VALID, bad(9), bad(4), bad(5, other), Row(seed=8, verdict=Verdict.VALID))
+    summary = of(VALID, bad(9), bad(4), bad(5, other), SeedRow(seed=8, verdict=Verdict.VALID))
     assert [(str(found), len(rows)) for found, rows in summary.by_weight()] == [
         ("Q22: node N led (leader)", 2),
         ("durability: N writes are lost", 1),
