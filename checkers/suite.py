@@ -60,23 +60,7 @@ def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResu
             message=f"the check itself failed: {type(error).__name__}: {error} ({where})",
             promise=check.promise,
         )
-    judged = _acquitted(check, result, evidence)
-    return replace(judged, seconds=round(stopwatch() - began, 4))
-
-
-def _acquitted(check: Check, result: CheckResult, evidence: Evidence) -> CheckResult:
-    """What is missing accuses nobody: where an accusation needs it whole, it is a suspicion."""
-    if result.verdict is not Verdict.INVALID:
-        return result
-    lacking = [each for each in evidence.missing if each.kind in check.rests_on]
-    if not lacking:
-        return result
-    return replace(
-        result,
-        verdict=Verdict.UNKNOWN,
-        message=f"nobody can tell, for evidence is missing ({lacking[0]}): {result.message}",
-        count=0,
-    )
+    return replace(result, seconds=round(stopwatch() - began, 4))
 
 
 def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> CheckResult:

@@ -22,7 +22,7 @@ _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "
     "reads-are-committed",
     applies=of_registers,
     source="KAFKA-20839",
-    rests_on=(Kind.METADATA_LOGS,),
+    rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def reads_are_committed(evidence: Evidence) -> CheckResult:
     """What a client is shown is committed: the value stands in the log, on a majority of disks.

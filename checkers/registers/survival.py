@@ -38,7 +38,7 @@ _Fates = Mapping[Fate, Sequence[_Row]]
     "durability",
     applies=of_registers,
     source="Raft, Leader Completeness",
-    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
+    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.TRACES),
 )
 def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     """Every acknowledged write is in the committed log, on a majority of the nodes' disks.

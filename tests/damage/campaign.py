@@ -10,7 +10,7 @@ from pathlib import Path
 from checkers.suite import judge
 from checkers.verdict import Verdict
 from tests.damage.bases import copy_of
-from tests.damage.files import damage_file
+from tests.damage.files import damage_file, damage_nodes
 from tests.damage.outcome import Outcome, judged, outcome_of
 from tests.damage.planted import planted
 from tests.damage.run_description import damage_description
@@ -22,7 +22,8 @@ Damage = Callable[[Path, random.Random], str]
 
 # As often as they are listed.
 _DAMAGES: Sequence[Damage] = (
-    *[damage_file] * 11,
+    *[damage_file] * 9,
+    *[damage_nodes] * 2,
     *[damage_table] * 7,
     cut_table_file,
     damage_description,

@@ -4,6 +4,7 @@ The seal is taken away with it, so that the run is judged from what is left.
 """
 
 import random
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,7 +25,25 @@ def damage_file(directory: Path, rng: random.Random) -> str:
         victim = rng.choice(disks)
         shutil.rmtree(victim)
         return f"{victim.name}'s disk deleted"
-    path = rng.choice(evidence(directory))
+    return _damage(rng.choice(evidence(directory)), directory, rng)
+
+
+def damage_nodes(directory: Path, rng: random.Random) -> str:
+    """Damage the same file of several nodes, or of all: the traces, or one of each disk."""
+    unseal(directory)
+    like = rng.choice([path for path in evidence(directory) if "node-" in path.as_posix()])
+    number = re.search(r"node-(\d+)", like.as_posix())
+    assert number is not None
+    nodes = sorted((directory / "disks").iterdir())
+    done = []
+    for node in rng.sample(nodes, rng.randint(2, len(nodes))):
+        path = Path(like.as_posix().replace(f"node-{number[1]}", node.name))
+        if path.exists() and path.stat().st_size:
+            done.append(_damage(path, directory, rng))
+    return "; ".join(done)
+
+
+def _damage(path: Path, directory: Path, rng: random.Random) -> str:
     name = path.relative_to(directory).as_posix()
     if rng.random() < 0.15:
         path.unlink()
