@@ -29,7 +29,7 @@ def test_no_side_is_content_with_an_accusation_of_something_else(side: Side) -> 
     assert not side.expected.holds(judgement)
 
 
-@pytest.mark.parametrize("name", ["all-unclean", "power-off-brokers", "unclean-leader"])
+@pytest.mark.parametrize("name", ["all-unclean", "blackout-brokers", "unclean-leader"])
 def test_where_loss_is_what_should_be_seen_a_run_without_it_is_not_as_expected(name: str) -> None:
     (side,) = STORIES[name].sides
     kept = CheckResult(
