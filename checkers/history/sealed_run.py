@@ -99,7 +99,8 @@ def read_run_info(directory: Path) -> RunInfo:
     """Raises FileNotFoundError, or ValueError naming what is wrong with the file."""
     path = directory / "run.json"
     try:
-        fields = json.loads(path.read_text())
+        text = path.read_text()
+        fields = json.loads(text)
         own = fields.pop(_OWN_CRC)
         info = RunInfo(**fields)
     except (TypeError, AttributeError, json.JSONDecodeError) as error:
@@ -108,7 +109,7 @@ def read_run_info(directory: Path) -> RunInfo:
         raise ValueError(
             f"{path}: it has no checksum: cut, or of an earlier version; run its scenario again"
         ) from error
-    if own != _crc_of(fields):
+    if own != _crc_of(fields) or not text.endswith("}\n"):
         raise ValueError(f"{path}: not as it was written: its checksum is another")
     return info
 

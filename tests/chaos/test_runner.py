@@ -222,7 +222,7 @@ def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:
             self.registers.values.clear()
             return await super().heal(links)
 
-    judgement = run(tmp_path, Forgetful(), "partition-leader", duration_s=0.9)
+    judgement = run(tmp_path, Forgetful(), "partition-leader", duration_s=2.0)
     assert judgement.verdict is Verdict.INVALID
     assert row(judgement, "linearizable").witness
     repro = (tmp_path / "repro.sh").read_text()
