@@ -1,0 +1,34 @@
+"""The judge: from what a run left to a verdict. It reads files, and knows no node and no client.
+
+What is judged:
+
+    history/            the schema that everybody records by: operations, observations, tables
+    disk/               reads segments, checkpoints and metadata records of any target
+    evidence/           what a run left, as one object, and what of it is missing
+
+Checks, by what they judge; `docs/invariants.md` has them all:
+
+    registers/          what clients wrote and read
+    log/                what clients sent and polled
+    quorum/             elections, the metadata log, its high watermark
+    partitions/         leaders, ISR and ELR of partitions, and what their replicas hold
+    run/                whether there was enough to judge, and whether the cluster went on
+
+How they are put together:
+
+    check.py            a check as a value
+    catalogue.py        the registry of checks
+    conclusion.py       how a check ends: as one row
+    verdict.py          verdicts and their order
+    suite.py            every check that applies to a run, and one sentence
+    verdict_file.py     `verdict.json`
+    invariants.py       what checks promise, for people
+
+And beside them:
+
+    linearizability/    the search for an order of operations
+    foreign/            histories that others recorded
+    page/               the page of one run
+    counted.py          how many, in words
+    interval.py         how far a share that was counted can be trusted
+"""

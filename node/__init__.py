@@ -1,0 +1,20 @@
+"""A KRaft controller: the quorum of KIP-595 and a controller on top of it, in Kafka's protocol.
+
+Everything it decides is plain synchronous code without I/O: an event goes in, effects come out,
+time and chance are arguments. What performs the effects is a shell: `server/` with sockets and
+real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows no other package.
+
+    ids.py, events.py, effects.py, messages.py   the words: identities, what happens, what is
+                                                 wanted, requests and answers
+    errors.py       the protocol's error codes
+    config.py       settings, with Kafka's names and defaults
+    trace.py        the lines in which a node tells what it does
+    wire/           frames to messages and back
+    records/        record batches, and what is in them
+    storage/        what a node keeps on a disk
+    raft/           the quorum: who leads, what is committed
+    controller/     decides on requests, replays what is committed
+    core.py         quorum and controller together, on messages
+    node.py         the same on frames: the whole
+    server/         the shell with sockets and disks, and `kraft-node`
+"""

@@ -3,7 +3,7 @@
 Every line has, in this order: `ev` (below), `node`, `dir` (directory id), `inc` (process
 incarnation), `seq` (from 0, without gaps in one incarnation), `mono` and `wall` (ns), then the
 fields of the event. The reader's side of this contract is `checkers.history.traces`, which shares
-no code with it; a test holds the two equal. Meanings: `facts/invariants`, first table.
+no code with it; a test holds the two equal.
 """
 
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROWS = "rows"
 
-# As the harness's `chaos.campaign.row.Row.as_json`; a test holds the two equal.
+# As the harness's `chaos.campaign.row.SeedRow.as_json`; a test holds the two equal.
 SCHEMA = """
     seed BIGINT, verdict STRING, check STRING, anomaly STRING, role STRING, sentence STRING,
     virtual_s DOUBLE, real_s DOUBLE, operations BIGINT, faults BIGINT,

@@ -6,13 +6,39 @@ invocation, sends it, and records how it ended. `ok` and `fail` are facts; every
 its operation is still open; a new one takes its place. A request that asks several things at once
 is an operation each, of a process each.
 
+What a run knows:
+
+    workload.py             what is asked of clients, whatever they do
     kinds.py                the registry of workloads
-    register.py             reads, writes and deletes of registers, judged for linearizability
-    append.py               sends to logs and polls of them, by our own client or other people's
+    register.py             reads, writes and deletes of registers
+    append.py               sends to logs and polls of them, creations and deletions of topics
     history.py              where a workload writes down what happened
     tally.py                what clients count themselves
-    connection.py           the raw driver: one TCP connection, one request in flight; an answer
-                            that cannot be read is told to whoever counts them
+
+Clients of registers:
+
+    register_options.py     what they do, as a value
+    register_keys.py        which registers live, and what is done next
+    register_requests.py    what a request asks, and how one can be wrong
+    register_client.py      one client
+
+Clients of logs, by whichever library:
+
+    log_driver.py           what a library has to do
+    producing.py            a process that sends
+    consuming.py            a process that polls
+    topic_driver.py         the same of topics
+    administering.py        a process that creates and deletes them
+    library_clients.py      the libraries by name
+    raw_clients.py          our own: raw_producer.py, raw_consumer.py, raw_topics.py
+    library.py              what those with threads have in common
+    librdkafka.py           and librdkafka_topics.py
+    kafka_python.py
+
+Our own client:
+
+    connection.py           one TCP connection, one request in flight; an answer that cannot be
+                            read is told to whoever counts them
     broker_connections.py   one client's connections, one to a broker
     survey.py               one question to every node at once
     leader.py               which node leads the quorum

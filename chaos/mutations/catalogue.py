@@ -1,12 +1,8 @@
-"""What is planted, and who must find it. Ids and sources as in the project's list of known bugs.
+"""What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, R reads.
 
-`checks` are those that the list names for the bug. Any of them is an expected accuser; others may
-accuse as well, since one wrong decision breaks more than one promise.
-
-Of the section "Quorum" of that list these are not here, for our node does not have yet what they
-break: Q-HWM-SELF, Q-HWM-DOWN and Q-CRASH-REMOVED need a voter set that changes (with a static one
-no end of a voter ever goes down), Q-SEGMENT, Q-SNAP-OFF and Q-SNAP-TORN need snapshots. All others
-are, and Q-HALF-MAJORITY and R-STALE-READ besides.
+`checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
+may accuse as well, since one wrong decision breaks more than one promise. What needs a voter set
+that changes, snapshots or brokers cannot be planted, for our node has none of them.
 """
 
 from dataclasses import dataclass

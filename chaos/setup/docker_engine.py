@@ -1,4 +1,4 @@
-"""The Docker engine: found, or installed and started where root may (`fault-injection` 8)."""
+"""The Docker engine: found, or installed and started where root may."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Record batches, magic 2 (facts: records 1), found one after the other in a segment.
+"""Record batches, magic 2 (KIP-98), found one after the other in a segment.
 
 `scan` finds them all and leaves their headers in an array; nothing is made for each but what a
 check needs. `read_batches` walks through the few of a metadata log, `read_records` through a batch.

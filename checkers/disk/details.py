@@ -1,8 +1,8 @@
 """The fields of metadata records about brokers and partitions, by Kafka's own names.
 
-Written from the field tables (facts: schemas). All are flexible: the fields of the version first,
-then those that carry a tag, where they differ from their default. What a default leaves out is left
-out here as well, as Kafka's own dump tool does.
+Written from the field tables in Kafka's sources (`metadata/src/main/resources/common/metadata`).
+All are flexible: the fields of the version first, then those that carry a tag, where they differ
+from their default. What a default leaves out is left out here as well, as Kafka's dump tool does.
 """
 
 from collections.abc import Callable, Mapping

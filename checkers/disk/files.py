@@ -46,7 +46,7 @@ def read_meta_properties(path: Path) -> MetaProperties:
 
 
 def read_quorum_state(path: Path) -> QuorumState:
-    """One line of JSON, `data_version` 0 or 1 (facts: records 5). Raises DamagedError."""
+    """One line of JSON, `data_version` 0 or 1 (KIP-595, KIP-853). Raises DamagedError."""
     try:
         found = json.loads(_text(path))
         directory = found.get("votedDirectoryId")

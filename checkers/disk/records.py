@@ -1,4 +1,4 @@
-"""Control and metadata records (facts: records 2-4), as far as checks need their fields.
+"""Control and metadata records, as far as checks need their fields.
 
 Configurations and features have columns of their own, records about brokers and partitions their
 fields as JSON (`details`). Records whose fields nobody needs are known by name, and those without a

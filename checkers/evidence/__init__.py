@@ -1,0 +1,18 @@
+"""What a run left, as one object that every check gets; derived once, and only to be read.
+
+evidence.py           the object
+kinds.py              the kinds of evidence that a run may be planned to leave
+missing.py            what a run should have left and did not
+left_traces.py        the same of the nodes' traces
+faults.py             the faults as facts: whom each hit and when, and what it may do
+lives.py              the nodes' traces: lives of disks, each a sequence of processes
+traced_logs.py        each replica's log, followed through its trace
+metadata_logs.py      the metadata log on each node's disk
+committed.py          what of it is committed
+metadata_replay.py    replays that, once, into a timeline
+image.py              the timeline: brokers and partitions, change by change
+isr_history.py        the ISR of each partition over time, from that timeline and from probes
+partition_logs.py     what stands at which offset of a partition, on a disk or in the history
+restarts.py           how each broker's process ended before the next one registered
+loss_budget.py        when a loss is allowed
+"""

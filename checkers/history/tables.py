@@ -4,7 +4,7 @@ Times are int64 ns since the run's start on the runner's monotonic clock. `index
 which the runner recorded things, one dense counter for invocations and completions alike: it, not
 a clock, is the order of real time in the linearizability check. A run directory:
 
-    run.json                 scenario, seed, target, nodes, versions, clocks (see `run.py`)
+    run.json                 scenario, seed, target, nodes, versions, clocks (see `sealed_run.py`)
     schedule.json            what the nemesis did and when
     events-*.jsonl.zst       as recorded: ops, faults, probes
     logs/node-N.log          stdout of each node (trace lines and prose)

@@ -1,0 +1,11 @@
+"""Checks of partitions: in the committed metadata log, and on the brokers' disks. KIP-966, KIP-841.
+
+leaders.py               P1, P2, P3: who leads, of whom
+eligible.py              E1-E4 and E7-E9: who may lead
+registrations.py         E5, E6: who comes back after it may have lost something
+min_isr.py               P17: nothing is acknowledged by too few
+served.py                P10, P13: what clients were told, against the disks
+held.py                  P9, P11: replicas against one another
+handed_out.py            M3, M5: broker epochs and producer ids
+acknowledged_topics.py   M6, and that deleted topics are gone
+"""

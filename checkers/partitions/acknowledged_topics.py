@@ -1,4 +1,4 @@
-"""Acknowledged topics are in the committed metadata log: M6 of the invariants."""
+"""Acknowledged topics are in the committed metadata log: M6."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

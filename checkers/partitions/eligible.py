@@ -1,4 +1,4 @@
-"""Who may lead: E1-E4 and E7-E9 of the invariants, in the committed metadata log.
+"""Who may lead: E1-E4 and E7-E9, in the committed metadata log.
 
 Eligible leader replicas (KIP-966) exist where the feature is on; what is judged of them is nothing
 elsewhere.

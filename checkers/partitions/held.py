@@ -1,4 +1,4 @@
-"""Replicas of a partition against one another: P9 and P11 of the invariants.
+"""Replicas of a partition against one another: P9 and P11.
 
 The true high watermark of a partition is the highest that any leader published: what replicas have
 in their checkpoints and what answers to consumers said are lower bounds of it, and so is the end of

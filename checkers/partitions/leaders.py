@@ -1,4 +1,4 @@
-"""Partitions in the committed metadata log: P1, P2 and P3 of the invariants."""
+"""Partitions in the committed metadata log: P1, P2 and P3."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

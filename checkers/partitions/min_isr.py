@@ -1,4 +1,4 @@
-"""Nothing is acknowledged to acks=all by too few: P17 of the invariants."""
+"""Nothing is acknowledged to acks=all by too few: P17."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who registers after it may have lost something: E5 and E6 of the invariants."""
+"""Who registers after it may have lost something: E5 and E6."""
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread

@@ -1,4 +1,4 @@
-"""What clients were told against the brokers' disks: P10 and P13 of the invariants."""
+"""What clients were told against the brokers' disks: P10 and P13."""
 
 from typing import Any
 

@@ -1,0 +1,18 @@
+"""Checks of the quorum: who leads, what is in its log, what is committed. Raft, KIP-595, KIP-996.
+
+epochs.py              Q1, Q2, Q17: epochs rise, one leader each, never led twice
+votes.py               Q3: one vote an epoch
+ballots.py             Q4: a majority elected
+origins.py             an epoch has a candidate; a leader that is heard is kept
+read_confirmation.py   who answers a read leads
+keeping_up.py          followers get what the leader appends
+contiguity.py          no holes on a disk, of the metadata or of partitions
+log_matching.py        Q5, Q11, Q12: logs agree where they must
+watermarks.py          Q7, Q8, Q10, Q13: high watermarks
+fsync.py               Q18: durable before counted
+leadership.py          Q21, Q22: a majority elects, a leader that is cut off resigns
+disturbance.py         Q23: a leader that is well is left alone
+controllers.py         M2, M4, and reads of what is committed only
+after_the_fact.py      Q1, Q7 and Q11 where nodes trace nothing
+agreement.py           M1: one metadata log
+"""

@@ -1,4 +1,4 @@
-"""All nodes have the same metadata log: M1 of the invariants."""
+"""All nodes have the same metadata log: M1."""
 
 from collections.abc import Sequence
 from itertools import combinations, zip_longest

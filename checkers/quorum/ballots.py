@@ -1,4 +1,4 @@
-"""Leaders are elected by majorities: Q4 of the invariants, by what they write themselves."""
+"""Leaders are elected by majorities: Q4, by what they write themselves."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The controller on top of the quorum: M2 and M4 of the invariants; and reads are committed."""
+"""The controller on top of the quorum: M2 and M4; and reads are committed."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A leader that is well is left alone: Q23 of the invariants.
+"""A leader that is well is left alone: Q23.
 
 Times are the machine's one monotonic clock, of the traces and of the faults alike.
 """

@@ -1,4 +1,4 @@
-"""Epochs and their leaders: Q1, Q2 and Q17 of the invariants."""
+"""Epochs and their leaders: Q1, Q2 and Q17."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

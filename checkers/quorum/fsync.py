@@ -1,4 +1,4 @@
-"""Durable before counted: Q18 of the invariants.
+"""Durable before counted: Q18.
 
 A Fetch with offset x says: everything below x is durable here. There is no common order between
 the leader that counted it and the follower's own trace, so what is compared needs none:

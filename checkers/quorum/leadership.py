@@ -1,4 +1,4 @@
-"""Leadership under faults: Q21 and Q22 of the invariants; Q23 is in `disturbance.py`.
+"""Leadership under faults: Q21 and Q22; Q23 is in `disturbance.py`.
 
 They need to know what was done to whom and when, so they apply only to runs with faults of certain
 kinds, held for long enough: where nothing of that sort happened there is no row at all (None).

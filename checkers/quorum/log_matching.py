@@ -1,4 +1,4 @@
-"""Logs agree where they must: Q5, Q11 and Q12 of the invariants."""
+"""Logs agree where they must: Q5, Q11 and Q12."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise

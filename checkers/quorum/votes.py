@@ -1,4 +1,4 @@
-"""Votes: Q3 of the invariants."""
+"""Votes: Q3."""
 
 import json
 from collections.abc import Iterator, Mapping

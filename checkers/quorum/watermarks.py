@@ -1,4 +1,4 @@
-"""High watermarks: Q7, Q8, Q10 and Q13 of the invariants. A value below 0 means unknown."""
+"""High watermarks: Q7, Q8, Q10 and Q13. A value below 0 means unknown."""
 
 from dataclasses import dataclass
 

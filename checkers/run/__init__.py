@@ -1,0 +1,12 @@
+"""Checks of the run itself: is there enough to judge by, and did the cluster go on?
+
+evidence_complete.py   all that was planned to be left is there
+sufficiency.py         clients got through, faults bit, the final reads succeeded
+silence.py             the part of that in which clients hang
+answers.py             nodes answer by the protocol, and refuse what is wrong
+calm.py                what nobody disturbs is quick
+kept_running.py        no process ended by itself
+recovery.py            a healed cluster goes on
+expectation.py         what is expected of a run, by check, anomaly and number
+statistics.py          the numbers beside a verdict
+"""

@@ -1,7 +1,7 @@
 """No acknowledged write is lost in a power cut: else every finding of the harness is in doubt.
 
 An fsync in flight during the shutdown may return 0 although nothing reached the disk; the agent
-stops all processes first (`fault-injection` 2.2). Repeat with more cuts on any new kernel.
+stops all processes first. Repeat with more cuts on any new kernel.
 """
 
 import threading

@@ -1,6 +1,6 @@
 """The quorum's invariants, checked at every trace line of a `tests.support.quorum.Quorum`.
 
-Names as in the table of invariants: Q1 monotonic epoch, Q2 one leader an epoch, Q3 one
+Names as in `chaos.cluster.sim.invariants`: Q1 monotonic epoch, Q2 one leader an epoch, Q3 one
 vote an epoch, Q5 log matching, Q6 and Q10 truncation, Q7 and Q8 high watermark, Q9 a majority has
 it durably,
 Q11 leader completeness, Q13 LeaderChange first, Q17 no leadership twice, Q18 durable before fetch.

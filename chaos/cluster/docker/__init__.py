@@ -11,7 +11,9 @@ proxy_links.py      the directed links between nodes, by toxiproxy (toxiproxy_ap
 proxy_entrances.py  the ways in for clients
 power_cuts.py       power cuts, with the canary that proves each
 wiping.py           a new disk for a node that is off
-archive.py, salvage.py   files and logs copied off the engine
+salvage.py          what a node leaves, copied off the engine
 agent.py            the harness's end of the disk agent
-agent_program.py    the agent itself, with what needs privilege; agent_*.py are all of its image
+agent_program.py    the agent itself, with what needs privilege; in its image are this and
+                    agent_processes.py (stopped, and looked at) and agent_tracers.py (syncs that
+                    go wrong)
 """

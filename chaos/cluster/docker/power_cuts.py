@@ -1,4 +1,4 @@
-"""Power cuts, in the order that was measured to be sound (`fault-injection` 1, 2.2 and 8).
+"""Power cuts, in the order that was measured to be sound.
 
 0. Where syncs were made slow, those that wait are held back: they must not end in the meantime.
 1. Every process of all victims is stopped, and no thread of them can run: an fsync that is in

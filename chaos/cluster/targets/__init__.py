@@ -1,0 +1,8 @@
+"""The programs that may run in the nodes. Outside of this package nobody knows which one does.
+
+target.py           what a cluster must know of such a program
+node.py             our own node
+kafka.py            Apache Kafka
+kafka_settings.py   what may be chosen of it by `--set`
+named.py            the targets by the words of a command line
+"""
