@@ -3,12 +3,32 @@
 Numba counts references to every array that a kernel takes out of a tuple, atomically, each time:
 in a search that was a third of all time. So the loops are compiled without the runtime that
 counts (`_nrt`); they may use arrays and make none, and what calls them keeps the arrays alive.
+
+What is cached lies in a directory that is named by all sources of the package: numba itself looks
+only at the file of a function, and would go on using what was compiled of the functions that it
+calls, or of the classes that it takes, before they were changed.
 """
 
+import os
 from collections.abc import Callable
+from hashlib import blake2s
+from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 
 import numba
+
+_HERE = Path(__file__).parent
+
+
+def _cache_directory() -> Path:
+    sources = sorted(_HERE.glob("*.py"))
+    digest = blake2s(b"".join(source.read_bytes() for source in sources), digest_size=6)
+    return _HERE / "__pycache__" / f"kernels-{digest.hexdigest()}"
+
+
+# Where nothing can be written beside the sources, numba finds a place of its own.
+if os.access(_HERE, os.W_OK):
+    vars(numba.config)["CACHE_DIR"] = str(_cache_directory())  # its stubs do not know it
 
 P = ParamSpec("P")
 R = TypeVar("R")
