@@ -143,8 +143,12 @@ def _in_doubt(operation: Operation, lost: str) -> _End:
     """A read changed nothing, whatever became of it."""
     if operation.f == READ:
         return EventType.FAIL, None, lost
-    wrong = operation.wrong
-    return EventType.INFO, None, lost if wrong is None else f"{UNANSWERED}{wrong.value} ({lost})"
+    return EventType.INFO, None, _unknown(operation.wrong, lost)
+
+
+def _unknown(wrong: Wrong | None, why: str) -> str:
+    """Of an alteration of which nobody knows what became of it."""
+    return why if wrong is None else f"{UNANSWERED}{wrong.value} ({why})"
 
 
 def _end(operation: Operation, told: ResourceResult) -> _End:
@@ -163,7 +167,7 @@ def _altered(wrong: Wrong | None, error: int) -> tuple[EventType, str | None]:
         code = f"error-{error}"
         return EventType.FAIL, f"{REFUSED}{wrong.value} ({code})" if wrong is not None else code
     if error:
-        return EventType.INFO, f"error-{error}"
+        return EventType.INFO, _unknown(wrong, f"error-{error}")
     if wrong is not None:
         return EventType.INFO, f"{ACCEPTED}{wrong.value}"
     return EventType.OK, None

@@ -3,4 +3,4 @@
 MALFORMED = "malformed: "  # what answered it is no answer of Kafka's protocol
 REFUSED = "refused: "  # it asked for what must be refused, or only validated, and was
 ACCEPTED = "accepted: "  # it asked for what must be refused, and was told that it happened
-UNANSWERED = "unanswered: "  # it asked for what must be refused, and nobody knows the answer
+UNANSWERED = "unanswered: "  # it asked for what must be refused, and no answer says that it was

@@ -30,8 +30,9 @@ import pyarrow as pa
 # `error` says why an operation did not succeed: what happened to its connection, or the code of a
 # refusal as "error-40". Four beginnings have a meaning (`error_words`): of an answer that cannot be
 # read; of a request that had to be refused and was (with what is wrong with it, and the code); of
-# one that had to be refused and was not, which is an `info`; and of one that nobody answered. A
-# request that is only validated is such a one: it succeeds, changes nothing, and is a `fail` here.
+# one that had to be refused and was not, which is an `info`; and of one to which no answer came
+# that says either. A request that is only validated is such a one: it succeeds, changes nothing,
+# and is a `fail` here.
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED
+from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED, UNANSWERED
 from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster, Misbehaviour
 from tests.support.recorded import ListedHistory
@@ -118,6 +118,17 @@ def test_a_write_that_was_sent_and_not_refused_for_sure_is_info(misbehaviour: Mi
     assert not history.of("write", EventType.OK)
     assert not [each for each in history.of("write", EventType.FAIL) if each.node != -1]
     assert len(history.retired) == len(history.of("write", EventType.INFO))
+
+
+@pytest.mark.parametrize(
+    "misbehaviour", [Misbehaviour.CLOSE, Misbehaviour.SILENCE, Misbehaviour.NOT_CONTROLLER]
+)
+def test_of_a_wrong_write_it_is_known_that_it_was_wrong(misbehaviour: Misbehaviour) -> None:
+    """Also where a leader that loses its office answers for all keys of a request alike: the wrong
+    one among them was never to be done, and the others may have been."""
+    history = misbehaving(misbehaviour, EventType.INFO, replace(FAST, wrong_share=1.0))
+    errors = [str(each.error) for each in history.of("write", EventType.INFO)]
+    assert all(error.startswith(UNANSWERED) for error in errors), errors
 
 
 def test_a_write_that_was_found_wanting_fails() -> None:
