@@ -96,7 +96,8 @@ def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     said = [messages[check] for check in _SAID_FIRST if check in messages]
     others = [result for result in results if result.check not in (*_SAID_FIRST, "faults-bit")]
     held = sum(result.looked_at > 0 for result in others)
-    faults = f"{numbers['faults_bit']} faults bit" if numbers["faults"] else "no faults"
+    bit = numbers["faults_bit"]
+    faults = f"{bit} {'fault' if bit == 1 else 'faults'} bit" if numbers["faults"] else "no faults"
     gap = numbers["longest_without_success_s"]
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
     first = "".join(f"{message}, " for message in said)

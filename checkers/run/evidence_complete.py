@@ -1,6 +1,7 @@
 """Is all there that the run was planned to leave?"""
 
 from checkers.check import check, everywhere
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.missing import nobody_counted
 from checkers.verdict import CheckResult, Verdict
@@ -26,21 +27,22 @@ def evidence_complete(evidence: Evidence) -> CheckResult:
     if nobody_counted(evidence.run):
         return _row(Verdict.UNKNOWN, "nobody counted what this run should have left", 0)
     counts = _counts(evidence)
-    told = ", ".join(f"{number:,} {what}" for what, number in counts.items())
+    told = ", ".join(counted(number, *words) for words, number in counts.items())
     return _row(Verdict.VALID, f"all that was counted is there: {told}", sum(counts.values()))
 
 
-def _counts(evidence: Evidence) -> dict[str, int]:
+def _counts(evidence: Evidence) -> dict[tuple[str, str], int]:
+    """By one and many of what was counted."""
     tables = evidence.tables
     found = {
-        "operations": tables["ops"].num_rows,
-        "faults": tables["faults"].num_rows,
-        "answers to probes": tables["probes"].num_rows,
-        "trace lines": tables["node_events"].num_rows,
-        "disks": tables["disks"].num_rows,
-        "replicas": tables["replicas"].num_rows,
+        ("operation", "operations"): tables["ops"].num_rows,
+        ("fault", "faults"): tables["faults"].num_rows,
+        ("answer to probes", "answers to probes"): tables["probes"].num_rows,
+        ("trace line", "trace lines"): tables["node_events"].num_rows,
+        ("disk", "disks"): tables["disks"].num_rows,
+        ("replica", "replicas"): tables["replicas"].num_rows,
     }
-    return {what: number for what, number in found.items() if number}
+    return {words: number for words, number in found.items() if number}
 
 
 def _row(verdict: Verdict, message: str, looked_at: int) -> CheckResult:

@@ -59,7 +59,7 @@ def sides() -> Iterator[Row]:
             name=f"last-replica-standing, {side['side']}: {side['expected']}",
             value=side["as_expected"],
             unit="runs",
-            bar=19 if side["expected"] == "invalid" else runs,
+            bar=19 if side["expected"].startswith("invalid") else runs,
             better="more",
             note=in_words(side["as_expected"], runs),
         )
