@@ -77,4 +77,6 @@ def _victim(run: Run) -> tuple[str, int]:
 
 
 def _with(run: Run, name: str, table: pa.Table) -> Run:
-    return replace(run, tables={**run.tables, name: table})
+    """Nor was it ever counted: it is the cluster that lost it, and no evidence is missing."""
+    info = replace(run.info, recorded=None, counted=None)
+    return replace(run, tables={**run.tables, name: table}, rows={}, info=info)

@@ -147,6 +147,7 @@ class Silent(FakeCluster):
 
     settings: Mapping[str, str] = MappingProxyType({})
     promises: Sequence[str] = ()
+    images: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, nodes: int) -> None:
         super().__init__(nodes)
