@@ -87,10 +87,9 @@ def node_recipe(base: str, wheels: Path) -> Recipe:
 
 def _mutations() -> dict[str, bytes]:
     """Planted bugs enter with the process; nothing else of the harness is in the image."""
-    package = repository() / "chaos"
-    planted = _sources(package / "mutations")
+    planted = _sources(repository() / "chaos" / "mutations")
     files = {f"chaos/mutations/{path}": content for path, content in planted}
-    return {"chaos/__init__.py": (package / "__init__.py").read_bytes(), **files}
+    return {"chaos/__init__.py": b"", **files}
 
 
 def toxiproxy_recipe(binary: bytes) -> Recipe:

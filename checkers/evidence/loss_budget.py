@@ -12,8 +12,8 @@ were last in the ISR, one of them in a way that can lose bytes, before a loss is
 * A replica counts once, however often it went down: one that never did holds all that was
   acknowledged since, and is in the ISR or the ELR.
 * The rule is the same with ELR off. Kafka does not keep it there: that is what is to be shown.
-* An unclean election that the configuration allows loses whatever it loses (P14: "and no unclean
-  election").
+* An unclean election that the configuration allows loses whatever it loses (KIP-966,
+  "Unclean recovery").
 
 When all were in the ISR again (a full recovery) the metadata log on the disks tells: it holds every
 registration and every change of the ISR in their order; answers to probes bound the times. Where

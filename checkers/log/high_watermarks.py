@@ -1,6 +1,6 @@
 """What answers to polls say of the high watermark, against each other and against what they bring.
 
-Only where it was recorded. A leader's high watermark never goes back (P12), and nothing at or above
+Only where it was recorded. A leader's high watermark never goes back, and nothing at or above
 it is given to a consumer (P13). Another leader may begin with a lower one, which it learned late,
 so two answers contradict each other only if one leader gave both.
 """
@@ -119,7 +119,7 @@ def _led_until(log: LogArrays, track: Ints) -> Ints:
 
 
 def _back(log: LogArrays) -> Cases:
-    """P12, as far as clients can see it.
+    """A high watermark that went back, as far as clients can see it.
 
     An answer tells the epoch of a batch, and its sender may lead in a later one. But where a
     record that was sent after the answer got that same epoch and was polled, no later leader had
