@@ -197,7 +197,7 @@ def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> froze
     nodes |= set(replicas.filter(pc.equal(replicas["key"], key))["node"].to_pylist())
     if len(nodes) >= _replication(evidence):
         return frozenset(nodes)
-    return frozenset(evidence.brokers or range(1, evidence.info.nodes + 1)) | nodes
+    return frozenset(evidence.brokers or evidence.voters) | nodes
 
 
 # --- full recoveries ---

@@ -46,7 +46,7 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
         led = leads_at(evidence, fault.begin_ns)
         if led is None or not fault.ran_its_course or not cuts_links(fault):
             continue
-        if not leaves_majority(fault, led[1].node, evidence.info.nodes):
+        if not leaves_majority(fault, led[1].node, evidence.voters):
             continue
         later = faults[number + 1 :]
         until = later[0].t_start if later else evidence.info.duration_ns
@@ -55,7 +55,7 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
             continue  # somebody else is hurt at the same time: that may be the reason
         for target in sorted(set(fault.targets) - {led[1].node}):
             looked_at += 1
-            if heard_by(fault, target, evidence.info.nodes) + 1 < evidence.info.nodes // 2 + 1:
+            if heard_by(fault, target, evidence.voters) + 1 < evidence.majority:
                 violations += _disturbance(evidence, fault, led[1], target, until)
             violations += _unwanted(evidence, fault, target, until)
     return conclude(
@@ -115,7 +115,7 @@ def _unwanted(evidence: Evidence, fault: FaultFact, target: int, until: int) -> 
         if not stands or not fault.begin_ns < stood.t <= until:
             continue
         content = _content(evidence, stood)
-        if len(content) <= evidence.info.nodes // 2:
+        if len(content) < evidence.majority:
             continue
         names = ", ".join(str(event.node) for event in content)
         text = f"node {target}, cut off and back again, deposed a leader that is well: it stood in "

@@ -5,7 +5,7 @@ kinds, held for long enough: where nothing of that sort happened there is no row
 Times are the machine's one monotonic clock, of the traces and of the faults alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,17 +52,17 @@ def cuts_links(fault: FaultFact) -> bool:
     return fault.cuts and bool(fault.links)
 
 
-def heard_by(fault: FaultFact, node: int, nodes: int) -> int:
-    """How many others' bytes still reach a node."""
-    others = set(range(1, nodes + 1)) - {node}
+def heard_by(fault: FaultFact, node: int, voters: Collection[int]) -> int:
+    """How many other voters' bytes still reach a node."""
+    others = set(voters) - {node}
     return sum((other, node) not in fault.links for other in others)
 
 
-def leaves_majority(fault: FaultFact, node: int, nodes: int) -> bool:
-    """Whether a node and those that it still reaches, and that reach it, are a majority."""
-    others = set(range(1, nodes + 1)) - {node}
+def leaves_majority(fault: FaultFact, node: int, voters: Collection[int]) -> bool:
+    """Whether a voter and those that it still reaches, and that reach it, are a majority."""
+    others = set(voters) - {node}
     near = sum(not {(node, other), (other, node)} & fault.links for other in others)
-    return near + 1 > nodes // 2
+    return near + 1 > len(voters) // 2
 
 
 def _is_plain(fault: FaultFact) -> bool:
@@ -110,14 +110,13 @@ def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
     KAFKA-15489)
     """
     bound_s = (
-        bounds_of(evidence).check_quorum_s * (1 if evidence.info.nodes <= 3 else 2) + LATENCY_S
+        bounds_of(evidence).check_quorum_s * (1 if len(evidence.voters) <= 3 else 2) + LATENCY_S
     )
     looked_at = 0
     violations: list[Violation] = []
     for fault in evidence.faults:
         limit = fault.begin_ns + int(bound_s * SECOND)
         led = leads_at(evidence, fault.begin_ns)
-        majority = evidence.info.nodes // 2 + 1
         if (
             led is None
             or fault.end_ns <= limit
@@ -127,7 +126,7 @@ def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
             continue
         if _hit_by_others(evidence, fault, led[1].node):
             continue
-        if heard_by(fault, led[1].node, evidence.info.nodes) + 1 >= majority:
+        if heard_by(fault, led[1].node, evidence.voters) + 1 >= evidence.majority:
             continue
         looked_at += 1
         violations += _acts_after(*led, fault, limit)
@@ -248,7 +247,7 @@ def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
         if all(fault.begin_ns <= begin < fault.end_ns and _is_plain(fault) for fault in active):
             left = _connected(evidence, active)
             left -= {node for node, ended, again in dead if ended <= begin < again}
-            if len(left) > evidence.info.nodes // 2:
+            if len(left) >= evidence.majority:
                 cause = active[-1] if active else None
                 yield Calm(begin=begin, end=end, nodes=left, fault=cause)
 
@@ -274,7 +273,7 @@ def _connected(evidence: Evidence, active: Sequence[FaultFact]) -> frozenset[int
     """
     off = {node for fault in active if fault.halts for node in fault.targets}
     apart = {node for fault in active if cuts_links(fault) for node in fault.targets} - off
-    left = frozenset(range(1, evidence.info.nodes + 1)) - off - apart
+    left = frozenset(evidence.voters) - off - apart
     cut = {link for fault in active if cuts_links(fault) for link in fault.links}
     joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)
     return frozenset() if joined else left
