@@ -2,10 +2,12 @@
 
 `LYING_FSYNC` is a story for containers: an unmodified node, whose disk acknowledges every sync and
 does none, loses its power. `without_an_acknowledged_write` and `without_its_record` take a run that
-was judged valid, and drop an acknowledged write from what the clients recorded or from the disks.
+was judged valid, and an acknowledged write from what the clients recorded or from the disks. All
+that is counted still fits: of evidence that went missing the judge would say only that it did.
 """
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllVoters
 from chaos.scenario import Scenario
+from checkers.evidence.missing import rows_to_count
 from checkers.history.sealed_run import Run
 
 _CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
@@ -44,14 +47,16 @@ class NoVictimError(Exception):
 
 
 def without_an_acknowledged_write(run: Run) -> Run:
-    """The same run, had the recorder forgotten an acknowledged write whose value was read."""
+    """The same run, had a read been recorded in place of an acknowledged write whose value was read
+    by others as well."""
     key, value = _victim(run)
     ops = run.tables["ops"]
-    gone = pc.and_(
-        pc.equal(ops["f"], "write"),
-        pc.and_(pc.equal(ops["key"], key), pc.equal(ops["value"], value)),
-    )
-    return _with(run, "ops", ops.filter(pc.invert(gone)))
+    row = pc.index(_writes_of(ops, key, value), True).as_py()
+    names = ops["f"].to_pylist()
+    names[row] = "read"
+    column = ops.schema.get_field_index("f")
+    ops = ops.set_column(column, ops.schema.field(column), pa.array(names, ops["f"].type))
+    return replace(run, tables={**run.tables, "ops": ops})
 
 
 def without_its_record(run: Run) -> Run:
@@ -61,22 +66,26 @@ def without_its_record(run: Run) -> Run:
     gone = pc.fill_null(
         pc.and_(pc.equal(records["resource"], key), pc.equal(records["value"], str(value))), False
     )
-    return _with(run, "log_records", records.filter(pc.invert(gone)))
+    tables = {**run.tables, "log_records": records.filter(pc.invert(gone))}
+    return replace(run, tables=tables, rows=rows_to_count(tables) if run.rows else run.rows)
+
+
+def _writes_of(ops: pa.Table, key: str, value: int) -> pa.ChunkedArray:
+    """For each operation, whether it writes that."""
+    mine = pc.and_(pc.equal(ops["key"], key), pc.equal(ops["value"], value))
+    return pc.fill_null(pc.and_(pc.equal(ops["f"], "write"), mine), False)
 
 
 def _victim(run: Run) -> tuple[str, int]:
+    """Key and value; it was asked for once only."""
     ops = run.tables["ops"]
     fine = ops.filter(pc.equal(ops["outcome"], "ok"))
     reads = fine.filter(pc.and_(pc.equal(fine["f"], "read"), fine["value"].is_valid()))
     seen = set(zip(reads["key"].to_pylist(), reads["value"].to_pylist(), strict=True))
+    asked = ops.filter(pc.equal(ops["f"], "write"))
+    times = Counter(zip(asked["key"].to_pylist(), asked["value"].to_pylist(), strict=True))
     writes = fine.filter(pc.equal(fine["f"], "write"))
     for written in zip(writes["key"].to_pylist(), writes["value"].to_pylist(), strict=True):
-        if written in seen:
+        if written in seen and times[written] == 1:
             return written
     raise NoVictimError(f"{run.info.run_id}: no acknowledged write was read")
-
-
-def _with(run: Run, name: str, table: pa.Table) -> Run:
-    """Nor was it ever counted: it is the cluster that lost it, and no evidence is missing."""
-    info = replace(run.info, recorded=None, counted=None)
-    return replace(run, tables={**run.tables, name: table}, rows={}, info=info)

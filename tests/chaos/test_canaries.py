@@ -3,6 +3,7 @@
 import pytest
 
 from chaos.canaries.quorum import NoVictimError, without_an_acknowledged_write, without_its_record
+from checkers.evidence.missing import missing
 from checkers.history.sealed_run import Run
 from checkers.suite import judge
 from checkers.verdict import Verdict
@@ -12,6 +13,14 @@ from tests.support.sealed_runs import synthetic_run
 
 def accusers(run: Run) -> list[str]:
     return [row.check for row in judge(run).results if row.verdict is Verdict.INVALID]
+
+
+def test_what_is_counted_fits() -> None:
+    """Else the judge knows that evidence is missing, and suspects instead of accusing."""
+    run = synthetic_run()
+    assert missing(run) == ()
+    assert missing(without_an_acknowledged_write(run)) == ()
+    assert missing(without_its_record(run)) == ()
 
 
 def test_a_forgotten_write_is_a_value_out_of_nowhere() -> None:
