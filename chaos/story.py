@@ -16,7 +16,7 @@ from chaos.plan import RunPlan
 from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Recorder
 from chaos.watches import PartitionWatch, QuorumWatch
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.events import EventType
 from workloads.workload import Access, Servers, Workload
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.verdict import CheckResult

@@ -12,12 +12,12 @@ import pyarrow as pa
 from checkers.evidence.committed import CommittedLog, committed_log
 from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.image import Timeline
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import Life, lives_of
 from checkers.evidence.metadata_logs import StoredLogs, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
+from checkers.evidence.planned import Kind
 from checkers.evidence.traced_logs import TracedLogs, traced_logs
 from checkers.history.sealed_run import Run, RunInfo
 

@@ -99,7 +99,7 @@ class Registration:
 
 
 @dataclass(slots=True, kw_only=True)
-class Batch:
+class MetadataBatch:
     """Records that were committed together; `brokers` is how they stand behind the last of them."""
 
     base: int
@@ -126,7 +126,7 @@ class Timeline:
 
     log: CommittedLog
     start: int = 0  # below it only a snapshot tells
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[MetadataBatch] = field(default_factory=list)
     partitions: dict[str, Partition] = field(default_factory=dict)
     configs: dict[tuple[int, str, str], str] = field(default_factory=dict)
     topics: dict[str, list[int]] = field(default_factory=dict)  # name -> offsets of Topic records
@@ -135,7 +135,7 @@ class Timeline:
     # Offsets of changes of partitions that are not there, with the id of their topic.
     strays: list[tuple[int, str]] = field(default_factory=list)
 
-    def walk(self) -> Iterator[tuple[Batch, Mapping[str, Partition]]]:
+    def walk(self) -> Iterator[tuple[MetadataBatch, Mapping[str, Partition]]]:
         """Each batch, and all partitions as they are behind its last record."""
         partitions: dict[str, Partition] = {}
         for batch in self.batches:
@@ -146,7 +146,7 @@ class Timeline:
                     partitions[change.after.key] = change.after
             yield batch, partitions
 
-    def changes(self) -> Iterator[tuple[Batch, Change]]:
+    def changes(self) -> Iterator[tuple[MetadataBatch, Change]]:
         """Those of the log; what a snapshot says is a state, and no change."""
         for batch in self.batches:
             for change in batch.changes:

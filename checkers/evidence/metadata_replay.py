@@ -17,10 +17,10 @@ from checkers.evidence.committed import CommittedLog
 from checkers.evidence.image import (
     BROKER,
     TOPIC,
-    Batch,
     Broker,
     Change,
     Detail,
+    MetadataBatch,
     Nodes,
     Partition,
     Registration,
@@ -54,7 +54,7 @@ class _Replay:
         self.brokers: Mapping[int, Broker] = {}  # another one after each record about a broker
         self.names: dict[str, str] = {}  # topic id -> name
         self.elr_on = False
-        self.batch = Batch(base=-1, epoch=-1)
+        self.batch = MetadataBatch(base=-1, epoch=-1)
 
     def follow(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """A snapshot's records are one batch; those of the log that it covers are left out."""
@@ -63,7 +63,9 @@ class _Replay:
         for row in rows:
             if row["type"] == "SnapshotHeader":
                 in_snapshot, self.timeline.start = True, row["offset"] + 1
-                self._begin(Batch(base=row["offset"], epoch=row["epoch"], from_snapshot=True))
+                self._begin(
+                    MetadataBatch(base=row["offset"], epoch=row["epoch"], from_snapshot=True)
+                )
             elif row["type"] == "SnapshotFooter":
                 in_snapshot = False
             elif in_snapshot:
@@ -71,11 +73,11 @@ class _Replay:
             elif self.timeline.start <= row["offset"] < self.timeline.log.end:
                 own = self.timeline.log.batches[bisect_left(ends, row["offset"])]
                 if self.batch.base != own.base or self.batch.from_snapshot:
-                    self._begin(Batch(base=own.base, epoch=own.epoch))
+                    self._begin(MetadataBatch(base=own.base, epoch=own.epoch))
                 self._apply(row)
-        self._begin(Batch(base=self.timeline.log.end, epoch=-1))
+        self._begin(MetadataBatch(base=self.timeline.log.end, epoch=-1))
 
-    def _begin(self, following: Batch) -> None:
+    def _begin(self, following: MetadataBatch) -> None:
         """Ends the batch so far, and keeps it if it says anything."""
         self.batch.elr_on, self.batch.brokers = self.elr_on, self.brokers
         if self.batch.changes or self.batch.broker_records:

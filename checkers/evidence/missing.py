@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.evidence.kinds import Kind
 from checkers.evidence.left_traces import missing_traces
+from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run, RunInfo
 
 # Looks follow each other after half a second, and take at most as long again.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.evidence.image import Batch, Registration
+from checkers.evidence.image import MetadataBatch, Registration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,13 +18,13 @@ class Restart:
     """A process that registered, in which batch, and the fault that ended the one before it."""
 
     registration: Registration
-    batch: Batch
+    batch: MetadataBatch
     fault: FaultFact
 
 
 def restarts(evidence: Evidence) -> tuple[Restart, ...]:
     """Of all nodes whose registrations can be matched; none without a replayed metadata log."""
-    registered: dict[int, list[tuple[Batch, Registration]]] = defaultdict(list)
+    registered: dict[int, list[tuple[MetadataBatch, Registration]]] = defaultdict(list)
     for batch in evidence.timeline.batches if evidence.timeline else ():
         for registration in batch.registrations:
             registered[registration.node].append((batch, registration))

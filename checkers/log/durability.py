@@ -6,8 +6,8 @@ import numpy as np
 
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.loss_budget import UNTOLD
+from checkers.evidence.planned import Kind
 from checkers.history.calls import Outcome
 from checkers.log.arrays import NO_OFFSET, NONE, Acks, Ints
 from checkers.log.findings import Findings, findings_of

@@ -10,7 +10,7 @@ from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import NEED
 from checkers.verdict import CheckResult
 

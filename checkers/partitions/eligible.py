@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.image import Batch, Change, Timeline
-from checkers.evidence.kinds import Kind
+from checkers.evidence.image import Change, MetadataBatch, Timeline
+from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import NEED, both, names
 from checkers.verdict import CheckResult
 
 _ALGORITHM = "replay of the committed metadata log"
 
-Judged = tuple[Batch, Change]
-Rule = Callable[[Batch, Change], str]  # what is wrong with a change, or ""
+Judged = tuple[MetadataBatch, Change]
+Rule = Callable[[MetadataBatch, Change], str]  # what is wrong with a change, or ""
 
 
 @check("E1-isr-elr-disjoint", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
@@ -200,13 +200,13 @@ def _unclean_or_recovering(found: Timeline) -> Iterator[Judged]:
 # --- what is wrong with one ---
 
 
-def _in_both(_: Batch, change: Change) -> str:
+def _in_both(_: MetadataBatch, change: Change) -> str:
     one = change.partition
     shared = tuple(sorted(set(one.isr) & set(one.elr)))
     return f"{one.key}: [{names(shared)}] are in ISR and ELR at once" if shared else ""
 
 
-def _superfluous(_: Batch, change: Change) -> str:
+def _superfluous(_: MetadataBatch, change: Change) -> str:
     one = change.partition
     if len(one.isr) < change.min_isr:
         return ""
@@ -214,7 +214,7 @@ def _superfluous(_: Batch, change: Change) -> str:
     return f"{text}min ISR, {change.min_isr}"
 
 
-def _dropped_for_nothing(batch: Batch, change: Change) -> str:
+def _dropped_for_nothing(batch: MetadataBatch, change: Change) -> str:
     before, after = change.before, change.after
     assert before is not None
     assert after is not None
@@ -231,7 +231,7 @@ def _dropped_for_nothing(batch: Batch, change: Change) -> str:
     return f"{text}fewer than min ISR, {change.min_isr}, for no reason"
 
 
-def _from_nowhere(_: Batch, change: Change) -> str:
+def _from_nowhere(_: MetadataBatch, change: Change) -> str:
     if change.before is None:
         return f"{change.partition.key} was made with an ELR"
     before, after = change.before, change.partition
@@ -240,7 +240,7 @@ def _from_nowhere(_: Batch, change: Change) -> str:
     return f"{after.key}: [{names(strange)}] joined the ELR, not from the ISR" if strange else ""
 
 
-def _isr_not_empty(batch: Batch, change: Change) -> str:
+def _isr_not_empty(batch: MetadataBatch, change: Change) -> str:
     before, after = change.before, change.partition
     assert before is not None
     left = tuple(node for node in before.isr if batch.active(change, node, ever=False))
@@ -253,7 +253,7 @@ def _isr_not_empty(batch: Batch, change: Change) -> str:
     return ""
 
 
-def _last_known(batch: Batch, change: Change) -> bool:
+def _last_known(batch: MetadataBatch, change: Change) -> bool:
     """Whether the sole last known leader was elected when nobody eligible was left.
 
     The registration that makes the last of them ineligible stands in the same batch as what it
@@ -274,7 +274,7 @@ def _violation(change: Change) -> Violation:
     return Violation(f"{text}[{names(before.isr)}] and the ELR [{names(before.elr)}]", both(change))
 
 
-def _not_alone(_: Batch, change: Change) -> str:
+def _not_alone(_: MetadataBatch, change: Change) -> str:
     after = change.partition
     if change.elected_outside and not (after.recovering and after.isr == (after.leader,)):
         return f"{after.key}: node {after.leader}, from outside, is not alone and recovering"

@@ -8,7 +8,7 @@ from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline, epoch_of, node_of
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import NEED
 from checkers.verdict import CheckResult, EventValue
 

@@ -19,9 +19,9 @@ from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import TOPIC, Timeline
 from checkers.evidence.isr_history import FOREVER_NS
-from checkers.evidence.kinds import Kind
 from checkers.evidence.loss_budget import UNTOLD, loss_budget
 from checkers.evidence.partition_logs import columns, split
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"

@@ -9,9 +9,9 @@ import pyarrow as pa
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.image import NO_LEADER, Batch, Change, Partition, Timeline
-from checkers.evidence.kinds import Kind
+from checkers.evidence.image import NO_LEADER, Change, MetadataBatch, Partition, Timeline
 from checkers.evidence.partition_logs import codes
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the metadata log on a majority of the controllers' disks"
@@ -254,12 +254,12 @@ def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
     )
 
 
-def _touched(batch: Batch, partitions: Mapping[str, Partition]) -> dict[str, Partition]:
+def _touched(batch: MetadataBatch, partitions: Mapping[str, Partition]) -> dict[str, Partition]:
     keys = {change.partition.key for change in batch.changes}
     return {key: partitions[key] for key in sorted(keys) if key in partitions}
 
 
-def _joined_inactive(batch: Batch, change: Change) -> Iterator[Violation]:
+def _joined_inactive(batch: MetadataBatch, change: Change) -> Iterator[Violation]:
     if change.after is None:
         return
     before = change.before.isr if change.before else ()
@@ -272,7 +272,7 @@ def _joined_inactive(batch: Batch, change: Change) -> Iterator[Violation]:
             yield Violation(text, both(change))
 
 
-def _stays_fenced(batch: Batch, partition: Partition) -> Iterator[Violation]:
+def _stays_fenced(batch: MetadataBatch, partition: Partition) -> Iterator[Violation]:
     for node in partition.isr:
         broker = batch.brokers.get(node)
         last = not batch.elr_on and partition.isr == (node,)
@@ -282,7 +282,7 @@ def _stays_fenced(batch: Batch, partition: Partition) -> Iterator[Violation]:
             yield Violation(f"{text}{_condition(batch, node)}", [at | state(partition)])
 
 
-def _condition(batch: Batch, node: int) -> str:
+def _condition(batch: MetadataBatch, node: int) -> str:
     broker = batch.brokers.get(node)
     if broker is None:
         return "not registered"

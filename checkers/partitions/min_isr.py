@@ -10,8 +10,8 @@ from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import Ints, IsrHistory, isr_histories
-from checkers.evidence.kinds import Kind
 from checkers.evidence.partition_logs import columns, split
+from checkers.evidence.planned import Kind
 from checkers.partitions.held import NEED
 from checkers.partitions.leaders import names, state
 from checkers.verdict import CheckResult

@@ -3,8 +3,8 @@
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.image import Batch
-from checkers.evidence.kinds import Kind
+from checkers.evidence.image import MetadataBatch
+from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import restarts
 from checkers.partitions.leaders import NEED, state
 from checkers.verdict import CheckResult, EventValue
@@ -84,7 +84,7 @@ def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
     )
 
 
-def _dropped(batch: Batch, node: int) -> bool:
+def _dropped(batch: MetadataBatch, node: int) -> bool:
     """Whether a change of this batch took the node out of an ELR: no clean registration does."""
     pairs = ((change.before, change.after) for change in batch.changes)
     return any(one and two and node in one.elr and node not in two.elr for one, two in pairs)

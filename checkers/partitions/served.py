@@ -8,12 +8,12 @@ import pyarrow as pa
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.partition_logs import (
     Stretches,
     columns,
     split,
 )
+from checkers.evidence.planned import Kind
 from checkers.partitions.held import NEED, Breach, Row, replicas_by_key, sorted_out
 from checkers.verdict import CheckResult
 

@@ -10,7 +10,7 @@ from typing import Any
 from checkers.check import check, probed, untraced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.quorum.epochs import leader_changes
 from checkers.verdict import CheckResult, EventValue
 

@@ -6,8 +6,8 @@ from itertools import combinations, zip_longest
 from checkers.check import check, several_nodes
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.metadata_logs import StoredBatch
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 

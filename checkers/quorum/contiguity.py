@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from checkers.check import check, everywhere, of_partitions
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.partition_logs import codes
+from checkers.evidence.planned import Kind
 from checkers.partitions.held import compacted
 from checkers.verdict import CheckResult, EventValue
 

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, of_registers, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
+from checkers.evidence.planned import Kind
 from checkers.quorum.epochs import leader_changes
 from checkers.registers.survival import complete_disks, stored_values
 from checkers.verdict import CheckResult

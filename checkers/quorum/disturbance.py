@@ -9,8 +9,8 @@ from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, witness
+from checkers.evidence.planned import Kind
 from checkers.quorum.leadership import (
     SECOND,
     bounds_of,

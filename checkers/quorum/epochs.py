@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 NOBODY = -1

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, gaps, witness
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult
 
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
+from checkers.evidence.planned import Kind
 from checkers.quorum.leadership import LATENCY_S, SECOND, Calm, bounds_of, calms, processes_of
 from checkers.verdict import CheckResult
 

@@ -13,8 +13,8 @@ from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS, FaultFact
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult
 
 SECOND = 1_000_000_000
@@ -22,7 +22,7 @@ LATENCY_S = 2.0  # for processes that wait for a busy machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ElectionBounds:
     """In seconds; from the time-outs of a run's nodes, which are Kafka's if it says nothing."""
 
     check_quorum_s: float
@@ -36,11 +36,11 @@ def fetch_timeout_ns(evidence: Evidence) -> int:
     return int(evidence.info.conditions.get("fetch_timeout_ms", 2000) * 1_000_000)
 
 
-def bounds_of(evidence: Evidence) -> Bounds:
+def bounds_of(evidence: Evidence) -> ElectionBounds:
     told = evidence.info.conditions
     fetch_s = fetch_timeout_ns(evidence) / SECOND
     election_s = told.get("election_timeout_ms", 1000) / 1000
-    return Bounds(
+    return ElectionBounds(
         check_quorum_s=1.5 * fetch_s,
         leader_within_s=3 * (2 * election_s + fetch_s) + LATENCY_S,
         steady_s=fetch_s + 2 * election_s + LATENCY_S,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
 from checkers.evidence.metadata_logs import StoredBatch
+from checkers.evidence.planned import Kind
 from checkers.evidence.traced_logs import Committed, Election
 from checkers.verdict import CheckResult, EventValue
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
+from checkers.evidence.planned import Kind
 from checkers.quorum.leadership import fetch_timeout_ns
 from checkers.verdict import CheckResult
 

@@ -11,8 +11,8 @@ from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.disk.files import NO_DIRECTORY
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, NodeEvent, witness
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 NOBODY = -1

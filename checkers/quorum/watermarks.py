@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
 from checkers.evidence.lives import NEED, Life, NodeEvent, Process, gaps, witness
+from checkers.evidence.planned import Kind
 from checkers.quorum.epochs import leader_changes
 from checkers.verdict import CheckResult
 

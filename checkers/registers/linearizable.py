@@ -16,7 +16,7 @@ import pyarrow as pa
 from checkers.check import check, of_registers
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
 from checkers.registers.register_anomalies import (
     FAILED_WRITE_HAPPENED,

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from checkers.check import check, of_registers
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.error_words import ACCEPTED, UNANSWERED
 from checkers.registers.survival import CLIENT_METRICS, Written
 from checkers.verdict import CheckResult, EventValue

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from checkers.check import check, of_registers
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"

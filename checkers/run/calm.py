@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.leadership import bounds_of
 from checkers.verdict import CheckResult, EventValue

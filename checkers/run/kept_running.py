@@ -10,7 +10,7 @@ from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 SECOND = 1_000_000_000

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from checkers.check import check, everywhere
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 

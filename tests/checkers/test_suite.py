@@ -11,7 +11,7 @@ import pytest
 
 from checkers.check import Check, check, everywhere
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.store import read_run
 from checkers.suite import CHECKS, judge, read_verdict, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.evidence.kinds import Kind
+from checkers.evidence.planned import Kind
 from checkers.history.kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
