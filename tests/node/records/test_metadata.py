@@ -27,8 +27,7 @@ from node.records.metadata import (
 )
 from node.records.schemas import ControllerEndpoint, ControllerFeature
 
-# As they are in the release, where they stand beside the classes that are made of them.
-SCHEMAS = Path(__file__).resolve().parents[2] / "data" / "kafka-4.3.1-schemas"
+SCHEMAS = Path(__file__).resolve().parents[4] / "shared" / "facts" / "schemas"
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
 EXAMPLES: list[tuple[MetadataRecord, bytes]] = [
     (
@@ -103,6 +102,9 @@ def test_any_bytes_are_decoded_or_refused(kind: int, body: bytes) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_fields_are_those_of_kafkas_schema(kind: type[MetadataRecord]) -> None:
+    if not SCHEMAS.is_dir():
+        # A user's clone has no such directory beside it; CI's has.
+        pytest.skip("the schemas of Kafka's release are not beside this checkout")
     text = (SCHEMAS / f"{kind.__name__}.json").read_text()
     schema = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
     assert schema["name"] == kind.__name__
