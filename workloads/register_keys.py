@@ -69,6 +69,8 @@ class RegisterKeys:
             wide = chance < self.options.delete_share + wrong_share + self.options.wide_share
             return write(key.name, key.next_value(), blanks=_BLANKS if wide else 0)
         wrong = rng.choice([each for each in Wrong if alone or each is not Wrong.VALIDATE_ONLY])
+        if wrong is Wrong.NULL:
+            return delete(key.name, wrong)
         illegal = wrong is Wrong.OUT_OF_RANGE
         return write(key.name, key.next_illegal() if illegal else key.next_value(), wrong)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from checkers.history.error_words import SET_TO_NULL, TWICE_IN_RESOURCE
 from workloads.history import DELETE, READ, WRITE
 from workloads.wire.client_metrics import (
     CLIENT_METRICS,
@@ -31,18 +32,18 @@ class Wrong(Enum):
 
     OUT_OF_RANGE = "interval.ms out of its bounds"
     NO_NUMBER = "interval.ms is no number"
-    NULL = "interval.ms set to null"
+    NULL = SET_TO_NULL  # a deletion, where it is not refused
     NO_LIST = "appended to what is no list"
     NO_SUCH_ACTION = "an operation that there is not"
     NO_SUCH_CONFIG = "a config that there is not, beside interval.ms"
-    TWICE = "interval.ms twice in a resource"
+    TWICE = TWICE_IN_RESOURCE
     NO_SUCH_TYPE = "a type of resource that there is not"
     VALIDATE_ONLY = "only validated"  # legal, answered without an error, and changes nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """On one register. A write sets `value`; it must be refused where it is `wrong`.
+    """On one register. A write sets `value`. What is `wrong` must be refused.
 
     `blanks` stand behind the value, which Kafka keeps as they are and which mean nothing: with many
     of them one record takes several pages of a disk, and its answer several packets.
@@ -63,8 +64,8 @@ def write(key: str, value: int, wrong: Wrong | None = None, blanks: int = 0) -> 
     return Operation(f=WRITE, key=key, value=value, wrong=wrong, blanks=blanks)
 
 
-def delete(key: str) -> Operation:
-    return Operation(f=DELETE, key=key)
+def delete(key: str, wrong: Wrong | None = None) -> Operation:
+    return Operation(f=DELETE, key=key, wrong=wrong)
 
 
 def body_of(operations: Sequence[Operation]) -> bytes:
@@ -86,13 +87,12 @@ def _alteration(operation: Operation) -> Alteration:
 
 def _changes(operation: Operation) -> tuple[ConfigChange, ...]:
     if operation.f == DELETE:
-        return (ConfigChange(action=Action.DELETE),)
+        null = operation.wrong is Wrong.NULL
+        return (ConfigChange(value=None) if null else ConfigChange(action=Action.DELETE),)
     legal = ConfigChange(value=f"{operation.value}{' ' * operation.blanks}")
     match operation.wrong:
         case Wrong.NO_NUMBER:
             return (ConfigChange(value=f"{operation.value} ms"),)
-        case Wrong.NULL:
-            return (ConfigChange(value=None),)
         case Wrong.NO_LIST:
             return (ConfigChange(action=Action.APPEND, value=str(operation.value)),)
         case Wrong.NO_SUCH_ACTION:

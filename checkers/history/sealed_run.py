@@ -12,6 +12,10 @@ from crc32c import crc32c
 from checkers.history.kinds import HistoryKind
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
+# A promise: a config that is set to null, or stands twice in a resource, is refused. Brokers of
+# Kafka do so before they forward a request (ConfigAdminManager.preprocess); its controllers, asked
+# directly, take null for a deletion, and the last of several values.
+STRICT_CONFIGS = "strict-configs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,7 @@ class RunInfo:
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target: elr, min_isr ...
     # What the target promises its clients, beyond what every target does.
-    promises: Sequence[str] = (LINEARIZABLE_READS,)
+    promises: Sequence[str] = (LINEARIZABLE_READS, STRICT_CONFIGS)
     stuck: str = ""  # what did not come about although all was healed and all processes ran
     stuck_for_sure: bool = False  # no slow machine excuses it
     # How it was with the machine: of the time in which nothing came about, else of all of the run

@@ -188,14 +188,17 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
     if found is None:
         return unread("replicas in ISR or ELR", NEED)
     running = _running(evidence, found)
-    marks, looked_at = evidence.once(true_high_watermarks), 0
+    marks, looked_at, idle = evidence.once(true_high_watermarks), 0, 0
     breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
         partition, mark = found.partitions.get(key), marks.get(key)
         if partition is None or mark is None:
             continue
         for row in rows:
-            if row["node"] not in running or row["node"] not in (*partition.isr, *partition.elr):
+            if row["node"] not in (*partition.isr, *partition.elr):
+                continue
+            if row["node"] not in running:
+                idle += 1
                 continue
             looked_at += 1
             if row["log_end"] < mark:
@@ -210,6 +213,7 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
         algorithm="log ends against the highest of checkpoints, answers and acknowledgements",
         allowed=sorted_breaches.allowed,
         gaps=sorted_breaches.untold,
+        nothing="nobody in an ISR or ELR runs" if idle else "",
     )
 
 

@@ -11,12 +11,17 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.leadership import bounds_of
+from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult, EventValue
 
 MULTIPLE = 25  # of the median: a dozen simulated runs had 10 at most
 LEAST_S = {"sim": 0.1}  # below it nothing is slow
 LEAST_REAL_S = 5.0  # where a machine may be busy for a while
 ENOUGH = 50
+# What Kafka waits for by default before it gives a silent peer up, or leaves a replica behind:
+# controller.socket.timeout.ms, replica.socket.timeout.ms, replica.lag.time.max.ms.
+STOCK_WAIT_S = 30.0
+WAITS = ("controller.socket.timeout.ms", "replica.socket.timeout.ms", "replica.lag.time.max.ms")
 _SHOWN = ("process", "node", "f", "key", "outcome")
 
 
@@ -31,7 +36,10 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
 
     Nor is one slow that takes less than 0.1 s, or where time is real and the machine may be busy
     less than 5 s. Calm is what is as long behind the first operation and the last cure as followers
-    may take to follow again, and before the next fault.
+    may take to follow again, and Kafka waits by its configuration before it gives a silent peer up;
+    and before the next fault, or the end of a process that ended by itself. There is none where the
+    cluster never became whole again (`recovers-when-healed`). On a machine that was starved nobody
+    can tell what made an operation slow.
     """
     ops = evidence.tables["ops"]
     main = ops.filter(pc.equal(ops["phase"], "main"))
@@ -39,10 +47,14 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
     taken = calm["t1"].fill_null(evidence.info.duration_ns).to_numpy() - calm["t0"].to_numpy()
     limit = _limit_ns(evidence.info, taken)
     slow = np.flatnonzero(taken > limit) if len(taken) >= ENOUGH else np.empty(0, np.int64)
+    found = [_slow(calm, int(at), int(taken[at]), limit) for at in slow]
+    real = evidence.info.runtime != "sim"
+    starved = why_in_doubt(evidence.info.pressure) if found and real else ""
     return conclude(
         looked_at=len(taken) if len(taken) >= ENOUGH else 0,
         unit="operations in calm",
-        violations=[_slow(calm, int(at), int(taken[at]), limit) for at in slow],
+        violations=[] if starved else found,
+        gaps=[f"{found[0].message}; but {starved}"] if starved else [],
         needs="operations",
         holds=f"none took longer than {limit / 1e9:.3g} s",
         algorithm="latencies away from faults, against a multiple of their median",
@@ -53,13 +65,24 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
 def _calm(evidence: Evidence, main: pa.Table) -> NDArray[np.bool_]:
     t0 = main["t0"].to_numpy()
     t1 = main["t1"].fill_null(evidence.info.duration_ns).to_numpy()
-    settles = int(bounds_of(evidence).leader_within_s * 1e9)
+    settles = int(max(bounds_of(evidence).leader_within_s, _waits_s(evidence.info)) * 1e9)
     calm: NDArray[np.bool_] = t0 > t0.min(initial=evidence.info.duration_ns) + settles
     for fault in evidence.faults:
         calm &= (t1 < fault.t_start) | (
             t0 > min(fault.over_ns, evidence.info.duration_ns) + settles
         )
+    for end in evidence.info.unasked_ends:
+        calm &= t1 < int(end["t_ns"])
+    if evidence.info.stuck:
+        calm &= t1 < max((fault.t_start for fault in evidence.faults), default=0)
     return calm
+
+
+def _waits_s(info: RunInfo) -> float:
+    """The longest of what a broker waits for, as it is configured; 0 where nobody waits."""
+    told = [int(info.settings[name]) / 1000 for name in WAITS if name in info.settings]
+    stock = info.settings.get("defaults") == "stock"
+    return max([*told, STOCK_WAIT_S if stock else 0.0])
 
 
 def _limit_ns(info: RunInfo, taken: NDArray[np.int64]) -> int:

@@ -41,7 +41,7 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
 
 
 def _stuck(info: RunInfo) -> CheckResult:
-    doubt = "" if info.stuck_for_sure else _why_in_doubt(info.pressure)
+    doubt = "" if info.stuck_for_sure else why_in_doubt(info.pressure)
     if doubt:
         return CheckResult(
             verdict=Verdict.UNKNOWN,
@@ -58,7 +58,7 @@ def _stuck(info: RunInfo) -> CheckResult:
     )
 
 
-def _why_in_doubt(figures: Mapping[str, float]) -> str:
+def why_in_doubt(figures: Mapping[str, float]) -> str:
     """Why the machine may be to blame; "" where it was shown not to be."""
     if "longest_late_ms" not in figures:
         return "nobody measured whether the machine was starved"

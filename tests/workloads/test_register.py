@@ -241,10 +241,12 @@ def test_what_must_be_refused_is_told_with_its_reason_and_nobody_reads_its_value
     refused = history.of("write", EventType.FAIL)
     assert all(str(each.error).startswith(REFUSED) for each in refused)
     assert {str(each.error).removeprefix(REFUSED).split(" (")[0] for each in refused} == {
-        wrong.value for wrong in Wrong
+        wrong.value for wrong in Wrong if wrong is not Wrong.NULL
     }
     never = {(each.key, each.value) for each in refused}
     assert not never & {(each.key, each.result) for each in history.of("read", OK)}
+    deletions = {str(each.error).split(" (")[0] for each in history.of("delete", EventType.FAIL)}
+    assert deletions == {f"{REFUSED}{Wrong.NULL.value}"}
 
 
 def test_a_request_names_each_register_once_and_each_is_an_operation_of_its_own_process() -> None:
@@ -297,6 +299,12 @@ def test_a_write_in_doubt_is_sent_again_by_another_process() -> None:
 def test_what_must_be_refused_and_is_not_is_in_doubt_and_told() -> None:
     history = misbehaving(Misbehaviour.LENIENT, EventType.INFO, RICH)
     assert all(str(each.error).startswith(ACCEPTED) for each in history.of("write", EventType.INFO))
+
+
+def test_a_config_that_is_set_to_null_is_deleted_where_that_is_not_refused() -> None:
+    history = misbehaving(Misbehaviour.LENIENT, EventType.INFO, RICH)
+    null = f"{ACCEPTED}{Wrong.NULL.value}"
+    assert {each.f for each in history.operations if each.error == null} == {"delete"}
 
 
 def test_whoever_gets_a_malformed_answer_says_so_and_it_is_counted() -> None:

@@ -79,7 +79,8 @@ class Kafka:
 
     @property
     def promises(self) -> Sequence[str]:
-        # A controller describes configurations from what it has heard of the metadata log so far.
+        # A controller describes configurations from what it has heard of the metadata log so far,
+        # and does not look at what brokers refuse before they forward a request to it.
         return ()
 
     @property

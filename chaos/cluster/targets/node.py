@@ -7,7 +7,7 @@ from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.target import Seat, TargetBounds
 from chaos.cluster.topology import OUTER_PORT, inner_port
 from chaos.conditions import Conditions
-from checkers.history.sealed_run import LINEARIZABLE_READS
+from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
 PROGRAM = ("python3", "-m", "node.server.cli")
 MUTATED = ("python3", "-m", "chaos.mutations")
@@ -36,7 +36,7 @@ class OwnNode:
 
     @property
     def promises(self) -> Sequence[str]:
-        return (LINEARIZABLE_READS,)
+        return (LINEARIZABLE_READS, STRICT_CONFIGS)
 
     def roles(self, node: NodeId) -> Roles:
         del node  # there are no others

@@ -156,6 +156,12 @@ def test_a_member_of_the_elr_that_does_not_run() -> None:
     assert judged(eligible_hold_all, cluster).verdict is INVALID
 
 
+def test_where_nobody_runs_nobody_may_lead() -> None:
+    fenced = [registration_change(node, 10 + node, fenced=1) for node in NODES]
+    cluster = replicated().commit(*fenced)
+    assert saw_nothing(judged(eligible_hold_all, cluster))
+
+
 # --- P10, P13 ---
 
 

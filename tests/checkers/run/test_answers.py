@@ -5,7 +5,13 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED
+from checkers.history.error_words import (
+    ACCEPTED,
+    MALFORMED,
+    REFUSED,
+    SET_TO_NULL,
+    TWICE_IN_RESOURCE,
+)
 from checkers.history.sealed_run import Run
 from checkers.history.tables import MALFORMED as MALFORMED_ANSWERS
 from checkers.registers.linearizable import linearizable
@@ -97,6 +103,17 @@ def test_a_wrong_request_that_is_told_to_have_happened_is_invalid() -> None:
     result = wrong_requests_are_refused(make_run(ops=[refused, taken]))
     assert (result.verdict, result.count) == (Verdict.INVALID, 1)
     assert result.message.startswith("node 2 told process 0 that a write of r-0 had happened")
+
+
+@pytest.mark.parametrize("what", [SET_TO_NULL, TWICE_IN_RESOURCE])
+def test_what_a_target_may_accept_is_told_and_accuses_nobody(what: str) -> None:
+    """Controllers of Kafka, asked directly, do not look at what their brokers refuse."""
+    taken = write(101, 2, 3, outcome="info", error=f"{ACCEPTED}{what}", node=2)
+    strict = wrong_requests_are_refused(make_run(ops=[taken]))
+    assert (strict.verdict, strict.count) == (Verdict.INVALID, 1)
+    lenient = wrong_requests_are_refused(make_run(ops=[taken], promises=[]))
+    assert lenient.verdict is Verdict.VALID
+    assert "1 were accepted that this target never promised to refuse" in lenient.message
 
 
 def test_a_value_that_was_refused_and_is_read_is_a_failed_write_that_happened() -> None:

@@ -9,6 +9,7 @@ from tests.support.histories import MS, Row, fault, make_run, write
 from tests.support.judged import saw_nothing
 
 SECOND = 1000  # ms
+QUIET = {"longest_late_ms": 40.0}
 
 
 def quick(begin: int, *, taken: int = 8, count: int = 100) -> list[Row]:
@@ -19,10 +20,10 @@ def quick(begin: int, *, taken: int = 8, count: int = 100) -> list[Row]:
     ]
 
 
-def run(ops: list[Row], *faults: Row, runtime: str = "sim") -> Run:
+def run(ops: list[Row], *faults: Row, runtime: str = "sim", **info: object) -> Run:
     first = write(1, 0, 1) | {"t0": 0, "t1": 5 * MS}
-    duration = 120 * SECOND * MS
-    return make_run(ops=[first, *ops], faults=faults, runtime=runtime, duration_ns=duration)
+    told = {"runtime": runtime, "duration_ns": 120 * SECOND * MS, "pressure": QUIET} | info
+    return make_run(ops=[first, *ops], faults=faults, **told)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,46 @@ def test_around_a_fault_it_may_take_long() -> None:
         assert calm_operations_are_quick(found).verdict is Verdict.VALID
     long_ago = run([*quick(30 * SECOND), slow], fault(1, "kill", 1_000, 2_000))
     assert calm_operations_are_quick(long_ago).verdict is Verdict.INVALID
+
+
+def slow_at_50_s(taken: int = 6_000) -> list[Row]:
+    slow = write(7, 0, 1) | {"t0": 50 * SECOND * MS, "t1": (50 * SECOND + taken) * MS}
+    return [*quick(30 * SECOND), slow]
+
+
+def test_on_a_starved_machine_nobody_can_tell() -> None:
+    pressure = QUIET | {"cpu_share": 0.97}
+    result = calm_operations_are_quick(run(slow_at_50_s(), runtime="docker", pressure=pressure))
+    assert (result.verdict, result.count) == (Verdict.UNKNOWN, 0)
+    assert "the machine was starved (processes waited for a core for 97% of it)" in result.message
+
+
+def test_there_is_no_calm_once_a_process_has_ended_by_itself() -> None:
+    end = {"node": 2, "t_ns": 45 * SECOND * MS, "exit_code": 1, "words": "out of memory"}
+    result = calm_operations_are_quick(run(slow_at_50_s(), unasked_ends=[end]))
+    assert (result.verdict, result.looked_at) == (Verdict.VALID, 100)
+
+
+def test_there_is_no_calm_where_all_was_never_whole_again() -> None:
+    stuck = run(slow_at_50_s(), fault(1, "kill", 1_000, 2_000), stuck="no leader within 60 s")
+    assert saw_nothing(calm_operations_are_quick(stuck))
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [
+        ({"defaults": "quick"}, Verdict.INVALID),
+        ({"defaults": "stock"}, Verdict.VALID),
+        ({"defaults": "quick", "controller.socket.timeout.ms": "30000"}, Verdict.VALID),
+    ],
+)
+def test_a_broker_waits_for_a_silent_controller_as_it_is_configured(
+    settings: dict[str, str], verdict: Verdict
+) -> None:
+    """It forwards nothing meanwhile, though another controller is active long since."""
+    ops, silent = slow_at_50_s(), fault(1, "power-off", 10_000, 14_000)
+    result = calm_operations_are_quick(run(ops, silent, runtime="docker", settings=settings))
+    assert result.verdict is verdict
 
 
 def test_of_a_few_operations_nothing_is_said() -> None:
