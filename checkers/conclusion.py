@@ -55,7 +55,7 @@ def conclude(
         message = f"nothing wrong in {looked_at:,} {unit}, but {gaps[0]}"
         verdict = Verdict.UNKNOWN
     if allowed:
-        message += f" (and {len(allowed):,} allowed: {allowed[0].message})"
+        message += f", but for {len(allowed):,} allowed: {allowed[0].message}"
     return CheckResult(
         verdict=verdict,
         message=message,
