@@ -1,5 +1,7 @@
 """Operations that take long although nothing was disturbed, by hand."""
 
+from typing import Any
+
 import pytest
 
 from checkers.history.sealed_run import Run
@@ -20,10 +22,10 @@ def quick(begin: int, *, taken: int = 8, count: int = 100) -> list[Row]:
     ]
 
 
-def run(ops: list[Row], *faults: Row, runtime: str = "sim", **info: object) -> Run:
+def run(ops: list[Row], *faults: Row, runtime: str = "sim", **info: Any) -> Run:
     first = write(1, 0, 1) | {"t0": 0, "t1": 5 * MS}
-    told = {"runtime": runtime, "duration_ns": 120 * SECOND * MS, "pressure": QUIET} | info
-    return make_run(ops=[first, *ops], faults=faults, **told)
+    told = {"duration_ns": 120 * SECOND * MS, "pressure": QUIET} | info
+    return make_run(ops=[first, *ops], faults=faults, runtime=runtime, **told)
 
 
 @pytest.mark.parametrize(
