@@ -24,7 +24,7 @@ def quick(begin: int, *, taken: int = 8, count: int = 100) -> list[Row]:
 
 def run(ops: list[Row], *faults: Row, runtime: str = "sim", **info: Any) -> Run:
     first = write(1, 0, 1) | {"t0": 0, "t1": 5 * MS}
-    told = {"duration_ns": 120 * SECOND * MS, "pressure": QUIET} | info
+    told: dict[str, Any] = {"duration_ns": 120 * SECOND * MS, "pressure": QUIET} | info
     return make_run(ops=[first, *ops], faults=faults, runtime=runtime, **told)
 
 
