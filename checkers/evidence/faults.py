@@ -51,8 +51,8 @@ class FaultFact:
 
     @property
     def may_have_bitten(self) -> bool:
-        """Unless it was looked for, and it had not."""
-        return self.bit is not False
+        """Unless it was looked for, and it had not. Where its cure failed, nobody looked."""
+        return self.bit is not False or self.t_healed is None
 
     @property
     def ran_its_course(self) -> bool:

@@ -97,11 +97,12 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
     """
     found = evidence.timeline
     tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
-    looked_at = 0
+    looked_at = compared = 0
     breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
         if compacted(key, found):
             continue
+        compared += len(rows) > 1 and all(row["whole"] for row in rows)
         known = [row for row in rows if row["high_watermark"] is not None]
         for one, two in combinations(known, 2):
             end = min(one["high_watermark"], two["high_watermark"])
@@ -119,6 +120,7 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
         algorithm="batches by offset, epoch and CRC, below the lower checkpoint",
         allowed=sorted_breaches.allowed,
         gaps=sorted_breaches.untold,
+        nothing="no record is below the high watermarks that two replicas left" if compared else "",
     )
 
 

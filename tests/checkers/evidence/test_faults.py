@@ -52,6 +52,16 @@ def test_what_never_came_never_ends() -> None:
     assert not found.overlaps(5 * MS, 10 * MS)
 
 
+@pytest.mark.parametrize(("cured", "may_have"), [(20 * MS, False), (None, True)])
+def test_of_a_fault_whose_cure_failed_nobody_knows_whether_it_bit(
+    cured: int | None, may_have: bool
+) -> None:
+    """Its evidence is taken as it is cured."""
+    row = fault(0, "power-off", 10, 20, bit=False) | {"t_healed": cured}
+    (found,) = faults_of(make_run(faults=[row]))
+    assert found.may_have_bitten is may_have
+
+
 def test_a_fault_without_its_facts_is_refused() -> None:
     row = {**fault(3, "kill", 10, 20), "may_lose": None}
     with pytest.raises(ValueError, match="fault 3 does not say whether it may_lose"):

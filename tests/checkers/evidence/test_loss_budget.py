@@ -93,3 +93,13 @@ def test_one_rule_by_what_the_fault_does(kinds: tuple[str, str], allowed: bool) 
     for number, kind in enumerate(kinds):
         ended(cluster, kind, 2 + number, (1 + number) * SECOND, 9 * SECOND)
     assert bool(budget(cluster).possible["t-0"]) is allowed
+
+
+def test_a_power_cut_after_which_nobody_came_back_counts() -> None:
+    """Its cure failed, so nobody looked whether it had bitten; that does not undo it."""
+    cluster = started()
+    for node in (1, 2, 3):
+        cluster.ended("power-off", node, SECOND)
+        cluster.rows["faults"][-1] |= {"t_heal": 2 * SECOND * MS, "t_healed": None, "bit": False}
+    assert budget(cluster).possible["t-0"]
+    assert budget(cluster).worst == 3

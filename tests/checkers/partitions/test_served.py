@@ -107,6 +107,13 @@ def test_what_lies_before_a_log_start_is_not_compared() -> None:
     assert judged(replicas_agree, cluster).verdict is VALID
 
 
+def test_before_the_first_checkpoint_nothing_is_known_to_be_below_it() -> None:
+    cluster = started()
+    for node in NODES:
+        cluster.replica(node, "t-0", TEN, high_watermark=0)
+    assert saw_nothing(replicas_agree(cluster.run()))
+
+
 def test_compacted_topics_differ() -> None:
     cluster = started().commit(config(2, "t", "cleanup.policy", "compact"))
     cluster.replica(1, "t-0", TEN).replica(2, "t-0", [(4, 999, 6, 0)])
