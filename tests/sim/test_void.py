@@ -209,4 +209,4 @@ def test_the_same_faults_bite_when_nothing_is_taken_away(
     monkeypatch.setitem(STORIES, NAME, story(fault))
     words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
     main([*words, "--out", str(tmp_path)])
-    assert "1 fault bit" in capsys.readouterr().out
+    assert "1 of 1 faults bit" in capsys.readouterr().out  # whatever else the judge found
