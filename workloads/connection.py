@@ -103,7 +103,7 @@ class TcpDriver:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
-                _, protocol = await loop.create_connection(_Exchange, entry.host, entry.port)
+                _, protocol = await loop.create_connection(Exchange, entry.host, entry.port)
         except TimeoutError:
             raise NotSentError(f"no connection to node {node} within {timeout_s} s") from None
         except OSError as error:
@@ -115,7 +115,7 @@ class TcpConnection:
     """One request in flight, told apart by its correlation id."""
 
     def __init__(
-        self, exchange: "_Exchange", node: int, malformed: Callable[[MalformedAnswer], None]
+        self, exchange: "Exchange", node: int, malformed: Callable[[MalformedAnswer], None]
     ) -> None:
         self._exchange = exchange
         self._node = node
@@ -160,7 +160,7 @@ class TcpConnection:
         self._exchange.lose("closed by the client")
 
 
-class _Exchange(asyncio.Protocol):
+class Exchange(asyncio.Protocol):
     """Frames on a transport. A bare protocol: streams cost three times as much an operation."""
 
     def __init__(self) -> None:
@@ -238,7 +238,9 @@ class _Exchange(asyncio.Protocol):
             return
         if len(buffer) < 4 + size:
             return
-        if self._answer is None or self._answer.done() or len(buffer) > 4 + size:
+        if self._answer is not None and self._answer.cancelled():
+            self.lose("given up")  # the request was cancelled, and its task did not run since
+        elif self._answer is None or self._answer.done() or len(buffer) > 4 + size:
             self._lose_malformed("an answer nobody asked for")
         else:
             self._buffer = bytearray()
