@@ -6,18 +6,19 @@ stands on the disk with what clients were told can see it.
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from crc32c import crc32c
 
 from chaos.canaries.quorum import NoVictimError
+from chaos.inventory import take, trace_lines
 from checkers.disk.batches import HEADER, HEADER_SIZE, Batch, read_batches
 from checkers.disk.compression import decompressed
 from checkers.disk.fields import Fields
 from checkers.evidence.evidence import Evidence
-from checkers.history.sealed_run import Run
+from checkers.history.sealed_run import Run, read_run_info, write_run_info
 from checkers.history.store import MANIFEST, read_run
 
 _CODEC_BITS = 0x07
@@ -46,8 +47,16 @@ def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
         for batch in read_batches(data):
             if batch.base_offset <= removed.offset <= batch.last_offset:
                 segment.write_bytes(_without(data, batch, removed.offset))
+                collected_as_it_is(copy)
                 return removed
     raise NoVictimError(f"{run}: no segment of node {removed.node} holds {removed}")
+
+
+def collected_as_it_is(copy: Path) -> None:
+    """Take the inventory of a copy anew: it is the cluster that lost something, and no evidence
+    went missing afterwards."""
+    info = read_run_info(copy)
+    write_run_info(copy, replace(info, inventory_crc32c=take(copy), trace_lines=trace_lines(copy)))
 
 
 def _victim(run: Run) -> Removed:

@@ -1,7 +1,7 @@
 """Takes acknowledged writes away from the copy of a run: out of its history, or off its disks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,11 @@ import orjson
 import pyarrow.compute as pc
 import zstandard
 
+from chaos.canaries.disk_images import collected_as_it_is
 from chaos.seal import read_lines
 from checkers.disk.batches import Batch, read_batches, read_records
 from checkers.disk.records import decode_metadata
-from checkers.history.sealed_run import Run
+from checkers.history.sealed_run import Run, read_run_info, write_run_info
 
 Event = dict[str, Any]
 BASE_OFFSET_BYTES = 8  # at the head of a batch, outside its CRC
@@ -46,7 +47,7 @@ def acknowledged_writes(run: Run) -> list[Write]:
 
 
 def drop_from_history(directory: Path, writes: Sequence[Write]) -> None:
-    """As if the recorder had missed these operations: neither invoked nor completed."""
+    """As if no client had asked for these, and none of them counted them."""
     path = directory / "events-ops.jsonl.zst"
     gone = {(write.process, write.key, write.value) for write in writes}
     open_processes: set[int] = set()
@@ -61,6 +62,8 @@ def drop_from_history(directory: Path, writes: Sequence[Write]) -> None:
             kept.append(event)
     lines = b"".join(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE) for event in kept)
     path.write_bytes(zstandard.ZstdCompressor().compress(lines))
+    info = read_run_info(directory)
+    write_run_info(directory, replace(info, recorded=None, counted=None))
     _unseal(directory)
 
 
@@ -121,5 +124,6 @@ def _find(disk: Path, write: Write) -> tuple[Path, Batch]:
 
 
 def _unseal(directory: Path) -> None:
-    """So that the next check reads what was recorded anew."""
+    """So that the next check reads anew what lies here, as if it had been collected so."""
     (directory / "_manifest.json").unlink()
+    collected_as_it_is(directory)
