@@ -22,6 +22,7 @@ __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]
 Stopwatch = Callable[[], float]
 
 
+_EVIDENCE = "evidence-complete"
 _SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
@@ -85,6 +86,8 @@ def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[st
     if verdict is Verdict.VALID:
         return f"VALID: {_praise(results, numbers)}"
     blamed = [result for result in results if result.verdict is verdict]
+    # Where evidence is missing, that is why the others are unknown.
+    blamed.sort(key=lambda result: result.check != _EVIDENCE)
     if not blamed:
         return f"{verdict.name}: nothing was judged"
     more = f" (and {len(blamed) - 1} more {verdict.word})" if len(blamed) > 1 else ""

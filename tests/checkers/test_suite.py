@@ -157,6 +157,14 @@ def test_importing_the_suite_imports_no_compiler_nor_graphs() -> None:
     assert done.stdout.strip() == "set()"
 
 
+def test_the_sentence_names_missing_evidence_before_what_follows_from_it() -> None:
+    whole = synthetic_run()
+    cut = replace(whole, tables={**whole.tables, "node_events": whole.tables["node_events"][:0]})
+    judgement = judge(cut)
+    assert judgement.sentence.startswith("UNKNOWN: evidence-complete: evidence is missing: ")
+    assert "more unknown)" in judgement.sentence
+
+
 def test_an_accusation_that_rests_on_what_is_missing_is_a_suspicion() -> None:
     """Two of the three traces are there; what the third would have shown nobody knows."""
 
