@@ -69,32 +69,25 @@ class Runner:
         self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()
-        self._removal: asyncio.Task[None] | None = None
         self._machine = MachineWatch()
 
     async def run(self) -> Judgement:
         """The verdict; all files are in the directory. Raises OSError where they cannot be."""
         write_run_info(self._directory, self._info)
         try:
-            return await self._recorded_and_judged()
+            await self._recorded()
         finally:  # also where the directory's disk is full: nothing stays behind on the machine
-            await self._begin_removal()
+            # Before judging, which holds this loop for as long as it takes.
+            await self._remove()
+        return self._judge()
 
-    async def _recorded_and_judged(self) -> Judgement:
+    async def _recorded(self) -> None:
         finished = await self._record()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
         self._note_broken_invariant()
         self._note_machine()
-        removal = self._begin_removal()
-        await asyncio.sleep(0)  # lets the removal begin: the engine works while we judge
-        troubles = len(self._troubles)
-        judgement = self._judge()
-        await removal
-        if len(self._troubles) > troubles:
-            return self._judge()
         self._write_info()
-        return judgement
 
     def _note_machine(self) -> None:
         """How it was while nothing came about, with what nodes said last; else all of the time."""
@@ -268,12 +261,6 @@ class Runner:
             "exit_code": end.exit_code,
             "words": end.words,
         }
-
-    def _begin_removal(self) -> "asyncio.Task[None]":
-        """Once: who comes later waits for the same."""
-        if self._removal is None:
-            self._removal = asyncio.create_task(self._remove())
-        return self._removal
 
     async def _remove(self) -> None:
         if self._plan.keep and self._created and not self._interrupt.asked:

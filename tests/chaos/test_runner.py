@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,6 +162,29 @@ def test_a_full_disk_leaves_no_cluster_behind(
     with pytest.raises(OSError, match="No space left"):
         run(tmp_path, cluster, "kill-leader", duration_s=0.8)
     assert cluster.destroyed
+
+
+def test_a_judge_that_takes_long_keeps_nobody_from_removing_the_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the loop, and every other thread off, for longer than removing may take."""
+    removal_s = 0.5
+    monkeypatch.setattr("chaos.runner._DESTROY_S", removal_s)
+    cluster = FakeCluster()
+    removed: list[bool] = []
+
+    def judge_for_long(directory: Path, *, page: bool) -> Judgement:
+        removed.append(cluster.destroyed and cluster.calls[-1] == "destroy")
+        until = time.monotonic() + 2 * removal_s
+        while time.monotonic() < until:
+            pass  # kernels that are compiled give no other thread its turn either
+        return judge_directory(directory, page=page)
+
+    monkeypatch.setattr("chaos.runner.judge_directory", judge_for_long)
+    judgement = run(tmp_path, cluster, duration_s=0.5)
+    assert removed == [True], "all is removed before anything is judged, once"
+    assert judgement.verdict is not Verdict.ERROR, judgement.sentence
+    assert read_run_info(tmp_path).trouble == ""
 
 
 def test_whose_leavings_were_removed_is_said(
