@@ -24,7 +24,7 @@ What it leaves:
     rundir.py                   the directory
     recorder.py                 what happens, while it happens
     collection.py, container_files.py, inventory.py, last_words.py   logs and disks
-    provenance.py               of what it was made
+    versions.py                 of what it was made
     seal.py, spans.py           typed tables of it
     judging.py                  verdict.json, the page, repro.sh
     checking.py, foreign_files.py   judged again, and histories of others

@@ -14,7 +14,7 @@ from chaos.seal import UnsealableError
 from chaos.terminal import judgement_json, judgement_text
 from checkers.foreign import Declared
 from checkers.history.store import UnreadableRunError
-from checkers.invariants import as_text, listed
+from checkers.promises import as_text, listed
 from checkers.verdict import Verdict, worst
 
 

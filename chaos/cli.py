@@ -16,21 +16,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from chaos.commands import (
-    campaign,
-    check,
-    compare,
-    doctor,
-    down,
-    heal,
-    inject,
-    listing,
-    replay,
-    report,
-    run,
-    selftest,
-    setup,
-    shrink,
-    up,
+    campaign_command,
+    check_command,
+    compare_command,
+    doctor_command,
+    down_command,
+    heal_command,
+    inject_command,
+    list_command,
+    replay_command,
+    report_command,
+    run_command,
+    selftest_command,
+    setup_command,
+    shrink_command,
+    up_command,
 )
 from chaos.commands.arguments import Formatter, Parser
 from chaos.operator_errors import UNREADABLE, OperatorError, UsageError
@@ -40,21 +40,21 @@ OWN_FAILURE = 255
 _NOBODY_READS = 128 + signal.SIGPIPE  # as a shell sees of whoever dies of it
 
 COMMANDS = (
-    doctor,
-    setup,
-    listing,
-    run,
-    selftest,
-    compare,
-    campaign,
-    replay,
-    shrink,
-    up,
-    down,
-    inject,
-    heal,
-    check,
-    report,
+    doctor_command,
+    setup_command,
+    list_command,
+    run_command,
+    selftest_command,
+    compare_command,
+    campaign_command,
+    replay_command,
+    shrink_command,
+    up_command,
+    down_command,
+    inject_command,
+    heal_command,
+    check_command,
+    report_command,
 )
 
 _EXAMPLES = """\
@@ -120,7 +120,7 @@ def _sentence(error: Exception) -> str:
 
 def _expected() -> tuple[type[Exception], ...]:
     """Errors whose messages are made for operators."""
-    from chaos.cluster.errors import ClusterError
+    from chaos.cluster.cluster_errors import ClusterError
     from chaos.recorder import RecordingError
     from chaos.seal import UnsealableError
     from chaos.setup.needs import SetupError

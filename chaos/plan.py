@@ -10,9 +10,9 @@ from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.scenario import Scenario
 from checkers.run.expectation import Expectation
-from workloads.kinds import kind_of
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, WorkloadKind
+from workloads.workload_kinds import kind_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

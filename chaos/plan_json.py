@@ -9,7 +9,7 @@ from chaos.nemesis.recorded import schedule_from, windows_as_json
 from chaos.plan import RunPlan
 from chaos.scenario import Scenario
 from chaos.scenarios import STORIES
-from workloads.kinds import load_as_json, load_from
+from workloads.workload_kinds import load_as_json, load_from
 
 FORMAT = 1  # of what is written; a plan of another one is refused
 

@@ -13,9 +13,9 @@ from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import STORIES
 from chaos.trial import Trial
-from workloads.kinds import kind_of
 from workloads.library_clients import RAW
 from workloads.workload import Load, Servers
+from workloads.workload_kinds import kind_of
 
 _NODES = 3
 _OWN_NODES = (3, 5)  # in containers; what a failure was shrunk to may be replayed with any number

@@ -19,7 +19,7 @@ import zstandard
 from chaos.clock import Clock
 from checkers.history.events import EventType, FaultStage
 from workloads.connection import MalformedAnswer
-from workloads.history import SEND, Span
+from workloads.operation_history import SEND, Span
 
 EVENTS_A_FRAME = 5_000
 FRAME_NS = 1_000_000_000
@@ -86,7 +86,7 @@ class EventWriter:
 
 
 class Recorder:
-    """The history of one run; implements `workloads.history.LogHistory`.
+    """The history of one run; implements `workloads.operation_history.LogHistory`.
 
     `counts` is what was written, to be compared with what is found later: operations `invoked` and
     their ends by outcome (`ok`, `fail`, `info`), runs of records `sent` and `polled`, `faults` that

@@ -26,11 +26,11 @@ from chaos.plan import RunPlan
 from chaos.plan_json import plan_as_json
 from chaos.plan_line import command_of
 from chaos.progress import Progress
-from chaos.provenance import made_of, made_of_images
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
 from chaos.starvation import MachineWatch
 from chaos.story import Bounds, RunFailedError, Story, StuckError, planned_evidence
+from chaos.versions import made_of, made_of_images
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 

@@ -12,10 +12,10 @@ from chaos.trial import Trial
 from checkers.run.expectation import Expectation
 from workloads.append import AppendOptions
 from workloads.connection import Driver
-from workloads.kinds import kind_of
 from workloads.log_driver import LogClients
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, Servers
+from workloads.workload_kinds import kind_of
 
 SIM = "sim"  # the runtime of virtual time
 

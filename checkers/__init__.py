@@ -17,12 +17,12 @@ Checks, by what they judge; `docs/invariants.md` has them all:
 How they are put together:
 
     check.py            a check as a value
-    catalogue.py        the registry of checks
+    all_checks.py       the registry of checks
     conclusion.py       how a check ends: as one row
     verdict.py          verdicts and their order
     suite.py            every check that applies to a run, and one sentence
     verdict_file.py     `verdict.json`
-    invariants.py       what checks promise, for people
+    promises.py         what checks promise, for people
 
 And beside them:
 

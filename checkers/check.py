@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.verdict import CheckResult
 

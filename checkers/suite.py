@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checkers.catalogue import CHECKS
+from checkers.all_checks import CHECKS
 from checkers.check import Check
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run

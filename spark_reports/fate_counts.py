@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from checkers.evidence.evidence import Evidence
 from checkers.history.calls import Outcome
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.log.anomalies import Anomaly
 from checkers.log.findings import Findings, findings_of
 from checkers.registers.survival import Fate, fates_of_writes

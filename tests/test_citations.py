@@ -12,7 +12,7 @@ import pytest
 
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
 from chaos.scenarios import STORIES
-from checkers.catalogue import CHECKS
+from checkers.all_checks import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("chaos", "checkers", "node", "spark_reports", "tests", "workloads")

@@ -9,10 +9,10 @@ is an operation each, of a process each.
 What a run knows:
 
     workload.py             what is asked of clients, whatever they do
-    kinds.py                the registry of workloads
+    workload_kinds.py       the registry of workloads
     register.py             reads, writes and deletes of registers
     append.py               sends to logs and polls of them, creations and deletions of topics
-    history.py              where a workload writes down what happened
+    operation_history.py    where a workload writes down what happened
     tally.py                what clients count themselves
 
 Clients of registers:

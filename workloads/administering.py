@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from checkers.history.events import EventType
-from workloads.history import CREATE_TOPIC, DELETE_TOPIC, MAIN, LogHistory
+from workloads.operation_history import CREATE_TOPIC, DELETE_TOPIC, MAIN, LogHistory
 from workloads.partition_leaders import PartitionLeaders
 from workloads.tally import Tally
 from workloads.topic_driver import TopicClient, TopicResult, TopicShape

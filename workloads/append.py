@@ -20,12 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.payload import WORD
 from workloads.administering import Topics, have_topics, keep_administering
 from workloads.connection import Driver
 from workloads.consuming import Consuming, read_all
-from workloads.history import MAIN, LogHistory
 from workloads.library_clients import (
     LIBRARIES,
     TOPIC_CLIENTS,
@@ -33,6 +32,7 @@ from workloads.library_clients import (
     library_topic_client,
 )
 from workloads.log_driver import LogClients, Sending
+from workloads.operation_history import MAIN, LogHistory
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.producing import Pace, Producing, Seen
 from workloads.raw_clients import RawClients

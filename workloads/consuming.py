@@ -5,8 +5,8 @@ import random
 from collections.abc import Callable, Sequence
 
 from checkers.history.events import EventType
-from workloads.history import ASSIGN, FINAL, POLL, LogHistory
 from workloads.log_driver import NOBODY, LogConsumer, PollResult
+from workloads.operation_history import ASSIGN, FINAL, POLL, LogHistory
 from workloads.partition_leaders import TopicPartition
 from workloads.producing import Seen
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS, value_in
-from workloads.history import Span
 from workloads.log_driver import SendResult
+from workloads.operation_history import Span
 from workloads.wire.error_codes import ErrorCode
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from checkers.history.events import EventType
-from workloads.history import Span
+from workloads.operation_history import Span
 from workloads.partition_leaders import TopicPartition
 
 NOBODY = -1  # the node of an operation whose broker is not known, or chosen by a library

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType
-from workloads.history import MAIN, LogHistory, Span, value_of
 from workloads.log_driver import LogProducer, Sending
+from workloads.operation_history import MAIN, LogHistory, Span, value_of
 from workloads.partition_leaders import TopicPartition
 from workloads.tally import Tally
 from workloads.wire.produce import ALL

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
-from workloads.history import Span
 from workloads.log_driver import NOBODY, Aim, LogBounds, PollResult
+from workloads.operation_history import Span
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import next_offset, read_batches
 from workloads.wire.error_codes import ErrorCode, error_name

@@ -21,10 +21,10 @@ import random
 from collections.abc import Sequence
 
 from checkers.history.events import EventType
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from workloads.connection import Driver
-from workloads.history import FINAL, MAIN, WRITE, History
 from workloads.leader import LeaderFinder
+from workloads.operation_history import FINAL, MAIN, WRITE, History
 from workloads.register_client import RegisterClient
 from workloads.register_keys import RegisterKeys
 from workloads.register_options import RegisterOptions

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from checkers.history.error_words import ACCEPTED, REFUSED, UNANSWERED
 from checkers.history.events import EventType
 from workloads.connection import Connection, Driver, LostError, NotSentError
-from workloads.history import READ, History
 from workloads.leader import LeaderFinder
+from workloads.operation_history import READ, History
 from workloads.register_requests import Operation, Wrong, body_of
 from workloads.tally import Tally
 from workloads.wire.client_metrics import ResourceResult, read_altered, read_described

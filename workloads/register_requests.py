@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from checkers.history.error_words import SET_TO_NULL, TWICE_IN_RESOURCE
-from workloads.history import DELETE, READ, WRITE
+from workloads.operation_history import DELETE, READ, WRITE
 from workloads.wire.client_metrics import (
     CLIENT_METRICS,
     INTERVAL,

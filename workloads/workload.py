@@ -1,6 +1,7 @@
 """What a run asks of its clients, whatever they do, and how a workload is registered.
 
-A workload is one module that ends in its `WorkloadKind`, and one line in `workloads.kinds`.
+A workload is one module that ends in its `WorkloadKind`, and one line in
+`workloads.workload_kinds`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +9,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from workloads.connection import ClientEntry, Driver
-from workloads.history import LogHistory
 from workloads.library_clients import RAW
 from workloads.log_driver import LogClients
+from workloads.operation_history import LogHistory
 from workloads.tally import Tally
 
 

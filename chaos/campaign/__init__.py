@@ -1,15 +1,15 @@
 """Many simulated runs, one a seed: what they found, how much they hurt, the least that shows it.
 
-    swarm.py         a seed's trial: cluster, time-outs, network, load and overlapping faults
+    conduct.py       a campaign from its seeds to its page
     job.py, row.py   one seed, from its plan to its row, whatever happens on the way
     workers.py       seeds spread over processes, which may die
     standing.py      who was what at a moment of a run, and in what state the quorum was
     fingerprint.py   what failed: check, anomaly, role; runs that fail alike are one finding
     coverage.py      what was struck, in which role and state; and what never was
     summary.py       all rows together, and the verdict of a campaign
-    replay.py        a recorded run as a plan
-    ddmin.py, shrink.py   ever less of a failing run, while it fails alike
-    story.py         what is left, for a person
+    recorded_run.py  a recorded run as a plan
+    ddmin.py, shrinker.py, shrinking.py   ever less of a failing run, while it fails alike
+    narrative.py     what is left, for a person
 
-Rows and summaries are pure values; only `job`, `workers` and `shrink` run anything.
+Rows and summaries are pure values; only `job`, `workers` and `shrinking` run anything.
 """

@@ -24,7 +24,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
-from workloads.kinds import with_options
+from workloads.workload_kinds import with_options
 
 _LEAST_OPERATIONS = 1
 _FEW_OPERATIONS = 30  # a person can read the story of so many

@@ -1,15 +1,15 @@
 """Runs that must be red whatever the target is like: a harness in which they are green is blind.
 
-    quorum.py    disks that lie under our own node, and two damages to what a valid run recorded
-    clients.py   clients of logs that lie, and answers that never come to them
-    brokers.py   the stories in which those clients load brokers
-    images.py    a disk image from which one acknowledged record is gone
+    our_node.py     disks that lie under our own node, and two damages to what a valid run recorded
+    clients.py      clients of logs that lie, and answers that never come to them
+    brokers.py      the stories in which those clients load brokers
+    disk_images.py  a disk image from which one acknowledged record is gone
 
 `CANARIES` are stories that `run` tells when asked by name, and that nobody is shown in a list.
 """
 
 from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
-from chaos.canaries.quorum import LYING_FSYNC
+from chaos.canaries.our_node import LYING_FSYNC
 from chaos.scenario import Scenario
 
 CANARIES: dict[str, Scenario] = {

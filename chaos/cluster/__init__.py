@@ -3,8 +3,8 @@
 interface.py      a cluster as scenarios, nemesis and workloads see it: Protocols
 roles.py          which nodes are controllers, which are brokers
 topology.py       who is joined to whom, as values
-evidence.py       whether a fault bit, decided from what was measured
-errors.py         what can go wrong, for the operator
+fault_evidence.py whether a fault bit, decided from what was measured
+cluster_errors.py what can go wrong, for the operator
 probe.py          the smallest questions to a Kafka process
 targets/          what a cluster must know of the program in its nodes
 docker/           the runtime in containers

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
-from chaos.cluster.errors import DiedAtStartError
+from chaos.cluster.cluster_errors import DiedAtStartError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.awaited import ClusterView

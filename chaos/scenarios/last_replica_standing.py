@@ -2,8 +2,8 @@
 
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.scenario import Scenario, Side
+from chaos.scenarios.last_in_isr import SECOND, THIRD, last_loses_power
 from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
-from chaos.scenarios.shrinking import SECOND, THIRD, last_loses_power
 
 _SCRIPT = last_loses_power(
     third=NetworkPartition(target=THIRD), second=NetworkPartition(target=SECOND)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
-from chaos.canaries.quorum import LYING_FSYNC
+from chaos.canaries.our_node import LYING_FSYNC
 from chaos.cluster.targets.named import NODE
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.operator_errors import UsageError

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.canaries.disk_images import without_its_record_at_the_leader
-from chaos.canaries.quorum import without_an_acknowledged_write, without_its_record
+from chaos.canaries.our_node import without_an_acknowledged_write, without_its_record
 from chaos.cluster.targets.named import NODE
 from chaos.judging import judge_directory
 from chaos.launch import perform

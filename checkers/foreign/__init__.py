@@ -23,7 +23,7 @@ Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 
 from checkers.foreign.detect import Format
 from checkers.foreign.edn import read_one
-from checkers.foreign.errors import UnreadableHistoryError
+from checkers.foreign.foreign_errors import UnreadableHistoryError
 from checkers.foreign.history_file import Declared, ForeignHistory, read_calls, read_history
 from checkers.foreign.judge import Judged, Shown, judge
 from checkers.foreign.logs import Log

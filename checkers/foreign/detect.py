@@ -7,7 +7,7 @@ from enum import Enum
 
 from checkers.foreign import etcd_log, jepsen, json_lines
 from checkers.foreign.entries import HistoryLine
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.policies import CasFailures, NilReads
 
 _LOG = re.compile(r"INFO\s+jepsen\.util\s+-")

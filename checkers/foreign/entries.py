@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, Map, Value, name_of, render
 from checkers.history.events import EventType
 

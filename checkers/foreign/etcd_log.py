@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from checkers.foreign.edn import forms
 from checkers.foreign.entries import NEMESIS, HistoryLine
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, Value
 from checkers.history.events import EventType
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from checkers.foreign.build import build
 from checkers.foreign.detect import READERS, Format, FormatReader, detect
-from checkers.foreign.errors import MalformedError, UnreadableHistoryError
+from checkers.foreign.foreign_errors import MalformedError, UnreadableHistoryError
 from checkers.foreign.foreign_values import Value, name_of
 from checkers.foreign.logs import Log, is_log, read_log
 from checkers.foreign.operations import Act, act_of, guess

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NoReturn
 
 from checkers.foreign.entries import NO_OPERATIONS, FieldNames, HistoryLine, entry_of
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import Value
 
 DEEPEST = 64  # nested collections

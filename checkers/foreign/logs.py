@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from checkers.foreign.entries import HistoryLine
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, Map, Value, name_of, plain, render
 from checkers.foreign.pairs import Pair
 from checkers.history.calls import Model

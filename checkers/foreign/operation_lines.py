@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from checkers.foreign.entries import HistoryLine
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, Value, plain, render
 from checkers.foreign.operations import Act, Guess, MicroOperation, micro_operations
 from checkers.foreign.pairs import Pair

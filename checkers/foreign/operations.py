@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from checkers.foreign.entries import HistoryLine
-from checkers.foreign.errors import MalformedError, excerpt
+from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, Value, name_of, render
 from checkers.foreign.pairs import Pair
 from checkers.history.calls import Model

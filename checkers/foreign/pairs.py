@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from checkers.foreign.entries import HistoryLine
-from checkers.foreign.errors import MalformedError
+from checkers.foreign.foreign_errors import MalformedError
 from checkers.history.calls import NEVER
 from checkers.history.events import EventType
 

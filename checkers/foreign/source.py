@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.foreign.errors import MalformedError
+from checkers.foreign.foreign_errors import MalformedError
 
 # Of text: a small packed file may hold any amount. Reading takes about nine bytes of memory for
 # each of text (measured), so 1.5 GiB at most, which is enough for a million operations.

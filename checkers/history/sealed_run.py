@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from crc32c import crc32c
 
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
 # A promise: a config that is set to null, or stands twice in a resource, is refused. Brokers of

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.history.calls import NEVER, Outcome
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.log.addresses import addresses
 from checkers.log.arrays import (

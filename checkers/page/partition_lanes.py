@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
 from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.log.findings import Findings, findings_of
 from checkers.page.binning import Ints, integers
 

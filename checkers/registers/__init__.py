@@ -5,6 +5,6 @@ register_columns.py      operations as arrays
 repeated_values.py       keys that the sweep cannot decide: a value twice, or deletes
 register_anomalies.py    what is wrong with a history, by kind
 survival.py              acknowledged writes are on the disks
-provenance.py            records on the disks were asked for
+records_explained.py     records on the disks were asked for
 requests.py              what a request asks for is done once, and wholly or not at all
 """

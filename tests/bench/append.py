@@ -19,7 +19,7 @@ from pathlib import Path
 from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.seal import seal
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from workloads.append import AppendOptions, AppendWorkload

@@ -2,7 +2,11 @@
 
 import pytest
 
-from chaos.canaries.quorum import NoVictimError, without_an_acknowledged_write, without_its_record
+from chaos.canaries.our_node import (
+    NoVictimError,
+    without_an_acknowledged_write,
+    without_its_record,
+)
 from checkers.evidence.missing import missing
 from checkers.history.sealed_run import Run
 from checkers.suite import judge

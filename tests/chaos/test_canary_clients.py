@@ -12,7 +12,7 @@ from chaos.clock import MachineClock
 from chaos.recorder import Recorder
 from chaos.scenario import Scenario
 from chaos.seal import seal
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run
 from checkers.log.checks import log_offsets, log_polls, log_sends

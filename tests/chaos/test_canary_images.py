@@ -9,10 +9,10 @@ import pytest
 import zstandard
 
 from chaos.canaries.disk_images import without_its_record_at_the_leader
-from chaos.canaries.quorum import NoVictimError
+from chaos.canaries.our_node import NoVictimError
 from chaos.judging import judge_directory
 from checkers.disk import read_disks
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict

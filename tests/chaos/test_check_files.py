@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.commands import check
+from chaos.commands import check_command
 from chaos.runtimes import RUNTIMES
 from checkers.foreign import CasFailures, Isolation, NilReads
 from checkers.history.calls import Model
@@ -233,10 +233,10 @@ def test_every_format_is_judged(
 
 
 def test_the_words_of_the_command_line_are_those_of_the_checkers() -> None:
-    assert tuple(model.value for model in Model) == check.MODELS
-    assert tuple(policy.value for policy in CasFailures) == check.CAS_FAILURES
-    assert tuple(policy.value for policy in NilReads) == check.NIL_READS
-    assert tuple(level.value for level in Isolation) == check.ISOLATIONS
+    assert tuple(model.value for model in Model) == check_command.MODELS
+    assert tuple(policy.value for policy in CasFailures) == check_command.CAS_FAILURES
+    assert tuple(policy.value for policy in NilReads) == check_command.NIL_READS
+    assert tuple(level.value for level in Isolation) == check_command.ISOLATIONS
 
 
 def test_a_name_that_cannot_be_does_not_hide_the_next_file(

@@ -20,9 +20,9 @@ from chaos.scenario import SIM
 from chaos.scenarios import STORIES
 from checkers.history.sealed_run import RunInfo
 from workloads.append import AppendOptions
-from workloads.kinds import KINDS, kind_of
 from workloads.library_clients import LIBRARIES, TOPIC_CLIENTS
 from workloads.register_options import RegisterOptions
+from workloads.workload_kinds import KINDS, kind_of
 
 
 def written_and_read(plan: RunPlan) -> RunPlan:

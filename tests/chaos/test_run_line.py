@@ -7,7 +7,7 @@ import pytest
 
 from chaos.canaries import CANARIES
 from chaos.cli import parser
-from chaos.commands.run import choices_of
+from chaos.commands.run_command import choices_of
 from chaos.nemesis.schedule import Schedule
 from chaos.plan import RunPlan
 from chaos.plan_line import command_of

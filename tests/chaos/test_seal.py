@@ -16,7 +16,7 @@ from checkers.history.store import read_run
 from checkers.history.tables import HARM
 from tests.chaos.test_recorder import HandClock
 from tests.support.harm import harm_of
-from workloads.history import Span, value_of
+from workloads.operation_history import Span, value_of
 
 
 def invoke(i: int, p: int, f: str = "write", v: int | None = None) -> dict[str, Any]:

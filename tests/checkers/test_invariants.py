@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.catalogue import CHECKS
+from checkers.all_checks import CHECKS
 from checkers.check import Check
-from checkers.invariants import as_markdown, as_text, listed
+from checkers.promises import as_markdown, as_text, listed
 
 PAGE = Path("docs/invariants.md")
 MARK = "<!-- From here on by `pytest --rewrite tests/checkers/test_invariants.py` -->\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import power_cuts
 from chaos.cluster.docker.docker_cluster import PoweredDockerCluster
 from chaos.cluster.docker.metrics import Stream
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Cuttable,
     Killable,

@@ -8,12 +8,12 @@ from pathlib import Path
 import docker
 import pytest
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Cuttable, Link, NodeStatus, PowerCuttable
 from chaos.cluster.probe import answers
 from chaos.setup import docker_engine, images

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.docker_cluster import DockerCluster, WipeableDockerCluster
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows
 from chaos.cluster.targets.named import layout

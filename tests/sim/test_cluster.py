@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.errors import ClusterError
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import (
     Cluster,
     Cuttable,

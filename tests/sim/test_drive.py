@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from chaos.cluster.evidence import FORGOTTEN
+from chaos.cluster.fault_evidence import FORGOTTEN
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.drive import Drive
 from chaos.conditions import Conditions

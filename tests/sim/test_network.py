@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from chaos.cluster.evidence import Passage
+from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.network import CLIENT, Network, Path, StreamEnd, client_address, link_address

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.canaries.quorum import LYING_FSYNC
+from chaos.canaries.our_node import LYING_FSYNC
 from chaos.cli import main
 from chaos.cluster.sim import world
 from chaos.mutations.planted import Planted, planted_by

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.cluster.errors import DiedAtStartError
+from chaos.cluster.cluster_errors import DiedAtStartError
 from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.sim import sim_machine
 from chaos.cluster.sim.sim_cluster import SimCluster

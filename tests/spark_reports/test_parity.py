@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.scenarios import BROKER_STORIES, STORIES
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
 from checkers.log.checks import log_offsets

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from checkers.evidence.planned import Kind
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
 from checkers.history.traces import TRACE_FIELDS, parse_trace_lines

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.disk import SimDisk
 from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.sim_disk import SimDisk
 from chaos.cluster.sim.trouble import DiskStep
 
 

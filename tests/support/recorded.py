@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from checkers.history.events import EventType
 from workloads.connection import MalformedAnswer
-from workloads.history import SEND, Span
+from workloads.operation_history import SEND, Span
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Operation:
 
 @dataclass(slots=True)
 class ListedHistory:
-    """Implements `workloads.history.History`; refuses what no history may hold."""
+    """Implements `workloads.operation_history.History`; refuses what no history may hold."""
 
     operations: list[Operation] = field(default_factory=list)
     retired: set[int] = field(default_factory=set)
@@ -89,7 +89,7 @@ class LogOperation(Operation):
 
 @dataclass(slots=True)
 class ListedLogHistory(ListedHistory):
-    """Implements `workloads.history.LogHistory`."""
+    """Implements `workloads.operation_history.LogHistory`."""
 
     def invoke(
         self,

@@ -17,12 +17,12 @@ from kafka.errors import (
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS, payload
 from workloads.connection import ClientEntry
-from workloads.history import Span
 from workloads.kafka_python import acknowledged, refused
 from workloads.library import Delivered, Report, reported, spans_of
 from workloads.library_clients import library_clients
 from workloads.librdkafka import polled_as_given, sent_as_told
 from workloads.log_driver import Sending, SendResult
+from workloads.operation_history import Span
 from workloads.partition_leaders import TopicPartition
 from workloads.raw_producer import Patience
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol, cast
 import docker
 from docker.models.containers import Container
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.labels import ContainerRole, RunLabels
-from chaos.cluster.errors import ClusterError
 
 CAPABILITIES = ["SYS_ADMIN", "SYS_PTRACE", "MKNOD", "NET_ADMIN"]
 DEVICES = ["b 7:* rwm", "c 10:237 rwm"]  # loop devices and /dev/loop-control

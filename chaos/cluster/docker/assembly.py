@@ -12,6 +12,7 @@ from docker.errors import APIError
 from docker.models.containers import Container
 from tenacity import RetryError, Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.containers import (
@@ -29,7 +30,6 @@ from chaos.cluster.docker.labels import ContainerRole, RunLabels
 from chaos.cluster.docker.loop_disks import create_loop_disks, create_plain_volumes, devices_of
 from chaos.cluster.docker.networks import FRONT, create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Target

@@ -14,10 +14,10 @@ from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attemp
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.labels import ContainerRole, RunLabels
 from chaos.cluster.docker.loop_disks import GID, UID, volume_name
 from chaos.cluster.docker.networks import FRONT
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port, host_name

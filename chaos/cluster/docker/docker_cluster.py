@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import docker
 
-from chaos.cluster import evidence
+from chaos.cluster import fault_evidence
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of, target_up
 from chaos.cluster.docker.gate import Gate
@@ -21,7 +22,6 @@ from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
 from chaos.cluster.docker.wiping import Wiper
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,
@@ -351,7 +351,7 @@ class PoweredDockerCluster(DockerCluster):
             raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
         self._life.is_off(nodes)
         cuts = self._power.off(victims, self._life.proxy_pid(), mode)
-        return {node: evidence.of_power_cut(cut) for node, cut in cuts.items()}
+        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
 
     def _start(self, node: NodeId) -> bool:
         container = self._life.container(node)
@@ -364,7 +364,7 @@ class PoweredDockerCluster(DockerCluster):
         cut = self._power.cuts.get(node)
         if cut is None:
             return Evidence(bit=False, what=f"the power of node {node} was never cut")
-        return evidence.of_power_cut(cut)
+        return fault_evidence.of_power_cut(cut)
 
 
 class WipeableDockerCluster(PoweredDockerCluster):

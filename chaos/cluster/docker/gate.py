@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from chaos.cluster.errors import ClusterError
+from chaos.cluster.cluster_errors import ClusterError
 
 P = ParamSpec("P")
 T = TypeVar("T")

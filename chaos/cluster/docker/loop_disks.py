@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import docker
 from docker.errors import APIError
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.registry import RunLock, demolish
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.topology import host_name
 from chaos.setup.places import cache_dir

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from chaos.cluster.evidence import Passage
+from chaos.cluster.fault_evidence import Passage
 
 SAMPLE = re.compile(r"^toxiproxy_proxy_(received|sent)_bytes_total\{([^}]*)\} (\S+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')

@@ -14,8 +14,8 @@ from docker.errors import APIError
 from docker.models.networks import Network
 from docker.types import IPAMConfig, IPAMPool
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.labels import RunLabels
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.topology import POOL, NodeNetwork, host_name, subnet
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from docker.models.containers import Container
 
-from chaos.cluster import evidence
+from chaos.cluster import fault_evidence
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.power_cuts import kill as kill_container
 from chaos.cluster.docker.readiness import last_words
@@ -66,7 +66,7 @@ class NodeProcesses:
         paused = bool(state["Paused"])
         if agent is not None:
             threads = str(agent.call("states", pid=state["Pid"]))
-            paused = paused or evidence.of_pause(threads).bit
+            paused = paused or fault_evidence.of_pause(threads).bit
         return NodeStatus.PAUSED if paused else NodeStatus.RUNNING
 
     def start(self, node: NodeId) -> bool:
@@ -89,7 +89,7 @@ class NodeProcesses:
             container.stop(timeout=self._stops_within_s)
             container.reload()
         self._reachable(node, on=False)
-        return not ran or int(container.attrs["State"]["ExitCode"]) != evidence.SIGKILLED
+        return not ran or int(container.attrs["State"]["ExitCode"]) != fault_evidence.SIGKILLED
 
     def kill(self, node: NodeId) -> Evidence:
         self.is_off([node])
@@ -101,7 +101,7 @@ class NodeProcesses:
         state = container.attrs["State"]
         runs = bool(state["Running"])
         self._reachable(node, on=runs)
-        return evidence.of_kill(ran, runs, int(state["ExitCode"]))
+        return fault_evidence.of_kill(ran, runs, int(state["ExitCode"]))
 
     def pause(self, node: NodeId) -> Evidence:
         """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
@@ -114,9 +114,9 @@ class NodeProcesses:
             what = "the engine froze it" if paused else "the engine did not freeze it"
             return Evidence(bit=paused, what=what, facts={"frozen": paused})
         if pid == 0:
-            return evidence.of_pause("")
+            return fault_evidence.of_pause("")
         agent.call("quiesce", pids=[pid])
-        return evidence.of_pause(str(agent.call("states", pid=pid)))
+        return fault_evidence.of_pause(str(agent.call("states", pid=pid)))
 
     def resume(self, node: NodeId) -> None:
         container = self.container(node)

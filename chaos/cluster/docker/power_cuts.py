@@ -25,7 +25,7 @@ from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_delay
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.agent_program import CANARY, SYNCED
 from chaos.cluster.docker.labels import RunLabels
-from chaos.cluster.evidence import FORGOTTEN, PowerCutMeasured
+from chaos.cluster.fault_evidence import FORGOTTEN, PowerCutMeasured
 from chaos.cluster.interface import DiskTrouble, NodeId, PowerCutMode
 from chaos.cluster.targets.target import DATA
 from chaos.cluster.topology import Topology, host_name

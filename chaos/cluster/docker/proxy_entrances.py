@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chaos.cluster.docker.metrics import Counters, Stream
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
-from chaos.cluster.evidence import Passage, ShutMeasured, of_shut_out
+from chaos.cluster.fault_evidence import Passage, ShutMeasured, of_shut_out
 from chaos.cluster.interface import Address, Evidence, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.topology import Topology

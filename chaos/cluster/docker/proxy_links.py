@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.metrics import Counters, Stream
 from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
-from chaos.cluster.evidence import (
+from chaos.cluster.fault_evidence import (
     CutMeasured,
     Passage,
     Probe,

@@ -7,9 +7,9 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
+from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.gate import Gate
-from chaos.cluster.errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import NodeId
 from chaos.cluster.probe import until_it_answers, until_it_knows
 

@@ -24,11 +24,11 @@ from tenacity import (
     stop_after_attempt,
 )
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.labels import ContainerRole, Owner, RunLabels
 from chaos.cluster.docker.salvage import save_node
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Reaped
 from chaos.setup.places import cache_dir, runtime_dir
 

@@ -12,8 +12,8 @@ import requests
 from toxiproxy.api import APIConsumer
 from toxiproxy.exceptions import NotFound, ProxyExists
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.metrics import Counters, Stream, parse
-from chaos.cluster.errors import ClusterError
 from chaos.cluster.interface import Address
 from chaos.cluster.topology import ProxyEntry
 

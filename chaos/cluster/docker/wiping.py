@@ -4,7 +4,7 @@ import docker
 from docker.errors import NotFound
 from docker.models.containers import Container
 
-from chaos.cluster import evidence
+from chaos.cluster import fault_evidence
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.containers import (
     Formatting,
@@ -39,7 +39,7 @@ class Wiper:
         emptied = not _directory_id(container)
         job = self._job(node, container, topology)
         format_disks(self._client, container.attrs["Image"], self._labels, [job])
-        return evidence.of_wipe(before, _directory_id(container), emptied=emptied)
+        return fault_evidence.of_wipe(before, _directory_id(container), emptied=emptied)
 
     def _job(self, node: NodeId, container: Container, topology: Topology) -> Formatting:
         assert isinstance(self._target, Reformatting), "asked for when the cluster was made"

@@ -7,7 +7,7 @@
     filesystem.py        a page cache over it, which forgets as ext4 does
     remains.py           which states a power cut may leave, decided: the tests ask it
     trouble.py           what a disk does, a step at a time, and what may be wrong with it
-    disk.py              the node's disk over that
+    sim_disk.py          the node's disk over that
     drive.py             the disk of a machine, with what the harness does to it and keeps on it
     sim_links.py         the links as the nemesis sees them, with evidence
     process.py           one life of one node: the server's shell, on virtual time

@@ -4,11 +4,11 @@ import random
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
-from chaos.cluster.evidence import FORGOTTEN
+from chaos.cluster.fault_evidence import FORGOTTEN
 from chaos.cluster.interface import DiskSickness, DiskTrouble, PowerCutMode
-from chaos.cluster.sim.disk import SimDisk
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import PAGE
+from chaos.cluster.sim.sim_disk import SimDisk
 from chaos.cluster.sim.trouble import DiskStep
 from chaos.conditions import Conditions
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from chaos.cluster.evidence import Passage
+from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.topology import OUTER_PORT, client_port, inner_port, link_name

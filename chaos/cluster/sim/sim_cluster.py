@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from chaos.cluster import evidence
-from chaos.cluster.errors import ClusterError, DiedAtStartError
-from chaos.cluster.evidence import PowerCutMeasured
+from chaos.cluster import fault_evidence
+from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
+from chaos.cluster.fault_evidence import PowerCutMeasured
 from chaos.cluster.interface import (
     Address,
     BrokenInvariant,
@@ -171,14 +171,14 @@ class SimCluster:
         if ran:
             await strike([machine], self._rng, machine.kill)
         runs = machine.status is not NodeStatus.OFF
-        return evidence.of_kill(ran, runs, machine.exit_code)
+        return fault_evidence.of_kill(ran, runs, machine.exit_code)
 
     async def pause(self, node: NodeId) -> Evidence:
         machine = self.machines[node]
         if machine.status is NodeStatus.OFF or machine.process is None:
-            return evidence.of_pause("")
+            return fault_evidence.of_pause("")
         machine.process.pause()
-        return evidence.of_pause("T" if machine.status is NodeStatus.PAUSED else "S")
+        return fault_evidence.of_pause("T" if machine.status is NodeStatus.PAUSED else "S")
 
     async def resume(self, node: NodeId) -> None:
         process = self.machines[node].process
@@ -212,12 +212,12 @@ class SimCluster:
         machine = self.machines[node]
         sickness = machine.drive.sickness
         assert sickness is not None, f"the disk of node {node} is well"
-        return evidence.of_sick_disk(sickness, machine.drive.mend(), machine.exit_code)
+        return fault_evidence.of_sick_disk(sickness, machine.drive.mend(), machine.exit_code)
 
     async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
         clock = self.machines[node].clock
         clock.jump(offset_ms * 1_000_000 - clock.offset_ns)
-        return evidence.of_clock(clock.offset_ns // 1_000_000, offset_ms)
+        return fault_evidence.of_clock(clock.offset_ns // 1_000_000, offset_ms)
 
     async def run_clock(self, node: NodeId, rate: float) -> Evidence:
         machine = self.machines[node]
@@ -225,7 +225,7 @@ class SimCluster:
         began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns()
         await asyncio.sleep(_LOOK_AT_RATE_S)
         passed = machine.clock.now().mono_ns - began
-        return evidence.of_clock_rate(passed / (self._loop.elapsed_ns() - true_began), rate)
+        return fault_evidence.of_clock_rate(passed / (self._loop.elapsed_ns() - true_began), rate)
 
     @property
     def broken_invariant(self) -> BrokenInvariant | None:
@@ -242,10 +242,10 @@ class SimCluster:
     ) -> Mapping[NodeId, Evidence]:
         victims = [self.machines[node] for node in sorted(nodes)]
         await strike(victims, self._rng, partial(self._cut_power, victims, mode))
-        return {node: evidence.of_power_cut(self._cuts[node]) for node in nodes}
+        return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
 
     async def power_evidence(self, node: NodeId) -> Evidence:
-        return evidence.of_power_cut(self._cuts[node])
+        return fault_evidence.of_power_cut(self._cuts[node])
 
     async def wipe(self, node: NodeId) -> Evidence:
         machine = self.machines[node]

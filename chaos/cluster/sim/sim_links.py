@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chaos.cluster.evidence import (
+from chaos.cluster.fault_evidence import (
     CutMeasured,
     Passage,
     Probe,

@@ -16,7 +16,7 @@ from os import sysconf
 from pathlib import Path
 from types import FrameType
 
-from chaos.cluster.errors import StepError
+from chaos.cluster.cluster_errors import StepError
 from chaos.cluster.interface import NodeId
 
 TICK_S = 0.25  # of CPU time

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chaos.cluster.errors import ClusterError
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.sim_clock import VirtualClock

@@ -11,7 +11,7 @@ from chaos.campaign.conduct import ROWS, CampaignArguments, RowAsJson, campaign_
 from chaos.campaign.job import Job
 from chaos.campaign.row import row_from
 from chaos.cli import main
-from chaos.commands.campaign import seeds
+from chaos.commands.campaign_command import seeds
 from chaos.planning import Choices
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict

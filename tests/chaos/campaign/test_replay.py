@@ -26,7 +26,7 @@ from checkers.history.sealed_run import RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.campaign.test_campaign import choices
 from tests.support.fake_harness import FakeRuntime
-from workloads.kinds import with_options
+from workloads.workload_kinds import with_options
 
 
 @pytest.fixture(scope="module")

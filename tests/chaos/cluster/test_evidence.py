@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.cluster.evidence import (
+from chaos.cluster.fault_evidence import (
     CutMeasured,
     Passage,
     PowerCutMeasured,

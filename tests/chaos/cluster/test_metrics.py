@@ -1,7 +1,7 @@
 """toxiproxy's counters, as it writes them."""
 
 from chaos.cluster.docker.metrics import Counters, Stream, parse
-from chaos.cluster.evidence import Passage
+from chaos.cluster.fault_evidence import Passage
 
 TEXT = """\
 # HELP toxiproxy_proxy_received_bytes_total Number of bytes received by proxies.

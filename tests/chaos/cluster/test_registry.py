@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.registry import RunLock
-from chaos.cluster.errors import ClusterError
 from chaos.container_files import unpack
 
 

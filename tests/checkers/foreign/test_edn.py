@@ -3,7 +3,7 @@
 import pytest
 
 from checkers.foreign.edn import forms
-from checkers.foreign.errors import MalformedError
+from checkers.foreign.foreign_errors import MalformedError
 from checkers.foreign.foreign_values import EdnSet, Value, Word, render
 
 

@@ -1,7 +1,7 @@
 """KIP-966's story in the lanes: the ISR shrinks to one broker, which then goes."""
 
 from checkers.evidence.evidence import Evidence
-from checkers.history.kinds import HistoryKind
+from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.page.fault_windows import fault_windows
 from checkers.page.partition_drawing import partition_drawing

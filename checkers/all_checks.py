@@ -12,7 +12,7 @@ _MODULES = (
     "registers.survival",
     "log.durability",
     "log.checks",
-    "registers.provenance",
+    "registers.records_explained",
     "registers.requests",
     "run.answers",
     "quorum.contiguity",

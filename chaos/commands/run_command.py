@@ -27,7 +27,7 @@ class _StoryHelp(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         del values, option_string  # it takes none, and its name says nothing
-        from chaos.commands.listing import whole_story
+        from chaos.commands.list_command import whole_story
         from chaos.scenarios import STORIES
 
         scenario = STORIES.get(getattr(namespace, "scenario", None) or "")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from checkers.catalogue import CHECKS
+from checkers.all_checks import CHECKS
 from checkers.check import Check
 
 # The packages of checks, with what they judge.
