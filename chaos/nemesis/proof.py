@@ -1,16 +1,34 @@
 """Did a fault bite? One answer out of what the cluster measured. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from chaos.cluster.interface import Evidence, Link, NodeId, NodeStatus
+from checkers.counted import counted
 
 NEVER_FIRED = "nothing was hit"
 
 
-def of_links(per_link: Mapping[Link, Evidence], cut: tuple[Link, ...]) -> Evidence:
-    """A partition bit if every one of its links swallowed bytes that were sent along it."""
-    return _all_of({str(link): per_link.get(link) for link in cut})
+def of_links(
+    per_link: Mapping[Link, Evidence],
+    cut: tuple[Link, ...],
+    off: Collection[NodeId] = frozenset(),
+) -> Evidence:
+    """A partition bit if every one of its links swallowed bytes that were sent along it.
+
+    Nobody can send anything along a link to or from a node that is `off`: what it lacks says
+    nothing, as long as another link of the cut has two ends that run.
+    """
+    dead = sorted({node for link in cut for node in (link.source, link.target)} & set(off))
+    alive = tuple(link for link in cut if not {link.source, link.target} & set(dead))
+    evidence = _all_of({str(link): per_link.get(link) for link in alive or cut})
+    if alive in ((), cut):
+        return evidence
+    links, nodes = (
+        counted(len(cut) - len(alive), "link"),
+        ", ".join(f"node {node}" for node in dead),
+    )
+    return replace(evidence, what=f"{evidence.what}; {links} of {nodes}, off by then, not proved")
 
 
 def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Evidence:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.interface import Evidence, Link, NodeId, PowerCutMode
+from chaos.cluster.interface import Evidence, Link, NodeId, NodeStatus, PowerCutMode
 from chaos.nemesis.abilities import Ability, lacking
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault
@@ -105,6 +105,57 @@ def test_a_partition_bit_only_if_every_link_did() -> None:
         bit=False, what="2->1: no evidence", facts={"1->2 swallowed": 9}
     )
     assert not of_nodes({}, ()).bit
+
+
+def test_what_a_node_that_is_off_cannot_tell_is_not_lacking() -> None:
+    bit = Evidence(bit=True, what="swallowed 9 bytes")
+    no = Evidence(bit=False, what="a marked probe was not swallowed")
+    links = grudge([ONE], [ONE, TWO, THREE], Ways.BOTH)
+    found = {link: no if THREE in (link.source, link.target) else bit for link in links}
+    assert not of_links(found, links).bit, "all of them run"
+    dead = of_links(found, links, {THREE})
+    assert dead.bit
+    assert dead.what == "1->2, 2->1: swallowed 9 bytes; 2 links of node 3, off by then, not proved"
+    assert of_links(found, links, {THREE, NodeId(4)}) == dead, "who was in no cut is not named"
+    assert not of_links({**found, Link(TWO, ONE): no}, links, {THREE}).bit, "the others must have"
+    assert not of_links(found, links, {ONE}).bit, "no two that run were parted"
+    assert of_links(dict.fromkeys(links, bit), links, {ONE}).bit, "and yet all may be proved"
+    assert not of_links({}, (), {THREE}).bit
+
+
+class Mortal(FakeCluster):
+    """Node 3 dies of itself while it is cut off from node 1; its links can tell nothing then.
+
+    `when` it does: before the links are healed, or while they are.
+    """
+
+    def __init__(self, when: str, *, others: bool) -> None:
+        super().__init__()
+        self.when = when
+        self.others = others
+
+    async def status(self, node: NodeId) -> NodeStatus:
+        if self.when == "before" and node == THREE and self.cut_links:
+            await self.fakes[node].stop()
+        return await super().status(node)
+
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        await self.fakes[THREE].stop()
+        unproved = Evidence(bit=False, what="a marked probe was not swallowed")
+        found = await super().heal(links)
+        return {
+            link: unproved if THREE in (link.source, link.target) or not self.others else bit
+            for link, bit in found.items()
+        }
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("others", [True, False])
+def test_a_partition_of_which_a_node_dies_bit_where_it_parted_the_living(
+    tmp_path: Path, when: str, others: bool
+) -> None:
+    (row,) = hurt(tmp_path, Mortal(when, others=others), NetworkPartition(target=OneNode(ONE)))
+    assert row["bit"] is others, row
 
 
 def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str, object]]:

@@ -21,6 +21,9 @@ from chaos.cluster.interface import (
 )
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.topology import inner_port, link_name
+from chaos.nemesis.fault import Hit
+from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.victims import OneNode
 from tests.container.clusters import (
     ONE,
     THREE,
@@ -103,6 +106,24 @@ def test_a_cut_that_somebody_undid_is_no_cut(cluster: PoweredDockerCluster) -> N
         cluster._parts.api.pass_again(link_name(proxied), stream)
     evidence = run(cluster.heal([Link(ONE, THREE)]))[Link(ONE, THREE)]
     assert not evidence.bit, evidence
+
+
+def test_a_node_that_died_of_itself_takes_no_evidence_from_the_others(
+    cluster: PoweredDockerCluster,
+) -> None:
+    """The proxy still takes connections to it, and dials in vain."""
+    fault = NetworkPartition(target=OneNode(ONE))
+    hit = Hit(fault=fault, nodes=(ONE,), links=fault.links(cluster, [ONE]))
+    run(fault.inject(cluster, hit))
+    with containers_of(NAME) as nodes:
+        nodes[THREE].kill()
+        nodes[THREE].wait()
+    evidence = run(fault.cure(cluster, hit))
+    assert evidence.bit, evidence
+    assert "bytes swallowed on 1->2" in evidence.what
+    assert evidence.what.endswith("2 links of node 3, off by then, not proved")
+    run(cluster.start(THREE))
+    assert asks(1, 3)
 
 
 def test_clients_are_shut_out_while_nodes_hear_each_other(cluster: PoweredDockerCluster) -> None:

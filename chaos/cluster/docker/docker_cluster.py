@@ -295,8 +295,9 @@ class DockerCluster:
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
         """Probes leave from the nodes' own networks; from the proxy's where a node is off."""
         proxy_pid = self._life.proxy_pid()
-        pids = {node: pid or proxy_pid for node, pid in self._life.pids().items()}
-        return self._links.heal(links, pids)
+        pids = self._life.pids()
+        off = {node for node, pid in pids.items() if not pid}
+        return self._links.heal(links, {node: pids[node] or proxy_pid for node in pids}, off)
 
     def _quicken_links(self) -> Evidence:
         return self._links.quicken({node: pid for node, pid in self._life.pids().items() if pid})

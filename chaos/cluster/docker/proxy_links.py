@@ -6,7 +6,7 @@ connections of j). A link has as many proxies as its target has inner ports.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chaos.cluster.docker.agent import Agent
@@ -72,18 +72,25 @@ class ProxyLinks:
                 self._guarded(proxy, stream, cut=True)
             self._remember(link, before)
 
-    def heal(self, links: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Link, Evidence]:
-        """Probe, let pass, and compare the counters. `pids`: whose networks to probe from."""
+    def heal(
+        self,
+        links: Sequence[Link],
+        pids: Mapping[NodeId, int],
+        off: Collection[NodeId] = frozenset(),
+    ) -> dict[Link, Evidence]:
+        """Probe, let pass, and compare the counters. `pids`: whose networks to probe from; `off`:
+        nodes without a process, to which nothing can be sent."""
         cut = [link for link in links if link in self._cut]
         if not cut:
             return {}
         bare = self._api.counters()
-        seen = self._look(cut, pids, bare)
+        seen = self._look(cut, pids, off, bare)
+        alive = [link for link in cut if not {link.source, link.target} & set(off)]
         for _ in range(FURTHER_LOOKS):
-            found = [of_cut(self._measure(link, seen, seen.probed)) for link in cut]
+            found = [of_cut(self._measure(link, seen, seen.probed)) for link in alive]
             if all(evidence.bit for evidence in found):
                 break
-            seen = replace(self._look(cut, pids, seen.probed), first=bare)
+            seen = replace(self._look(cut, pids, off, seen.probed), first=bare)
         for link in cut:
             for proxy, stream in self._paths(link):
                 self._guarded(proxy, stream, cut=False)
@@ -93,9 +100,15 @@ class ProxyLinks:
             self._remember(link, None)
         return evidence
 
-    def _look(self, cut: Sequence[Link], pids: Mapping[NodeId, int], bare: Counters) -> _Seen:
+    def _look(
+        self,
+        cut: Sequence[Link],
+        pids: Mapping[NodeId, int],
+        off: Collection[NodeId],
+        bare: Counters,
+    ) -> _Seen:
         """Send probes while all is still cut, and see what the proxy makes of them."""
-        answered = self._knock(cut, pids)
+        answered = self._knock(cut, pids, off)
         self._until(lambda now: self._counted(bare, now, answered))
         probed = self._until_settled({link for link, _ in answered})
         stopped = self._api.swallowed()
@@ -176,10 +189,13 @@ class ProxyLinks:
             if self._latency_ms:
                 self._slow(proxy)
 
-    def _knock(self, cut: Sequence[Link], pids: Mapping[NodeId, int]) -> dict[Marked, int]:
+    def _knock(
+        self, cut: Sequence[Link], pids: Mapping[NodeId, int], off: Collection[NodeId]
+    ) -> dict[Marked, int]:
         """A marked probe along every cut link, and along its opposite where that is open.
 
-        How many bytes came back, for each that could be sent.
+        How many bytes came back, for each that could be sent. The proxy takes a connection to a
+        node that is off, dials in vain, and reads nothing of what is sent.
         """
         if self._agent is None:
             return {}
@@ -188,7 +204,7 @@ class ProxyLinks:
         probes = [
             (link, port)
             for link in wanted
-            if link.source in pids
+            if link.source in pids and link.target not in off
             for port in self._topology.inner_ports(link.target)
         ]
         answered = self._agent.each("knock", self._probes(probes, pids, KNOCK_WAIT_S))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, Cuttable, Evidence, Link, NodeId
+from chaos.cluster.interface import Cluster, Cuttable, Evidence, Link, NodeId, NodeStatus
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.drawing import one_side
@@ -55,7 +55,8 @@ class NetworkPartition:
     again, at once or victim by victim.
 
     Evidence: of each link, that its proxy took in and did not pass on the marked request, that an
-    open opposite way passed one, and that the proxy itself says so of both. Known at the cure.
+    open opposite way passed one, and that the proxy itself says so of both. Known at the cure. Of
+    links of a node that is off by then nothing is asked, as long as two that run were parted too.
 
     Limits: proved for the moment of the cure; that nothing undid the cut before is not. Bytes that
     nodes sent meanwhile are counted and told, and not relied on.
@@ -104,10 +105,7 @@ class NetworkPartition:
         return {}
 
     async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
-        assert isinstance(cluster, Cuttable)
-        if self.stagger_ms:
-            return of_links(await _heal_in_turn(cluster, hit, self.stagger_ms), hit.links)
-        return of_links(await cluster.heal(hit.links), hit.links)
+        return await _healed(cluster, hit, self.stagger_ms)
 
 
 def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
@@ -117,8 +115,25 @@ def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
     return brokers_of(cluster) if peers is OtherSide.BROKERS else controllers_of(cluster)
 
 
-async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> dict[Link, Evidence]:
-    """Node by node, in the order in which they were hit; each has links of its own."""
+async def _healed(cluster: Cluster, hit: Hit, stagger_ms: int = 0) -> Evidence:
+    """A node may go off, or come back, while its links are probed: it is looked for on both sides
+    of that."""
+    assert isinstance(cluster, Cuttable)
+    off = await _off(cluster, hit)
+    per_link = await _heal_in_turn(cluster, hit, stagger_ms)
+    return of_links(per_link, hit.links, off | await _off(cluster, hit))
+
+
+async def _off(cluster: Cluster, hit: Hit) -> set[NodeId]:
+    ends = sorted({node for link in hit.links for node in (link.source, link.target)})
+    return {node for node in ends if await cluster.status(node) is NodeStatus.OFF}
+
+
+async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> Mapping[Link, Evidence]:
+    """With `stagger_ms` node by node, in the order in which they were hit; each has links of its
+    own."""
+    if not stagger_ms:
+        return await cluster.heal(hit.links)
     evidence: dict[Link, Evidence] = {}
     for number, node in enumerate(hit.nodes):
         if number:
@@ -166,5 +181,4 @@ class PartialPartition:
         return {}
 
     async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
-        assert isinstance(cluster, Cuttable)
-        return of_links(await cluster.heal(hit.links), hit.links)
+        return await _healed(cluster, hit)
