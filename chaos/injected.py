@@ -29,7 +29,7 @@ class Injected:
         entry = {
             "fault": fault_as_json(hit.fault),
             "nodes": list(hit.nodes),
-            "links": [[link.source, link.target] for link in hit.links],
+            "links": [[link.source, link.destination] for link in hit.links],
             "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
         }
         self._write([*self._entries(), entry])

@@ -176,7 +176,7 @@ async def _create(cluster: Cluster) -> None:
 async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
     try:
         nodes = await _with_probe(
-            cluster, lambda probe: resolve(fault.target, cluster, probe, random.Random())
+            cluster, lambda probe: resolve(fault.victim, cluster, probe, random.Random())
         )
     except NobodyToHitError as error:
         raise OperatorError(

@@ -197,7 +197,7 @@ def faults_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
             row[_STAGE_TIMES[stage]] = event["t"]
         if stage is FaultStage.START:
             row["kind"] = event["kind"]
-            row["targets"] = event["targets"]
+            row["nodes"] = event["nodes"]
             row["links"] = event["links"]
             row["params"] = json.dumps(event["params"], sort_keys=True)
             row |= _harm(event)

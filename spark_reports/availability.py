@@ -76,15 +76,15 @@ def elections(tables: Tables) -> DataFrame:
     not know yet that it is none.
     """
     began = F.coalesce("t_bit", "t_start").alias("began")
-    faults = tables.faults.select("run_id", "fault_id", "kind", "targets", "t_start", began)
+    faults = tables.faults.select("run_id", "fault_id", "kind", "nodes", "t_start", began)
     leaders = _claims(tables.node_events, (F.col("event") == "q.state") & _leads())
     active = _claims(tables.node_events, F.col("event") == "c.active")
     hit = (
         faults.join(leaders, on="run_id", how="inner")
         .where(F.col("t") <= F.col("t_start"))
-        .groupBy("run_id", "fault_id", "kind", "targets", "t_start", "began")
+        .groupBy("run_id", "fault_id", "kind", "nodes", "t_start", "began")
         .agg(F.max_by("node", "claimed").alias("node"), F.max("claimed").alias("lost_epoch"))
-        .where(F.array_contains("targets", F.col("node")))
+        .where(F.array_contains("nodes", F.col("node")))
         .select("run_id", "fault_id", "kind", "t_start", "began", "lost_epoch")
     )
     answered = hit.transform(_with_first, claims=leaders, name="elected_ns").transform(

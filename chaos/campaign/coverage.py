@@ -38,7 +38,7 @@ def struck(run: Run) -> Counter[Cell]:
             continue
         kind = label(fault["kind"], json.loads(fault["params"]))
         quorum = standing.quorum(fault["t_start"])
-        for node in fault["targets"]:
+        for node in fault["nodes"]:
             found[Cell(kind, standing.role(node, fault["t_start"]), quorum)] += 1
     return found
 

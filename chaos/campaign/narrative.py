@@ -63,7 +63,7 @@ def _end(row: CheckResult | None, again: str) -> list[str]:
 
 def _faults(run: Run) -> Iterator[Line]:
     for fault in run.tables["faults"].to_pylist():
-        what = f"{_named(fault)}{_whom(fault['targets'], fault['links'])}"
+        what = f"{_named(fault)}{_whom(fault['nodes'], fault['links'])}"
         yield Line(fault["t_start"], 0, f"-- {what} begins")
         if fault["t_healed"] is not None:
             yield Line(fault["t_healed"], 0, f"-- {what} is over: {fault['evidence']}")
@@ -73,9 +73,9 @@ def _named(fault: dict[str, object]) -> str:
     return label(str(fault["kind"]), json.loads(str(fault["params"])))
 
 
-def _whom(targets: Sequence[int], links: Sequence[str]) -> str:
-    nodes = " of " + ", ".join(f"node {node}" for node in targets) if targets else ""
-    return f"{nodes} ({', '.join(links)})" if links else nodes
+def _whom(nodes: Sequence[int], links: Sequence[str]) -> str:
+    hit = " of " + ", ".join(f"node {node}" for node in nodes) if nodes else ""
+    return f"{hit} ({', '.join(links)})" if links else hit
 
 
 # --- nodes ---

@@ -89,6 +89,6 @@ def _downs(run: Run) -> dict[int, Sequence[tuple[int, int]]]:
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for fault in faults_of(run):
         if fault.halts and fault.t_bit is not None:
-            for node in fault.targets:
+            for node in fault.nodes:
                 found[node].append((fault.t_bit, fault.t_healed or run.info.duration_ns))
     return defaultdict(list, found)

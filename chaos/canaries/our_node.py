@@ -21,7 +21,7 @@ from chaos.scenario import Scenario
 from checkers.evidence.missing import rows_to_count
 from checkers.history.sealed_run import Run
 
-_CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
+_CUT = PowerOff(victim=AllVoters(), disks=DiskTrouble.LYING)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

@@ -58,12 +58,12 @@ class CutMeasured:
     """
 
     link: Link
-    swallowed: int  # of source's bytes on their way to target, since the cut
+    swallowed: int  # of source's bytes on their way to destination, since the cut
     while_probing: int  # of those: probes, answers to probes, and what else was sent meanwhile
     gaps: tuple[str, ...]
     probes: tuple[Probe, ...]
     opposite_cut: bool
-    opposite: Passage  # of target's bytes on their way to source, since the cut
+    opposite: Passage  # of destination's bytes on their way to source, since the cut
     opposite_stops: tuple[str, ...]
     opposite_probes: tuple[Probe, ...]
 
@@ -126,7 +126,7 @@ def of_shut_out(seen: ShutMeasured) -> Evidence:
 
 
 def _lacking(seen: CutMeasured) -> str:
-    """Why bytes from source to target may have arrived; "" if none could."""
+    """Why bytes from source to destination may have arrived; "" if none could."""
     if not all(probe.swallowed for probe in seen.probes):
         return f"a marked probe along {seen.link} was not swallowed"
     if any(probe.answered > 0 for probe in seen.probes):
@@ -141,7 +141,7 @@ def _lacking(seen: CutMeasured) -> str:
 
 
 def _not_one_way(seen: CutMeasured) -> str:
-    """Why bytes from target to source may have been stopped; "" if they passed."""
+    """Why bytes from destination to source may have been stopped; "" if they passed."""
     if not all(probe.passed for probe in seen.opposite_probes):
         return (
             f"a marked probe against {seen.link} did not pass: it cannot be told from a clean cut"

@@ -41,10 +41,10 @@ class Link:
     """The directed path of bytes from one node to another: `cut` means none of them arrives."""
 
     source: NodeId
-    target: NodeId
+    destination: NodeId
 
     def __str__(self) -> str:
-        return f"{self.source}->{self.target}"
+        return f"{self.source}->{self.destination}"
 
 
 class PowerCutMode(StrEnum):

@@ -87,9 +87,9 @@ class Topology:
             ProxyEntry(
                 name=link_name(link) if number == 0 else f"{link_name(link)}-{port}",
                 listen=f"{self.networks[link.source].proxy}:{port}",
-                upstream=f"{self.networks[link.target].address}:{port}",
+                upstream=f"{self.networks[link.destination].address}:{port}",
             )
-            for number, port in enumerate(self.inner_ports(link.target))
+            for number, port in enumerate(self.inner_ports(link.destination))
         ]
 
     def client_proxy(self, node: NodeId) -> ProxyEntry:
@@ -116,7 +116,7 @@ def host_name(node: NodeId) -> str:
 
 def link_name(link: Link) -> str:
     """Of its proxy, the first if it has several."""
-    return f"link-{link.source}-{link.target}"
+    return f"link-{link.source}-{link.destination}"
 
 
 def inner_port(node: NodeId) -> int:

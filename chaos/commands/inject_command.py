@@ -18,7 +18,7 @@ def add_parser(commands: Commands) -> None:
         "inject several, and heal cures all of them, the newest first.\n"
         "faults: WHAT-WHOM, where WHOM is resolved at this moment\n"
         f"{listed(FAULTS)}\n"
-        "partition-in: the target does not hear the others; partition-out: they do not hear it; "
+        "partition-in: the victim does not hear the others; partition-out: they do not hear it; "
         "clients reach everybody. power-off forgets what was not fsynced, kill does not.",
         examples="""\
             kraft-chaos inject partition-leader

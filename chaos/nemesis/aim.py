@@ -1,4 +1,4 @@
-"""Whom a target means, at the moment in which a fault fires."""
+"""Which nodes a victim is, at the moment in which a fault fires."""
 
 import random
 from collections.abc import Collection
@@ -31,7 +31,7 @@ class NobodyToHitError(Exception):
 
 
 async def resolve(
-    target: Victim,
+    victim: Victim,
     cluster: Cluster,
     probe: QuorumProbe,
     rng: random.Random,
@@ -40,7 +40,7 @@ async def resolve(
     patience_s: float | None = None,
     lookout: ClusterView | None = None,
 ) -> tuple[NodeId, ...]:
-    """The nodes that a target means now, who leads before the others.
+    """The nodes that a victim is now, who leads before the others.
 
     `held` are those that another fault has in its hands; `lookout` knows who leads partitions.
     Raises NobodyToHitError.
@@ -48,7 +48,7 @@ async def resolve(
     free = [node for node in sorted(cluster.nodes) if node not in held]
     voters = [node for node in free if node in controllers_of(cluster)]
     brokers = [node for node in free if node in brokers_of(cluster)]
-    match target:
+    match victim:
         case ControllerLeader():
             found = [await _leader(probe, patience_s)]
         case RandomFollower():
@@ -75,10 +75,10 @@ async def resolve(
         case AllBrokers():
             found = await _running(cluster, brokers)
         case _:
-            assert_never(target)
+            assert_never(victim)
     hit = tuple(node for node in found if node not in held)
     if not hit:
-        raise NobodyToHitError(f"no node could be hit as {target}: {len(held)} are hurt already")
+        raise NobodyToHitError(f"no node could be hit as {victim}: {len(held)} are hurt already")
     return hit
 
 

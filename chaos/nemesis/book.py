@@ -23,7 +23,7 @@ class _Done:
 
     fault_id: int
     kind: str
-    target: str
+    victim: str
     parameters: dict[str, str]
     planned_at_s: float | None = None  # where it was a window that planned it
     planned_hold_s: float | None = None
@@ -55,7 +55,7 @@ class FaultBook:
             _Done(
                 fault_id=len(self._done),
                 kind=fault.kind,
-                target=str(fault.target),
+                victim=str(fault.victim),
                 parameters=parameters_of(fault),
                 planned_at_s=at_s,
                 planned_hold_s=hold_s,
@@ -75,9 +75,9 @@ class FaultBook:
             FaultStage.START,
             {
                 "kind": done.kind,
-                "targets": [int(node) for node in nodes],
+                "nodes": [int(node) for node in nodes],
                 "links": list(names),
-                "params": {**done.parameters, "target": done.target},
+                "params": {**done.parameters, "victim": done.victim},
                 "harm": {**self._faults[number].harm.as_columns()},
             },
         )

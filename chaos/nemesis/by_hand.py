@@ -16,15 +16,15 @@ from chaos.nemesis.victims import (
     Victim,
 )
 
-_TARGETS: tuple[Victim, ...] = (ControllerLeader(), RandomFollower(), RandomNode(), AllVoters())
+_VICTIMS: tuple[Victim, ...] = (ControllerLeader(), RandomFollower(), RandomNode(), AllVoters())
 
 
 def _catalogue() -> Iterator[tuple[str, Fault]]:
     for kind in KINDS:
         for name, words in kind.by_hand.items():
-            for target in _TARGETS:
-                if kind.aspect is not Aspect.CUTS or target != AllVoters():  # cut off from whom?
-                    yield f"{name}-{target}", with_parameters(kind, target, words)
+            for victim in _VICTIMS:
+                if kind.aspect is not Aspect.CUTS or victim != AllVoters():  # cut off from whom?
+                    yield f"{name}-{victim}", with_parameters(kind, victim, words)
 
 
 FAULTS = dict(sorted(_catalogue()))
@@ -32,4 +32,4 @@ FAULTS = dict(sorted(_catalogue()))
 
 def aimed_at(fault: Fault, node: NodeId) -> Fault:
     """The same fault of one certain node."""
-    return replace(fault, target=OneNode(node))
+    return replace(fault, victim=OneNode(node))

@@ -3,7 +3,7 @@
 Nothing else in the repository names a kind of fault to find out what it does. A kind says itself
 what it needs of a cluster, how it begins and is cured, whether it bit, what it may do to processes
 and bytes, what of its victims it holds meanwhile, and how a swarm draws it. Its fields are its
-parameters, `target` excepted; `parameters.py` writes and reads those of every kind.
+parameters, `victim` excepted; `parameters.py` writes and reads those of every kind.
 """
 
 import random
@@ -46,7 +46,7 @@ class Fault(Protocol):
         """The name under which it is recorded."""
 
     @property
-    def target(self) -> Victim: ...
+    def victim(self) -> Victim: ...
 
     @property
     def needs(self) -> tuple[Ability, ...]: ...

@@ -81,7 +81,7 @@ def _parameters(kind: type[Fault]) -> str:
     hints = get_type_hints(kind)
     told = []
     for each in fields(kind):
-        if each.name != "target":
+        if each.name != "victim":
             values = [value for value in _choices(hints[each.name]) if value is not None]
             text = " / ".join(map(str, values)) if isinstance(values[0], StrEnum) else "number"
             usual = "" if each.default in (MISSING, None, 0) else f", else {each.default}"
@@ -95,7 +95,7 @@ Variant = tuple[dict[str, Any], Fault]
 def _variants(kind: type[Fault]) -> Iterator[Variant]:
     """The kind with every value of its parameters; of a number, none of it and some."""
     hints = get_type_hints(kind)
-    names = [each.name for each in fields(kind) if each.name != "target"]
+    names = [each.name for each in fields(kind) if each.name != "victim"]
     for values in product(*(_choices(hints[name]) for name in names)):
         chosen = dict(zip(names, values, strict=True))
         words = {name: str(value) for name, value in chosen.items() if value is not None}

@@ -186,7 +186,7 @@ class Nemesis:
         except NobodyToHitError as error:
             if alone:
                 self._book.start(number, (), ())
-                self._book.evidence(number, of_failure("no target", error))
+                self._book.evidence(number, of_failure("nobody to hit", error))
             else:
                 self._book.pass_over(number, str(error))
             return
@@ -212,7 +212,7 @@ class Nemesis:
         """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError."""
         if alone:
             nodes = await resolve(
-                fault.target,
+                fault.victim,
                 self._cluster,
                 self._probe,
                 self._rng,
@@ -221,7 +221,7 @@ class Nemesis:
             )
             return nodes, links_of(fault, nodes, self._cluster)
         found = await resolve(
-            fault.target,
+            fault.victim,
             self._cluster,
             self._probe,
             self._rng,

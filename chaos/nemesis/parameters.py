@@ -1,6 +1,6 @@
 """The parameters of a fault as words, and back: of every kind in one place.
 
-A fault's parameters are its fields but for `target`: numbers, or members of an enum. What has its
+A fault's parameters are its fields but for `victim`: numbers, or members of an enum. What has its
 default is left out, unless the field is `always` to be told.
 """
 
@@ -32,7 +32,7 @@ def parameters_of(fault: Fault) -> dict[str, str]:
     }
 
 
-def with_parameters(kind: type[Fault], target: Victim, words: Words) -> Fault:
+def with_parameters(kind: type[Fault], victim: Victim, words: Words) -> Fault:
     """A fault from its words. Raises ValueError for words that are none of its parameters."""
     known = {each.name: each for each in _parameters(kind)}
     needed = {name for name, each in known.items() if each.default is MISSING}
@@ -42,7 +42,7 @@ def with_parameters(kind: type[Fault], target: Victim, words: Words) -> Fault:
         raise ValueError(f"{kind.kinds[0]} needs its {', '.join(sorted(missing))}")
     hints = get_type_hints(kind)
     values = {name: _value(hints[name], text) for name, text in words.items()}
-    return _make(kind, target=target, **values)
+    return _make(kind, victim=victim, **values)
 
 
 def _make(kind: type[Any], **values: object) -> Fault:
@@ -51,7 +51,7 @@ def _make(kind: type[Any], **values: object) -> Fault:
 
 
 def _parameters(kind: type[Fault]) -> list[Field[Any]]:
-    return [each for each in fields(kind) if each.name != "target"]
+    return [each for each in fields(kind) if each.name != "victim"]
 
 
 def _text(value: float | StrEnum) -> str:

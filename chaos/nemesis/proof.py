@@ -19,8 +19,8 @@ def of_links(
     Nobody can send anything along a link to or from a node that is `off`: what it lacks says
     nothing, as long as another link of the cut has two ends that run.
     """
-    dead = sorted({node for link in cut for node in (link.source, link.target)} & set(off))
-    alive = tuple(link for link in cut if not {link.source, link.target} & set(dead))
+    dead = sorted({node for link in cut for node in (link.source, link.destination)} & set(off))
+    alive = tuple(link for link in cut if not {link.source, link.destination} & set(dead))
     evidence = _all_of({str(link): per_link.get(link) for link in alive or cut})
     if alive in ((), cut):
         return evidence

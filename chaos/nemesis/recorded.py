@@ -51,7 +51,7 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
             Window(
                 at_s=float(row["at_s"]),
                 hold_s=float(row["hold_s"]),
-                fault=fault_from(row["kind"], row["target"], row["parameters"]),
+                fault=fault_from(row["kind"], row["victim"], row["parameters"]),
             )
             for row in content["windows"]
         )
@@ -66,7 +66,7 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
         raise NotAScheduleError("not a schedule: its windows are in no order") from error
 
 
-_PLAIN_TARGETS: tuple[Victim, ...] = (
+_PLAIN_VICTIMS: tuple[Victim, ...] = (
     ControllerLeader(),
     RandomFollower(),
     AllVoters(),
@@ -81,21 +81,21 @@ def fault_as_json(fault: Fault) -> dict[str, Any]:
     """What `fault_from` takes."""
     return {
         "kind": fault.kind,
-        "target": str(fault.target),
+        "victim": str(fault.victim),
         "parameters": parameters_of(fault),
     }
 
 
-def fault_from(kind: str, target: str, parameters: Words) -> Fault:
+def fault_from(kind: str, victim: str, parameters: Words) -> Fault:
     """A fault from its words. Raises KeyError, ValueError."""
-    return with_parameters(BY_KIND[kind], target_from(target), parameters)
+    return with_parameters(BY_KIND[kind], victim_from(victim), parameters)
 
 
-def target_from(text: str) -> Victim:
-    """A target from its word. Raises ValueError."""
-    for target in _PLAIN_TARGETS:
-        if text == str(target):
-            return target
+def victim_from(text: str) -> Victim:
+    """A victim from its word. Raises ValueError."""
+    for victim in _PLAIN_VICTIMS:
+        if text == str(victim):
+            return victim
     if some := re.fullmatch(r"some-(\d+)", text):
         return SomeNodes(int(some[1]))
     if others := re.fullmatch(r"leader-and-(\d+)", text):

@@ -66,7 +66,7 @@ def in_words(step: Step) -> str:
     """A step as `schedule.json` tells it."""
     match step:
         case Begin(name=name, fault=fault):
-            return f"{name} begins: {fault.kind} of {fault.target}"
+            return f"{name} begins: {fault.kind} of {fault.victim}"
         case End(name=name):
             return f"{name} ends"
         case Until(condition=condition, within_s=within_s):

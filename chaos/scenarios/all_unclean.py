@@ -5,7 +5,7 @@ from chaos.scenario import Scenario, Side
 from chaos.scenarios.last_in_isr import SECOND, THIRD, last_loses_power
 from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED, TWO_IN_SYNC
 
-_SCRIPT = last_loses_power(third=Kill(target=THIRD), second=Kill(target=SECOND))
+_SCRIPT = last_loses_power(third=Kill(victim=THIRD), second=Kill(victim=SECOND))
 
 ALL_UNCLEAN = Scenario(
     name="all-unclean",

@@ -9,7 +9,7 @@ from chaos.nemesis.victims import AllVoters
 from chaos.scenario import Scenario
 
 _SLOT_S = 7.0
-_CUT = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
+_CUT = PowerOff(victim=AllVoters(), disks=DiskTrouble.SLOW)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

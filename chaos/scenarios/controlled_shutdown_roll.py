@@ -14,7 +14,7 @@ _BROKERS = 3
 def _turn(broker: int) -> tuple[Step, ...]:
     name = f"broker {broker}"
     return (
-        Begin(name=name, fault=Terminate(target=OneNode(NodeId(broker)))),
+        Begin(name=name, fault=Terminate(victim=OneNode(NodeId(broker)))),
         Rest(seconds=1.0),
         End(name=name),
         Until(condition=Whole(_BROKERS), within_s=60.0),

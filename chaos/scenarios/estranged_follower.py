@@ -8,7 +8,7 @@ from chaos.nemesis.victims import LeaderAnd
 from chaos.scenario import Scenario
 
 _SLOT_S = 12.0  # after it, the others have heard their leader for long enough to refuse anybody
-_CUT = PartialPartition(target=LeaderAnd(1))
+_CUT = PartialPartition(victim=LeaderAnd(1))
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

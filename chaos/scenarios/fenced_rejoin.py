@@ -13,7 +13,7 @@ _FENCED = OneNode(NodeId(3))
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        Begin(name="fence", fault=NetworkPartition(target=_FENCED, peers=OtherSide.CONTROLLERS)),
+        Begin(name="fence", fault=NetworkPartition(victim=_FENCED, peers=OtherSide.CONTROLLERS)),
         Until(condition=IsrIs((1, 2))),
         Rest(seconds=5.0),  # in which its leader sees it caught up, and must not propose it
         End(name="fence"),

@@ -11,7 +11,7 @@ from chaos.scenario import Scenario
 
 _SLOT_S = 6.0  # longer than a fetch time-out: it despairs of its leader each time
 _CUTS: tuple[Fault, ...] = tuple(
-    NetworkPartition(target=RandomFollower(), ways=ways) for ways in (Ways.BOTH, Ways.IN)
+    NetworkPartition(victim=RandomFollower(), ways=ways) for ways in (Ways.BOTH, Ways.IN)
 )
 
 

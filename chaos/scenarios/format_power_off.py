@@ -10,7 +10,7 @@ from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED, TWO_I
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(1)),
-        Begin(name="power", fault=PowerOff(target=AllBrokers())),
+        Begin(name="power", fault=PowerOff(victim=AllBrokers())),
         Rest(seconds=1.0),
         End(name="power"),
         Until(condition=Whole(3), within_s=60.0),

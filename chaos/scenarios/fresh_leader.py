@@ -11,8 +11,8 @@ _ROUNDS = 3
 # Four trips lie between an election and the commit of its LeaderChange: time enough to find the new
 # leader and to cut it off.
 _SLOW = SlowLinks(latency_ms=150)
-_KILL = Kill(target=ControllerLeader())
-_CUT = NetworkPartition(target=ControllerLeader())  # whoever leads next
+_KILL = Kill(victim=ControllerLeader())
+_CUT = NetworkPartition(victim=ControllerLeader())  # whoever leads next
 _STEPS: tuple[Step, ...] = (
     Rest(seconds=1.5),
     Begin(name="slow", fault=_SLOW),

@@ -12,10 +12,10 @@ from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _SLOT_S = 8.0
 _FAULTS: tuple[Fault, ...] = (
-    NetworkPartition(target=RandomBroker(), peers=OtherSide.BROKERS),
-    Pause(target=RandomBroker()),
-    NetworkPartition(target=PartitionLeader(), peers=OtherSide.CONTROLLERS),
-    Pause(target=PartitionLeader()),
+    NetworkPartition(victim=RandomBroker(), peers=OtherSide.BROKERS),
+    Pause(victim=RandomBroker()),
+    NetworkPartition(victim=PartitionLeader(), peers=OtherSide.CONTROLLERS),
+    Pause(victim=PartitionLeader()),
 )
 
 

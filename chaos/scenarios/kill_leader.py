@@ -10,9 +10,9 @@ from chaos.scenario import Scenario
 
 _SLOT_S = 7.5
 _FAULTS: tuple[Fault, ...] = (
-    Kill(target=ControllerLeader()),
-    Pause(target=ControllerLeader()),
-    Terminate(target=ControllerLeader()),
+    Kill(victim=ControllerLeader()),
+    Pause(victim=ControllerLeader()),
+    Terminate(victim=ControllerLeader()),
 )
 
 

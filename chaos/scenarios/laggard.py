@@ -18,8 +18,8 @@ _DEAD_S = 0.5
 # The cut outlasts the death, so that the follower cannot catch up before it, and so that there are
 # nodes that send what is not to arrive; it ends before anybody stands for election.
 _AFTERWARDS_S = 0.5
-_CUT = NetworkPartition(target=RandomFollower())
-_DEATHS: tuple[Fault, ...] = (PowerOff(target=AllVoters()), Kill(target=AllVoters()))
+_CUT = NetworkPartition(victim=RandomFollower())
+_DEATHS: tuple[Fault, ...] = (PowerOff(victim=AllVoters()), Kill(victim=AllVoters()))
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

@@ -19,7 +19,7 @@ def last_loses_power(third: Fault, second: Fault) -> Script:
             Until(condition=IsrIs((1, 2))),
             Begin(name="second", fault=second),
             Until(condition=IsrIs((1,))),
-            Begin(name="last", fault=PowerOff(target=LAST)),
+            Begin(name="last", fault=PowerOff(victim=LAST)),
             Rest(seconds=1.0),
             End(name="last"),
             End(name="third"),

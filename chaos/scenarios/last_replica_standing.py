@@ -6,7 +6,7 @@ from chaos.scenarios.last_in_isr import SECOND, THIRD, last_loses_power
 from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
 
 _SCRIPT = last_loses_power(
-    third=NetworkPartition(target=THIRD), second=NetworkPartition(target=SECOND)
+    third=NetworkPartition(victim=THIRD), second=NetworkPartition(victim=SECOND)
 )
 
 LAST_REPLICA_STANDING = Scenario(

@@ -9,7 +9,7 @@ from chaos.scenario import Scenario
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 5.0
-_CUT = NetworkPartition(target=ControllerLeader())
+_CUT = NetworkPartition(victim=ControllerLeader())
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

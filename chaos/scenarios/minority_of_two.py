@@ -14,7 +14,7 @@ _HELD_S = 6.5
 
 
 def _cut(others: int) -> Fault:
-    return NetworkPartition(target=LeaderAnd(others))
+    return NetworkPartition(victim=LeaderAnd(others))
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

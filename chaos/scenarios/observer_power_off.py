@@ -11,7 +11,7 @@ from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
-        Begin(name="power", fault=PowerOff(target=OneNode(NodeId(1)))),
+        Begin(name="power", fault=PowerOff(victim=OneNode(NodeId(1)))),
         Rest(seconds=1.0),
         End(name="power"),
         Until(condition=Whole(3), within_s=60.0),

@@ -12,9 +12,9 @@ from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 
 _SLOT_S = 12.0
 _FAULTS: tuple[Fault, ...] = (
-    NetworkPartition(target=PartitionLeader(), peers=OtherSide.BROKERS),
-    NetworkPartition(target=PartitionLeader(), peers=OtherSide.CONTROLLERS),
-    ShutOut(target=PartitionLeader()),
+    NetworkPartition(victim=PartitionLeader(), peers=OtherSide.BROKERS),
+    NetworkPartition(victim=PartitionLeader(), peers=OtherSide.CONTROLLERS),
+    ShutOut(victim=PartitionLeader()),
 )
 
 

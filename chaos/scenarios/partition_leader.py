@@ -11,7 +11,7 @@ from chaos.scenario import Scenario
 
 _SLOT_S = 10.0  # long enough for a fetch time-out, an election and some life after it
 _CUTS: tuple[Fault, ...] = tuple(
-    NetworkPartition(target=ControllerLeader(), ways=ways)
+    NetworkPartition(victim=ControllerLeader(), ways=ways)
     for ways in (Ways.BOTH, Ways.OUT, Ways.IN)
 )
 

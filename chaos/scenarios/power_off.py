@@ -10,9 +10,9 @@ from chaos.scenario import Scenario
 
 _SLOT_S = 7.5
 _FAULTS: tuple[Fault, ...] = (
-    PowerOff(target=ControllerLeader()),
-    PowerOff(target=RandomFollower()),
-    PowerOff(target=AllVoters()),
+    PowerOff(victim=ControllerLeader()),
+    PowerOff(victim=RandomFollower()),
+    PowerOff(victim=AllVoters()),
 )
 
 

@@ -10,8 +10,8 @@ from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import LOSES_AS_ALLOWED, MIXED, TWO_IN_SYNC
 
 _SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
-_FAULTS: tuple[Fault, ...] = (PowerOff(target=PartitionLeader()), PowerOff(target=RandomBroker()))
-_ALL = PowerOff(target=AllBrokers())
+_FAULTS: tuple[Fault, ...] = (PowerOff(victim=PartitionLeader()), PowerOff(victim=RandomBroker()))
+_ALL = PowerOff(victim=AllBrokers())
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

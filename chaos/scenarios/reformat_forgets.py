@@ -13,10 +13,10 @@ from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
-        Begin(name="behind", fault=NetworkPartition(target=RandomFollower())),
+        Begin(name="behind", fault=NetworkPartition(victim=RandomFollower())),
         Rest(seconds=6.0),  # topics are created, and committed by the two that are left
-        Begin(name="wiped", fault=Wipe(target=RandomFollower())),
-        Begin(name="first", fault=NetworkPartition(target=ControllerLeader())),
+        Begin(name="wiped", fault=Wipe(victim=RandomFollower())),
+        Begin(name="first", fault=NetworkPartition(victim=ControllerLeader())),
         End(name="wiped"),
         End(name="behind"),
         Rest(seconds=10.0),  # an election, if the one that forgot may vote for the one behind

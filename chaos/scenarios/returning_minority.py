@@ -16,7 +16,7 @@ _STAGGER_MS = 2000
 
 
 def _cut(others: int) -> Fault:
-    return NetworkPartition(target=LeaderAnd(others), stagger_ms=_STAGGER_MS)
+    return NetworkPartition(victim=LeaderAnd(others), stagger_ms=_STAGGER_MS)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

@@ -15,7 +15,7 @@ _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
         Rest(seconds=2.0),
-        Begin(name="silent", fault=PowerOff(target=ControllerLeader())),
+        Begin(name="silent", fault=PowerOff(victim=ControllerLeader())),
         Rest(seconds=40.0),  # longer than what Kafka's own time-out lets a broker wait
         End(name="silent"),
         Until(condition=Whole(3), within_s=60.0),

@@ -9,7 +9,7 @@ from chaos.scenario import Scenario
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends
-_KILL = Kill(target=ControllerLeader(), latency_ms=200)
+_KILL = Kill(victim=ControllerLeader(), latency_ms=200)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:

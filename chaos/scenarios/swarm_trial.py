@@ -131,8 +131,8 @@ def _one_window(
     span = menace.longest_s - menace.shortest_s
     hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
     fault = menace.make(rng, nodes)
-    if whoever and isinstance(fault.target, ControllerLeader | RandomFollower):
-        fault = replace(fault, target=RandomNode())
+    if whoever and isinstance(fault.victim, ControllerLeader | RandomFollower):
+        fault = replace(fault, victim=RandomNode())
     return Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=fault)
 
 

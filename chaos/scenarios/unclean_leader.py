@@ -13,11 +13,11 @@ _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        Begin(name="third", fault=NetworkPartition(target=_THIRD)),
-        Begin(name="second", fault=NetworkPartition(target=_SECOND)),
+        Begin(name="third", fault=NetworkPartition(victim=_THIRD)),
+        Begin(name="second", fault=NetworkPartition(victim=_SECOND)),
         Until(condition=IsrIs((1,))),
         Rest(seconds=3.0),  # with min ISR 1, records are acknowledged that only broker 1 has
-        Begin(name="last", fault=NetworkPartition(target=_LAST)),
+        Begin(name="last", fault=NetworkPartition(victim=_LAST)),
         End(name="third"),
         End(name="second"),
         Until(condition=Led((2, 3)), within_s=30.0),

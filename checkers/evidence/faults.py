@@ -28,7 +28,7 @@ class FaultFact:
 
     id: int
     kind: str
-    targets: tuple[int, ...]
+    nodes: tuple[int, ...]
     links: frozenset[tuple[int, int]]  # from, to; of a fault of links
     t_start: int
     t_bit: int | None
@@ -39,15 +39,15 @@ class FaultFact:
     evidence: str
     facts: Mapping[str, EventValue]  # measured numbers
 
-    ends_process: bool  # the process of each target ends
+    ends_process: bool  # the process of each node ends
     unclean: bool  # and leaves no clean-shutdown file
     may_lose: bool  # bytes that were written and not synced, or more, may be gone
     damages_bytes: bool  # bytes that were acknowledged as synced may be other ones, or gone
-    wipes: bool  # each target comes back with a new, empty disk
-    halts: bool  # no target does anything while it lasts
+    wipes: bool  # each node comes back with a new, empty disk
+    halts: bool  # none of the nodes does anything while it lasts
     cuts: bool  # nothing passes along its links while it lasts
     degrades: bool  # something is slower or less sure than it should be, yet up
-    shifts_clock: bool  # the targets' clocks are wrong while it lasts
+    shifts_clock: bool  # the nodes' clocks are wrong while it lasts
 
     @property
     def may_have_bitten(self) -> bool:
@@ -80,7 +80,7 @@ class FaultFact:
 
     def shown(self, what: str, at: int | None) -> dict[str, EventValue]:
         """The fault as a row of a witness."""
-        hit = ", ".join(f"node {node}" for node in self.targets)
+        hit = ", ".join(f"node {node}" for node in self.nodes)
         return {"what": f"{what}: {self.kind} of {hit}", "t_ns": at, "fault": self.id}
 
 
@@ -99,8 +99,8 @@ def _fact(row: Mapping[str, Any]) -> FaultFact:
     return FaultFact(
         id=row["fault_id"],
         kind=row["kind"],
-        targets=tuple(row["targets"] or ()),
-        links=frozenset((int(source), int(target)) for source, target in pairs),
+        nodes=tuple(row["nodes"] or ()),
+        links=frozenset((int(source), int(destination)) for source, destination in pairs),
         t_start=row["t_start"],
         t_bit=row["t_bit"],
         t_heal=row["t_heal"],

@@ -174,7 +174,7 @@ def _elected_uncleanly(evidence: Evidence, key: str) -> bool | None:
 def _shutdowns(evidence: Evidence) -> Iterator[Shutdown]:
     for fault in evidence.faults:
         if fault.unclean and fault.may_have_bitten:
-            for node in fault.targets:
+            for node in fault.nodes:
                 yield Shutdown(
                     fault_id=fault.id,
                     node=node,

@@ -30,7 +30,7 @@ def restarts(evidence: Evidence) -> tuple[Restart, ...]:
             registered[registration.node].append((batch, registration))
     ended: dict[int, list[FaultFact]] = defaultdict(list)
     for fault in evidence.faults:
-        for node in set(fault.targets) if fault.ends_process and fault.may_have_bitten else ():
+        for node in set(fault.nodes) if fault.ends_process and fault.may_have_bitten else ():
             ended[node].append(fault)
     return tuple(
         Restart(registration=registration, batch=batch, fault=fault)

@@ -95,7 +95,7 @@ FAULTS = pa.schema(
     [
         ("fault_id", pa.int32()),
         ("kind", pa.string()),  # its name, for people
-        ("targets", pa.list_(pa.int16())),
+        ("nodes", pa.list_(pa.int16())),
         ("links", pa.list_(pa.string())),  # "1->2", for partitions
         ("params", pa.string()),  # JSON
         ("t_start", pa.int64()),  # injection began

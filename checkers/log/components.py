@@ -34,8 +34,8 @@ def components(
         before.append(chain[0])
         after.append(chain[1])
         size += int(ends.sum())
-    source, target = _joined(before), _joined(after)
-    graph = coo_matrix((np.ones(len(source), np.bool_), (source, target)), shape=(size, size))
+    source, destination = _joined(before), _joined(after)
+    graph = coo_matrix((np.ones(len(source), np.bool_), (source, destination)), shape=(size, size))
     labels = connected_components(graph, directed=True, connection="strong")[1][: len(nodes)]
     together = np.bincount(labels, minlength=1)
     return np.where(together[labels] > 1, labels, -1).astype(np.int32)

@@ -154,12 +154,12 @@ def log_final_reads(evidence: Evidence) -> CheckResult:
     lost need not have been reached.
     """
     findings = evidence.once(findings_of)
-    target = _targets(findings)
+    end = _ends(findings)
     short = [
-        f"{findings.log.keys[key]} {_reached(int(findings.fates.reached[key]))} of {target[key]}"
-        for key in np.flatnonzero(target > findings.fates.reached).tolist()
+        f"{findings.log.keys[key]} {_reached(int(findings.fates.reached[key]))} of {end[key]}"
+        for key in np.flatnonzero(end > findings.fates.reached).tolist()
     ]
-    keys = int((target != NONE).sum())
+    keys = int((end != NONE).sum())
     message = f"each of {keys:,} partitions was read to its last record at the end"
     if not keys:
         message = "no partition holds a record that was promised"
@@ -177,10 +177,10 @@ def _reached(offset: int) -> str:
     return "not at all" if offset == NONE else f"to offset {offset}"
 
 
-def _targets(findings: Findings) -> Ints:
+def _ends(findings: Findings) -> Ints:
     """By key: the highest offset of what was promised and is not known to be gone; else NONE."""
     fates, sent = findings.fates, findings.log.sent
     there = np.flatnonzero(fates.promised & ~fates.gone)
-    target = np.full(len(findings.log.keys), NONE, np.int64)
-    np.maximum.at(target, sent.key[there], fates.offset[there])
-    return target
+    end = np.full(len(findings.log.keys), NONE, np.int64)
+    np.maximum.at(end, sent.key[there], fates.offset[there])
+    return end

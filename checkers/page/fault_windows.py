@@ -16,7 +16,7 @@ class FaultWindow:
 
     fault_id: int
     kind: str
-    targets: tuple[int, ...]
+    nodes: tuple[int, ...]
     links: tuple[str, ...]
     start_ns: int
     bit_ns: int | None
@@ -50,13 +50,13 @@ class FaultWindow:
     @property
     def name(self) -> str:
         """Kind and nodes, in short."""
-        return f"{self.kind} {','.join(map(str, self.targets))}".rstrip()
+        return f"{self.kind} {','.join(map(str, self.nodes))}".rstrip()
 
     @property
     def where(self) -> str:
         """Whom it hit: node 1 (1→2, 1→3)."""
-        nodes = ", ".join(map(str, self.targets))
-        named = f"node{'s' if len(self.targets) > 1 else ''} {nodes}" if nodes else ""
+        nodes = ", ".join(map(str, self.nodes))
+        named = f"node{'s' if len(self.nodes) > 1 else ''} {nodes}" if nodes else ""
         links = ", ".join(link.replace("->", "→") for link in self.links)
         return f"{named} ({links})" if named and links else named or links or units.NOTHING
 
@@ -71,7 +71,7 @@ def _window(row: Mapping[str, object]) -> FaultWindow:
     return FaultWindow(
         fault_id=_integer(row["fault_id"]) or 0,
         kind=str(row["kind"] or "unnamed"),
-        targets=tuple(map(int, _items(row["targets"]))),
+        nodes=tuple(map(int, _items(row["nodes"]))),
         links=_items(row["links"]),
         start_ns=_integer(row["t_start"]) or 0,
         bit_ns=_integer(row["t_bit"]),

@@ -65,7 +65,7 @@ def _lane(
     end_ns: int,
 ) -> NodeLane:
     mine = events.filter(pc.equal(events["node"], node))
-    hits = [fault for fault in faults if node in fault.targets]
+    hits = [fault for fault in faults if node in fault.nodes]
     changes = [*_traced_changes(mine), *_stops(hits, traced=mine.num_rows > 0)]
     if not mine.num_rows:
         changes += [_Change(at_ns, 1, role, None) for at_ns, role in _while_on(told, hits)]

@@ -43,7 +43,7 @@ def log_excerpts(
     begun = {event.get("t_ns") for event in result.witness}
     nodes = sorted(
         {node for event in result.witness if isinstance(node := event.get("node"), int)}
-        | {node for fault in faults if fault.start_ns in begun for node in fault.targets}
+        | {node for fault in faults if fault.start_ns in begun for node in fault.nodes}
     )
     logs = [(node, directory / LOGS / f"node-{node}.log") for node in nodes]
     shown = [_excerpt(node, path, info, result) for node, path in logs if path.is_file()]

@@ -151,8 +151,8 @@ def _fault_row_marks(
 
 
 def _fault_name(fault: FaultWindow, x: float, y: float, room: float) -> Markup:
-    """Kind and target as far as they have room; else the tooltip has to do."""
-    nodes = ",".join(map(str, fault.targets))
+    """Kind and nodes as far as they have room; else the tooltip has to do."""
+    nodes = ",".join(map(str, fault.nodes))
     for words in (fault.name, fault.kind, nodes):
         if words and 6.0 * len(words) + 8 <= room:
             return text(x + 4, y, words)

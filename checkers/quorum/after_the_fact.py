@@ -56,7 +56,7 @@ def _epochs_seen(evidence: Evidence) -> Mapping[int, list[tuple[int, Mapping[str
         highest = max(log, key=lambda batch: batch.epoch)
         shown = {"what": "in its log", "node": node, **highest._asdict()}
         found.setdefault(node, []).append((highest.epoch, shown))
-    wiped = {node for fault in evidence.faults if fault.wipes for node in fault.targets}
+    wiped = {node for fault in evidence.faults if fault.wipes for node in fault.nodes}
     for answer in _answers(evidence):
         if answer["leader"] not in wiped:
             found.setdefault(answer["leader"], []).append((answer["epoch"], _shown(answer)))

@@ -53,11 +53,11 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
         others = [*faults[:number], *later]
         if any(other.overlaps(fault.t_start, max(until, fault.over_ns)) for other in others):
             continue  # somebody else is hurt at the same time: that may be the reason
-        for target in sorted(set(fault.targets) - {led[1].node}):
+        for victim in sorted(set(fault.nodes) - {led[1].node}):
             looked_at += 1
-            if heard_by(fault, target, evidence.voters) + 1 < evidence.majority:
-                violations += _disturbance(evidence, fault, led[1], target, until)
-            violations += _unwanted(evidence, fault, target, until)
+            if heard_by(fault, victim, evidence.voters) + 1 < evidence.majority:
+                violations += _disturbance(evidence, fault, led[1], victim, until)
+            violations += _unwanted(evidence, fault, victim, until)
     return conclude(
         looked_at=looked_at,
         unit="returns of nodes that were cut off",
@@ -71,14 +71,14 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
 
 
 def _disturbance(
-    evidence: Evidence, fault: FaultFact, led: NodeEvent, target: int, until: int
+    evidence: Evidence, fault: FaultFact, led: NodeEvent, victim: int, until: int
 ) -> Iterator[Violation]:
     states = _states(evidence)
     known = max((event.epoch for event in states if event.t <= fault.begin_ns), default=0)
     raised = [
         event
         for event in states
-        if event.node == target
+        if event.node == victim
         and fault.begin_ns < event.t < fault.end_ns
         and event.state == "candidate"
         and event.epoch > known
@@ -89,14 +89,14 @@ def _disturbance(
         (
             event
             for event in states
-            if event.node != target
+            if event.node != victim
             and raised[0].t < event.t <= until
             and event.epoch >= raised[0].epoch
         ),
         None,
     )
     if moved is not None:  # perhaps while it is still cut off, if the others hear it
-        text = f"node {target}, cut off and back again, forced a new election: it had raised the "
+        text = f"node {victim}, cut off and back again, forced a new election: it had raised the "
         text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
         shown: list[Mapping[str, EventValue]] = [
             witness(led, f"node {led.node} leads epoch {led.epoch}"),
@@ -108,17 +108,17 @@ def _disturbance(
         yield Violation(text, sorted(shown, key=lambda row: int(row["t_ns"] or 0)))
 
 
-def _unwanted(evidence: Evidence, fault: FaultFact, target: int, until: int) -> Iterator[Violation]:
-    """The first candidacy of the target that no majority can have wanted."""
+def _unwanted(evidence: Evidence, fault: FaultFact, victim: int, until: int) -> Iterator[Violation]:
+    """The first candidacy of the victim that no majority can have wanted."""
     for stood in _states(evidence):
-        stands = stood.node == target and stood.state == "candidate"
+        stands = stood.node == victim and stood.state == "candidate"
         if not stands or not fault.begin_ns < stood.t <= until:
             continue
         content = _content(evidence, stood)
         if len(content) < evidence.majority:
             continue
         names = ", ".join(str(event.node) for event in content)
-        text = f"node {target}, cut off and back again, deposed a leader that is well: it stood in "
+        text = f"node {victim}, cut off and back again, deposed a leader that is well: it stood in "
         text += f"epoch {stood.epoch}, though nodes {names} had heard node {content[0].leader} for "
         text += f"{bounds_of(evidence).steady_s:g} s and more"
         shown: list[Mapping[str, EventValue]] = [

@@ -145,7 +145,7 @@ def _hit_by_others(evidence: Evidence, fault: FaultFact, node: int) -> bool:
     """Whether something else was wrong with a node during a fault: its clock, its disk, itself."""
     return any(
         other.id != fault.id
-        and node in other.targets
+        and node in other.nodes
         and not cuts_links(other)
         and other.overlaps(fault.t_start, fault.end_ns)
         for other in evidence.faults
@@ -271,8 +271,8 @@ def _connected(evidence: Evidence, active: Sequence[FaultFact]) -> frozenset[int
 
     Faults that overlap may leave a victim with some of its links, and with a majority by them.
     """
-    off = {node for fault in active if fault.halts for node in fault.targets}
-    apart = {node for fault in active if cuts_links(fault) for node in fault.targets} - off
+    off = {node for fault in active if fault.halts for node in fault.nodes}
+    apart = {node for fault in active if cuts_links(fault) for node in fault.nodes} - off
     left = frozenset(evidence.voters) - off - apart
     cut = {link for fault in active if cuts_links(fault) for link in fault.links}
     joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)

@@ -111,7 +111,7 @@ def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
 
 def _clock_is_wrong(evidence: Evidence, event: NodeEvent) -> bool:
     return any(
-        fault.shifts_clock and event.node in fault.targets and fault.t_start <= event.t
+        fault.shifts_clock and event.node in fault.nodes and fault.t_start <= event.t
         for fault in evidence.faults
     )
 

@@ -80,7 +80,7 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
 
 def _excuses(fault: FaultFact, sighting: _Sighting) -> bool:
     """Damage stays when the fault is over."""
-    return sighting.node in fault.targets and fault.t_start <= sighting.t
+    return sighting.node in fault.nodes and fault.t_start <= sighting.t
 
 
 def _sightings(evidence: Evidence) -> Iterator[_Sighting]:

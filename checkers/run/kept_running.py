@@ -34,7 +34,7 @@ def nodes_kept_running(evidence: Evidence) -> CheckResult:
     unexcused: list[Violation] = []
     for end in evidence.info.unasked_ends:
         node, at = int(end["node"]), int(end["t_ns"])
-        before = [f for f in evidence.faults if node in f.targets and f.t_start <= at]
+        before = [f for f in evidence.faults if node in f.nodes and f.t_start <= at]
         found = excused if any(may_end(fault, at) for fault in before) else unexcused
         found.append(_ended(end, before))
     return conclude(

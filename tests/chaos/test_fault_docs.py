@@ -39,7 +39,7 @@ def can(cluster: type, fault: Fault) -> bool:
     return all(hasattr(cluster, name) for name in methods if not name.startswith("_"))
 
 
-@pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.target}")
+@pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.victim}")
 def test_a_kind_says_where_there_is_none_of_it(fault: Fault) -> None:
     limits = next(each for each in paragraphs(type(fault)) if each.startswith("Limits:"))
     assert ("In containers only" in limits) is not can(SimCluster, fault)

@@ -38,7 +38,7 @@ from chaos.nemesis.victims import (
 from tests.support.fake_cluster import FakeCluster
 
 _COUNTS = st.integers(0, 99)
-TARGETS: st.SearchStrategy[Victim] = st.one_of(
+VICTIMS: st.SearchStrategy[Victim] = st.one_of(
     st.sampled_from([ControllerLeader(), RandomFollower(), AllVoters(), RandomNode()]),
     st.sampled_from([PartitionLeader(), RandomBroker(), AllBrokers()]),
     st.builds(SomeNodes, _COUNTS),
@@ -68,9 +68,9 @@ def faults(draw: st.DrawFn) -> Fault:
     """Any fault of any kind."""
     kind: Any = draw(st.sampled_from(KINDS))
     hints = get_type_hints(kind)
-    names = [each.name for each in fields(kind) if each.name != "target"]
+    names = [each.name for each in fields(kind) if each.name != "victim"]
     values = {name: draw(_value(hints[name])) for name in names}
-    made: Fault = kind(target=draw(TARGETS), **values)
+    made: Fault = kind(victim=draw(VICTIMS), **values)
     return made
 
 
@@ -110,17 +110,17 @@ def test_words_that_a_kind_does_not_know_are_refused() -> None:
 
 
 def test_parameters_that_are_as_always_are_not_told() -> None:
-    assert parameters_of(Kill(target=RandomNode())) == {}
-    assert parameters_of(Kill(target=RandomNode(), latency_ms=700)) == {"latency_ms": "700"}
+    assert parameters_of(Kill(victim=RandomNode())) == {}
+    assert parameters_of(Kill(victim=RandomNode(), latency_ms=700)) == {"latency_ms": "700"}
     assert parameters_of(FAULTS["partition-leader"]) == {"ways": "both"}
     assert parameters_of(FAULTS["power-off-all"]) == {"mode": "lose-all"}
 
 
 ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.items()] + [
-    Wipe(target=AllVoters()),
-    ShutOut(target=RandomNode()),
-    Kill(target=RandomFollower(), latency_ms=100),
-    *(PowerOff(target=AllVoters(), disks=disks) for disks in DiskTrouble),
+    Wipe(victim=AllVoters()),
+    ShutOut(victim=RandomNode()),
+    Kill(victim=RandomFollower(), latency_ms=100),
+    *(PowerOff(victim=AllVoters(), disks=disks) for disks in DiskTrouble),
 ]
 
 
@@ -128,7 +128,7 @@ def test_there_is_one_of_each_kind() -> None:
     assert {type(fault) for fault in ONE_EACH} == set(KINDS)
 
 
-@pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.target}")
+@pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.victim}")
 def test_a_fault_says_exactly_what_it_takes(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chaos.nemesis.kinds.power.TROUBLED_S", 0)
     cluster = FakeCluster()

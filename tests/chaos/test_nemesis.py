@@ -111,7 +111,7 @@ def test_what_a_node_that_is_off_cannot_tell_is_not_lacking() -> None:
     bit = Evidence(bit=True, what="swallowed 9 bytes")
     no = Evidence(bit=False, what="a marked probe was not swallowed")
     links = grudge([ONE], [ONE, TWO, THREE], Ways.BOTH)
-    found = {link: no if THREE in (link.source, link.target) else bit for link in links}
+    found = {link: no if THREE in (link.source, link.destination) else bit for link in links}
     assert not of_links(found, links).bit, "all of them run"
     dead = of_links(found, links, {THREE})
     assert dead.bit
@@ -144,7 +144,7 @@ class Mortal(FakeCluster):
         unproved = Evidence(bit=False, what="a marked probe was not swallowed")
         found = await super().heal(links)
         return {
-            link: unproved if THREE in (link.source, link.target) or not self.others else bit
+            link: unproved if THREE in (link.source, link.destination) or not self.others else bit
             for link, bit in found.items()
         }
 
@@ -154,7 +154,7 @@ class Mortal(FakeCluster):
 def test_a_partition_of_which_a_node_dies_bit_where_it_parted_the_living(
     tmp_path: Path, when: str, others: bool
 ) -> None:
-    (row,) = hurt(tmp_path, Mortal(when, others=others), NetworkPartition(target=OneNode(ONE)))
+    (row,) = hurt(tmp_path, Mortal(when, others=others), NetworkPartition(victim=OneNode(ONE)))
     assert row["bit"] is others, row
 
 
@@ -194,21 +194,21 @@ def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str
 @pytest.mark.parametrize(
     ("fault", "done"),
     [
-        (Kill(target=ControllerLeader()), ["kill 1", "start 1"]),
-        (Kill(target=OneNode(THREE)), ["kill 3", "start 3"]),
-        (Terminate(target=ControllerLeader()), ["stop 1", "start 1"]),
-        (Pause(target=ControllerLeader()), ["pause 1", "resume 1"]),
+        (Kill(victim=ControllerLeader()), ["kill 1", "start 1"]),
+        (Kill(victim=OneNode(THREE)), ["kill 3", "start 3"]),
+        (Terminate(victim=ControllerLeader()), ["stop 1", "start 1"]),
+        (Pause(victim=ControllerLeader()), ["pause 1", "resume 1"]),
         (
-            NetworkPartition(target=ControllerLeader(), ways=Ways.OUT),
+            NetworkPartition(victim=ControllerLeader(), ways=Ways.OUT),
             ["cut 1->2 1->3", "heal 1->2 1->3"],
         ),
         (
-            NetworkPartition(target=LeaderAnd(1), stagger_ms=10),
+            NetworkPartition(victim=LeaderAnd(1), stagger_ms=10),
             ["cut 1->3 2->3 3->1 3->2", "heal 1->3 3->1", "heal 2->3 3->2"],
         ),
-        (PartialPartition(target=LeaderAnd(1)), ["cut 1->2 2->1", "heal 1->2 2->1"]),
+        (PartialPartition(victim=LeaderAnd(1)), ["cut 1->2 2->1", "heal 1->2 2->1"]),
         (
-            PowerOff(target=AllVoters()),
+            PowerOff(victim=AllVoters()),
             ["power_off 1 2 3 lose-all", *(f"start {node}" for node in (1, 2, 3)),
              *(f"power_evidence {node}" for node in (1, 2, 3))],
         ),
@@ -223,11 +223,11 @@ def test_a_fault_is_applied_cured_and_proved(tmp_path: Path, fault: Fault, done:
     assert None not in (row["t_start"], row["t_bit"], row["t_heal"], row["t_healed"])
 
 
-@pytest.mark.parametrize("target", [RandomFollower(), RandomNode()])
-def test_a_role_is_resolved_as_it_fires(tmp_path: Path, target: Victim) -> None:
-    (row,) = hurt(tmp_path, FakeCluster(), Kill(target=target))
-    assert row["targets"] in ([[2], [3]] if target == RandomFollower() else [[1], [2], [3]])
-    assert json.loads(str(row["params"]))["target"] == str(target)
+@pytest.mark.parametrize("victim", [RandomFollower(), RandomNode()])
+def test_a_role_is_resolved_as_it_fires(tmp_path: Path, victim: Victim) -> None:
+    (row,) = hurt(tmp_path, FakeCluster(), Kill(victim=victim))
+    assert row["nodes"] in ([[2], [3]] if victim == RandomFollower() else [[1], [2], [3]])
+    assert json.loads(str(row["params"]))["victim"] == str(victim)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -243,8 +243,8 @@ def test_where_nobody_leads_there_is_nobody_to_hit(
     monkeypatch.setattr("chaos.nemesis.aim.LEADER_WITHIN_S", 0.1)
     cluster = FakeCluster()
     cluster.registers.leader = 99  # nobody has that id
-    (row,) = hurt(tmp_path, cluster, Kill(target=ControllerLeader()))
-    assert (row["bit"], row["targets"]) == (False, [])
+    (row,) = hurt(tmp_path, cluster, Kill(victim=ControllerLeader()))
+    assert (row["bit"], row["nodes"]) == (False, [])
     assert "no node led" in str(row["evidence"])
 
 
@@ -256,14 +256,14 @@ def test_a_fault_that_breaks_ends_the_run_with_a_word(
 ) -> None:
     cluster = FakeCluster(break_at=step)
     with pytest.raises(ClusterBrokenError, match="as planned"):
-        hurt(tmp_path, cluster, Kill(target=ControllerLeader()))
+        hurt(tmp_path, cluster, Kill(victim=ControllerLeader()))
     (row,) = faults_table(lines_of(tmp_path / "events-nemesis.jsonl.zst")).to_pylist()
     assert row["bit"] is False
     assert reason in row["evidence"]
 
 
 def test_the_schedule_file_says_what_was_planned_and_what_was_done(tmp_path: Path) -> None:
-    hurt(tmp_path, FakeCluster(), Kill(target=ControllerLeader()), Pause(target=RandomFollower()))
+    hurt(tmp_path, FakeCluster(), Kill(victim=ControllerLeader()), Pause(victim=RandomFollower()))
     written = json.loads((tmp_path / "schedule.json").read_text())
     assert written["seed"] == 1
     assert [window["kind"] for window in written["windows"]] == ["kill", "pause"]
@@ -300,7 +300,7 @@ class Restless(FakeCluster):
 def test_a_fault_that_somebody_undid_before_its_cure_did_not_bite(
     tmp_path: Path, fault: type[Kill] | type[Pause] | type[PowerOff]
 ) -> None:
-    hurt(tmp_path, Restless(), fault(target=RandomFollower()))
+    hurt(tmp_path, Restless(), fault(victim=RandomFollower()))
     (row,) = faults_table(lines_of(tmp_path / "events-nemesis.jsonl.zst")).to_pylist()
     assert row["bit"] is False
     assert "but it was running again before the cure" in row["evidence"]

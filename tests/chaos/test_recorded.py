@@ -39,17 +39,17 @@ def test_the_schedules_of_swarms_come_back() -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        Kill(target=OneNode(NodeId(4)), latency_ms=700),
-        PowerOff(target=SomeNodes(3), mode=PowerCutMode.TORN, disks=DiskTrouble.SLOW),
-        SickDisk(target=ControllerLeader(), sickness=DiskSickness.FULL),
-        ClockRate(target=ControllerLeader(), rate=0.8),
+        Kill(victim=OneNode(NodeId(4)), latency_ms=700),
+        PowerOff(victim=SomeNodes(3), mode=PowerCutMode.TORN, disks=DiskTrouble.SLOW),
+        SickDisk(victim=ControllerLeader(), sickness=DiskSickness.FULL),
+        ClockRate(victim=ControllerLeader(), rate=0.8),
         SlowLinks(latency_ms=20),
-        PartialPartition(target=LeaderAnd(1)),
-        NetworkPartition(target=LeaderAnd(2), stagger_ms=700),
+        PartialPartition(victim=LeaderAnd(1)),
+        NetworkPartition(victim=LeaderAnd(2), stagger_ms=700),
     ],
 )
 def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:
-    assert fault_from(fault.kind, str(fault.target), parameters_of(fault)) == fault
+    assert fault_from(fault.kind, str(fault.victim), parameters_of(fault)) == fault
 
 
 @pytest.mark.parametrize(

@@ -119,9 +119,9 @@ def told(
 
 SCRIPT = Script(
     steps=(
-        Begin(name="third", fault=NetworkPartition(target=THREE)),
+        Begin(name="third", fault=NetworkPartition(victim=THREE)),
         Until(condition=IsrIs((1, 2))),
-        Begin(name="second", fault=Kill(target=TWO)),
+        Begin(name="second", fault=Kill(victim=TWO)),
         Rest(seconds=0.01),
         End(name="third"),
         End(name="second"),
@@ -139,7 +139,7 @@ def test_steps_follow_each_other(tmp_path: Path) -> None:
         "heal",
         "start",
     ]
-    assert [(row["kind"], row["targets"], row["bit"]) for row in rows] == [
+    assert [(row["kind"], row["nodes"], row["bit"]) for row in rows] == [
         ("partition", [3], True),
         ("kill", [2], True),
     ]
@@ -154,8 +154,8 @@ def test_steps_follow_each_other(tmp_path: Path) -> None:
 def test_a_link_that_two_cut_is_healed_by_the_last(tmp_path: Path) -> None:
     script = Script(
         steps=(
-            Begin(name="third", fault=NetworkPartition(target=THREE)),
-            Begin(name="second", fault=NetworkPartition(target=TWO)),
+            Begin(name="third", fault=NetworkPartition(victim=THREE)),
+            Begin(name="second", fault=NetworkPartition(victim=TWO)),
             End(name="third"),
             End(name="second"),
         )
@@ -182,9 +182,9 @@ def test_what_never_comes_true_ends_the_story(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        (Begin(name="a", fault=Pause(target=TWO)),),
+        (Begin(name="a", fault=Pause(victim=TWO)),),
         (End(name="a"),),
-        (Begin(name="a", fault=Pause(target=TWO)), Begin(name="a", fault=Pause(target=THREE))),
+        (Begin(name="a", fault=Pause(victim=TWO)), Begin(name="a", fault=Pause(victim=THREE))),
     ],
 )
 def test_what_begins_must_end(steps: tuple[Begin | End, ...]) -> None:

@@ -103,7 +103,7 @@ def test_the_stages_of_a_fault_make_one_row() -> None:
             "start",
             1,
             kind="partition",
-            targets=[2],
+            nodes=[2],
             links=["2->1"],
             params={"ways": "out"},
             harm=harm,
@@ -115,7 +115,7 @@ def test_the_stages_of_a_fault_make_one_row() -> None:
     ]
     (row,) = faults_table(events).to_pylist()
     assert [row[f"t_{name}"] for name in ("start", "bit", "heal", "healed")] == [1, 2, 3, 4]
-    assert (row["kind"], row["targets"], row["links"], row["bit"]) == (
+    assert (row["kind"], row["nodes"], row["links"], row["bit"]) == (
         "partition",
         [2],
         ["2->1"],
@@ -128,7 +128,7 @@ def test_the_stages_of_a_fault_make_one_row() -> None:
 
 
 def test_a_fault_that_does_not_say_what_it_does_is_another_versions() -> None:
-    events = [stage(0, "start", 1, kind="kill", targets=[1], links=[], params={})]
+    events = [stage(0, "start", 1, kind="kill", nodes=[1], links=[], params={})]
     for harm in (None, {}, {"ends_process": True}):
         events[0]["harm"] = harm
         with pytest.raises(UnsealableError, match="another version"):
@@ -137,7 +137,7 @@ def test_a_fault_that_does_not_say_what_it_does_is_another_versions() -> None:
 
 def test_a_fault_that_was_never_healed_has_no_evidence() -> None:
     events = [
-        stage(0, "start", 1, kind="kill", targets=[1], links=[], params={}, harm=harm_of("kill"))
+        stage(0, "start", 1, kind="kill", nodes=[1], links=[], params={}, harm=harm_of("kill"))
     ]
     (row,) = faults_table(events).to_pylist()
     assert (row["t_heal"], row["bit"], row["evidence"]) == (None, None, None)
@@ -163,7 +163,7 @@ def recorded(directory: Path, writes: int) -> Path:
     clock = HandClock()
     with Recorder(directory, clock) as recorder:
         process = recorder.new_process()
-        fields: Event = {"kind": "kill", "targets": [1], "links": [], "params": {}}
+        fields: Event = {"kind": "kill", "nodes": [1], "links": [], "params": {}}
         fields["harm"] = dict(harm_of("kill"))
         recorder.fault(0, FaultStage.START, fields)
         for number in range(writes):

@@ -76,7 +76,7 @@ def hurt(directory: Path, *windows: tuple[float, float, Fault], bites: bool = Tr
 def test_two_faults_go_on_at_one_time_and_are_cured_each_in_its_own(tmp_path: Path) -> None:
     told = hurt(
         tmp_path,
-        (0.1, 0.5, Kill(target=OneNode(THREE))),
+        (0.1, 0.5, Kill(victim=OneNode(THREE))),
         (0.2, 0.1, SlowLinks(latency_ms=100)),
     )
     assert told.calls == ["kill 3", "slow_links 100", "quicken_links", "start 3"]
@@ -87,11 +87,11 @@ def test_two_faults_go_on_at_one_time_and_are_cured_each_in_its_own(tmp_path: Pa
 def test_who_is_hurt_already_is_passed_over(tmp_path: Path) -> None:
     told = hurt(
         tmp_path,
-        (0.1, 0.5, Kill(target=OneNode(THREE))),
-        (0.2, 0.1, Pause(target=OneNode(THREE))),
-        (0.3, 0.1, Pause(target=AllVoters())),
+        (0.1, 0.5, Kill(victim=OneNode(THREE))),
+        (0.2, 0.1, Pause(victim=OneNode(THREE))),
+        (0.3, 0.1, Pause(victim=AllVoters())),
     )
-    assert [row["targets"] for row in told.rows] == [[3], [1, 2]]
+    assert [row["nodes"] for row in told.rows] == [[3], [1, 2]]
     assert told.done[1]["passed_over"] == "no node could be hit as 3: 1 are hurt already"
     assert told.done[1]["bit"] is None
     assert "pause 3" not in told.calls
@@ -103,8 +103,8 @@ def test_where_nobody_leads_there_is_nobody_to_hit_and_no_fault(
     monkeypatch.setattr("chaos.nemesis.nemesis._PATIENCE_S", 0.05)
     told = hurt(
         tmp_path,
-        (0.1, 0.7, Pause(target=SomeNodes(3))),
-        (0.2, 0.1, NetworkPartition(target=ControllerLeader())),
+        (0.1, 0.7, Pause(victim=SomeNodes(3))),
+        (0.2, 0.1, NetworkPartition(victim=ControllerLeader())),
     )
     assert "no node led" in str(told.done[1]["passed_over"])
     assert [row["kind"] for row in told.rows] == ["pause", "partition"]
@@ -113,8 +113,8 @@ def test_where_nobody_leads_there_is_nobody_to_hit_and_no_fault(
 def test_a_kind_of_fault_that_never_bit_is_made_up_for_alone(tmp_path: Path) -> None:
     told = hurt(
         tmp_path,
-        (0.1, 0.5, Kill(target=OneNode(THREE))),
-        (0.2, 0.1, Pause(target=OneNode(THREE))),
+        (0.1, 0.5, Kill(victim=OneNode(THREE))),
+        (0.2, 0.1, Pause(victim=OneNode(THREE))),
         (0.3, 0.1, SlowLinks(latency_ms=100)),
     )
     assert told.calls == ["kill 3", "slow_links 100", "quicken_links", "start 3",
@@ -125,7 +125,7 @@ def test_a_kind_of_fault_that_never_bit_is_made_up_for_alone(tmp_path: Path) -> 
 
 
 def test_what_does_not_bite_is_tried_ever_longer_and_given_up_in_the_end(tmp_path: Path) -> None:
-    told = hurt(tmp_path, (0.1, 0.1, Pause(target=OneNode(TWO))), bites=False)
+    told = hurt(tmp_path, (0.1, 0.1, Pause(victim=OneNode(TWO))), bites=False)
     assert [done["planned_hold_s"] for done in told.done] == [0.1, 0.1, 0.2, 0.3, 0.4]
     assert not any(row["bit"] for row in told.rows)
 
@@ -133,9 +133,9 @@ def test_what_does_not_bite_is_tried_ever_longer_and_given_up_in_the_end(tmp_pat
 def test_a_link_that_is_cut_stays_cut_until_its_own_cure(tmp_path: Path) -> None:
     told = hurt(
         tmp_path,
-        (0.1, 0.5, NetworkPartition(target=OneNode(ONE))),
-        (0.2, 0.1, NetworkPartition(target=OneNode(TWO), ways=Ways.OUT)),
-        (0.4, 0.1, NetworkPartition(target=OneNode(ONE), ways=Ways.IN)),
+        (0.1, 0.5, NetworkPartition(victim=OneNode(ONE))),
+        (0.2, 0.1, NetworkPartition(victim=OneNode(TWO), ways=Ways.OUT)),
+        (0.4, 0.1, NetworkPartition(victim=OneNode(ONE), ways=Ways.IN)),
     )
     assert told.calls == ["cut 1->2 1->3 2->1 3->1", "cut 2->3", "heal 2->3",
                           "heal 1->2 1->3 2->1 3->1"]  # fmt: skip
@@ -148,20 +148,20 @@ def hit(fault: Fault, *nodes: NodeId, links: tuple[Link, ...] = ()) -> Hit:
 
 def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
     held = Held()
-    sick = hit(SickDisk(target=OneNode(TWO), sickness=DiskSickness.SLOW), TWO)
-    jumped = hit(ClockJump(target=OneNode(ONE), offset_ms=5), ONE)
+    sick = hit(SickDisk(victim=OneNode(TWO), sickness=DiskSickness.SLOW), TWO)
+    jumped = hit(ClockJump(victim=OneNode(ONE), offset_ms=5), ONE)
     held.add(sick)
     held.add(jumped)
-    assert held.nodes(Kill(target=AllVoters())) == {TWO}
-    assert held.nodes(ClockJump(target=AllVoters(), offset_ms=1)) == {ONE}
-    assert held.nodes(NetworkPartition(target=AllVoters())) == frozenset()
+    assert held.nodes(Kill(victim=AllVoters())) == {TWO}
+    assert held.nodes(ClockJump(victim=AllVoters(), offset_ms=1)) == {ONE}
+    assert held.nodes(NetworkPartition(victim=AllVoters())) == frozenset()
     held.remove(sick)
     assert held.hits == [jumped]
 
 
 def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
     """Simulated swarm, seed 127: the second of two cuts of one leader lost its hold so."""
-    held, fault = Held(), NetworkPartition(target=ControllerLeader())
+    held, fault = Held(), NetworkPartition(victim=ControllerLeader())
     over, goes_on = (Hit(fault=fault, nodes=(TWO,), links=(Link(TWO, ONE),)) for _ in range(2))
     held.add(over)
     held.add(goes_on)
@@ -172,8 +172,8 @@ def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
 def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> None:
     held = Held()
     link, other = Link(ONE, TWO), Link(TWO, ONE)
-    cut = NetworkPartition(target=OneNode(ONE), ways=Ways.OUT)
-    flaky = FlakyLinks(target=OneNode(ONE), share=0.1)
+    cut = NetworkPartition(victim=OneNode(ONE), ways=Ways.OUT)
+    flaky = FlakyLinks(victim=OneNode(ONE), share=0.1)
     slow = SlowLinks(latency_ms=9)
     held.add(hit(cut, ONE, links=(link,)))
     assert held.free(cut, (link, other)) == (other,)

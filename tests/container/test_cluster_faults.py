@@ -112,7 +112,7 @@ def test_a_node_that_died_of_itself_takes_no_evidence_from_the_others(
     cluster: PoweredDockerCluster,
 ) -> None:
     """The proxy still takes connections to it, and dials in vain."""
-    fault = NetworkPartition(target=OneNode(ONE))
+    fault = NetworkPartition(victim=OneNode(ONE))
     hit = Hit(fault=fault, nodes=(ONE,), links=fault.links(cluster, [ONE]))
     run(fault.inject(cluster, hit))
     with containers_of(NAME) as nodes:

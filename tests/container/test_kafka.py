@@ -87,9 +87,9 @@ def test_every_node_is_reached_through_the_proxy_only(cluster: WipeableDockerClu
     topology = cluster.topology
     with containers_of(NAME) as nodes:
         for link in topology.links():
-            (port,) = topology.inner_ports(link.target)
-            assert answered(nodes[link.source], f"node-{link.target}", port), link
-            around = topology.networks[link.target].address
+            (port,) = topology.inner_ports(link.destination)
+            assert answered(nodes[link.source], f"node-{link.destination}", port), link
+            around = topology.networks[link.destination].address
             if link.source == ONE:
                 assert not answered(nodes[link.source], around, port), link
 

@@ -113,9 +113,9 @@ class Case:
     says: str
 
 
-CLEAN = NetworkPartition(target=ControllerLeader())
-OUT = NetworkPartition(target=ControllerLeader(), ways=Ways.OUT)
-CUT_POWER = PowerOff(target=RandomFollower())
+CLEAN = NetworkPartition(victim=ControllerLeader())
+OUT = NetworkPartition(victim=ControllerLeader(), ways=Ways.OUT)
+CUT_POWER = PowerOff(victim=RandomFollower())
 
 UNSWALLOWED = "was not swallowed"
 
@@ -154,19 +154,19 @@ CASES = (
     ),
     Case(
         name="kill sent nowhere",
-        fault=Kill(target=RandomFollower()),
+        fault=Kill(victim=RandomFollower()),
         disable=kill_sent_nowhere,
         says="the process runs on",
     ),
     Case(
         name="stop sent nowhere",
-        fault=Terminate(target=RandomFollower()),
+        fault=Terminate(victim=RandomFollower()),
         disable=stop_sent_nowhere,
         says="no running process was stopped",
     ),
     Case(
         name="pause sent nowhere",
-        fault=Pause(target=RandomFollower()),
+        fault=Pause(victim=RandomFollower()),
         disable=skipped("quiesce"),
         says="threads go on",
     ),

@@ -63,7 +63,7 @@ class Net:
 
     async def dial(self, link: Link = THERE) -> tuple[Talker, Talker]:
         """Both ends of a new stream; from CLIENT, by the clients' entrance."""
-        address = client_address(link.target) if link.source == CLIENT else link_address(link)
+        address = client_address(link.destination) if link.source == CLIENT else link_address(link)
         mine = Talker(self.loop)
         await self.network.dial(mine, address.host, address.port)
         return mine, self.accepted[-1]

@@ -73,7 +73,7 @@ def test_cutting_off_a_follower_has_another_shape(tmp_path: Path) -> None:
     )
     schedule = plan.drawn()
     harmless = tuple(
-        replace(window, fault=NetworkPartition(target=RandomFollower()))
+        replace(window, fault=NetworkPartition(victim=RandomFollower()))
         for window in schedule.windows
     )
     cut_off = shape(plan, tmp_path)

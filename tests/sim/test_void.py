@@ -59,7 +59,7 @@ def opposite_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def stop_both(network: Network, link: Link, path: Way) -> None:
         stop(network, link, path)
-        stop(network, Link(link.target, link.source), path)
+        stop(network, Link(link.destination, link.source), path)
 
     monkeypatch.setattr(Network, "stop", stop_both)
 
@@ -88,12 +88,12 @@ class Case:
     says: str
 
 
-CLEAN = NetworkPartition(target=ControllerLeader())
-OUT = NetworkPartition(target=ControllerLeader(), ways=Ways.OUT)
-CUT_POWER = PowerOff(target=RandomFollower())
-SLOW_KILL = Kill(target=RandomFollower(), latency_ms=100)
-SLOW_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.SLOW)
-LYING_DISKS = PowerOff(target=AllVoters(), disks=DiskTrouble.LYING)
+CLEAN = NetworkPartition(victim=ControllerLeader())
+OUT = NetworkPartition(victim=ControllerLeader(), ways=Ways.OUT)
+CUT_POWER = PowerOff(victim=RandomFollower())
+SLOW_KILL = Kill(victim=RandomFollower(), latency_ms=100)
+SLOW_DISKS = PowerOff(victim=AllVoters(), disks=DiskTrouble.SLOW)
+LYING_DISKS = PowerOff(victim=AllVoters(), disks=DiskTrouble.LYING)
 
 unstopped = nothing(Network, "stop")
 UNSWALLOWED = "was not swallowed"
@@ -128,13 +128,13 @@ CASES = (
     ),
     Case(
         name="kill sent nowhere",
-        fault=Kill(target=RandomFollower()),
+        fault=Kill(victim=RandomFollower()),
         disable=nothing(Machine, "kill"),
         says="the process runs on",
     ),
     Case(
         name="kill that does not last",
-        fault=Kill(target=RandomFollower()),
+        fault=Kill(victim=RandomFollower()),
         disable=lives_again,
         says="it was running again before the cure",
     ),
@@ -146,13 +146,13 @@ CASES = (
     ),
     Case(
         name="stop sent nowhere",
-        fault=Terminate(target=RandomFollower()),
+        fault=Terminate(victim=RandomFollower()),
         disable=nothing(SimProcess, "terminate", "kill"),
         says="no running process was stopped",
     ),
     Case(
         name="pause sent nowhere",
-        fault=Pause(target=RandomFollower()),
+        fault=Pause(victim=RandomFollower()),
         disable=nothing(SimProcess, "pause"),
         says="threads go on",
     ),

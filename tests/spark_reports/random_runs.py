@@ -112,7 +112,7 @@ def _faults(rng: random.Random, nodes: int) -> list[Row]:
             {
                 "fault_id": fault_id,
                 "kind": kind,
-                "targets": sorted(rng.sample(range(1, nodes + 1), rng.randrange(1, nodes))),
+                "nodes": sorted(rng.sample(range(1, nodes + 1), rng.randrange(1, nodes))),
                 "links": [],
                 "t_start": start * MS,
                 "t_bit": None if rng.random() < 0.2 else (start + 10) * MS,

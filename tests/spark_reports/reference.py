@@ -101,7 +101,7 @@ def elections(run: Run) -> dict[int, tuple[int | None, int | None]]:
         if not earlier:
             continue
         ruler = max(earlier, key=lambda e: e["epoch"])
-        if ruler["node"] in fault["targets"]:
+        if ruler["node"] in fault["nodes"]:
             found[fault["fault_id"]] = (
                 _first(leaders, fault["t_start"], began, ruler["epoch"]),
                 _first(active, fault["t_start"], began, ruler["epoch"]),

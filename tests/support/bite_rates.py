@@ -35,23 +35,23 @@ HOLD_S = (0.1, 1.5)
 LEADER, FOLLOWER = ControllerLeader(), RandomFollower()
 
 KINDS: Mapping[str, tuple[Fault, ...]] = {
-    "clean-cut": (NetworkPartition(target=LEADER), NetworkPartition(target=FOLLOWER)),
+    "clean-cut": (NetworkPartition(victim=LEADER), NetworkPartition(victim=FOLLOWER)),
     "cut-out": (
-        NetworkPartition(target=LEADER, ways=Ways.OUT),
-        NetworkPartition(target=FOLLOWER, ways=Ways.OUT),
+        NetworkPartition(victim=LEADER, ways=Ways.OUT),
+        NetworkPartition(victim=FOLLOWER, ways=Ways.OUT),
     ),
     "cut-in": (
-        NetworkPartition(target=LEADER, ways=Ways.IN),
-        NetworkPartition(target=FOLLOWER, ways=Ways.IN),
+        NetworkPartition(victim=LEADER, ways=Ways.IN),
+        NetworkPartition(victim=FOLLOWER, ways=Ways.IN),
     ),
-    "kill": (Kill(target=LEADER), Kill(target=FOLLOWER)),
-    "stop": (Terminate(target=LEADER), Terminate(target=FOLLOWER)),
-    "pause": (Pause(target=LEADER), Pause(target=FOLLOWER)),
+    "kill": (Kill(victim=LEADER), Kill(victim=FOLLOWER)),
+    "stop": (Terminate(victim=LEADER), Terminate(victim=FOLLOWER)),
+    "pause": (Pause(victim=LEADER), Pause(victim=FOLLOWER)),
     "power-off": (
-        *(PowerOff(target=LEADER, mode=mode) for mode in PowerCutMode),
-        PowerOff(target=FOLLOWER),
+        *(PowerOff(victim=LEADER, mode=mode) for mode in PowerCutMode),
+        PowerOff(victim=FOLLOWER),
     ),
-    "power-off-all": (PowerOff(target=AllVoters()),),
+    "power-off-all": (PowerOff(victim=AllVoters()),),
 }
 
 
@@ -92,7 +92,7 @@ async def _under_load(
             rates[kind].faults += 1
             if not evidence.bit:
                 rates[kind].toothless.append(evidence.what)
-                print(f"{number:4} {kind} of {fault.target}: {evidence.what}", flush=True)
+                print(f"{number:4} {kind} of {fault.victim}: {evidence.what}", flush=True)
                 print(f"     {dict(evidence.facts)}", flush=True)
     finally:
         workload.stop()
@@ -104,7 +104,7 @@ async def _under_load(
 async def _hurt(
     cluster: DockerCluster, probe: QuorumProbe, fault: Fault, rng: random.Random
 ) -> Evidence:
-    nodes = await resolve(fault.target, cluster, probe, rng)
+    nodes = await resolve(fault.victim, cluster, probe, rng)
     hit = await inject(cluster, fault, nodes)
     await asyncio.sleep(rng.uniform(*HOLD_S))  # the fault lasts
     return await cure(cluster, hit)
@@ -119,7 +119,7 @@ def table(rates: Mapping[str, Rate]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--times", type=int, default=30, help="faults of each kind (default 30)")
-    parser.add_argument("--seed", type=int, default=1, help="of order, targets and holds")
+    parser.add_argument("--seed", type=int, default=1, help="of order, victims and holds")
     parser.add_argument("--kind", nargs="*", default=list(KINDS), choices=list(KINDS))
     given = parser.parse_args()
     prepare(print)

@@ -215,7 +215,7 @@ def fault(fault_id: int, kind: str, start: int, healed: int, bit: bool | None = 
     return {
         "fault_id": fault_id,
         "kind": kind,
-        "targets": [1],
+        "nodes": [1],
         "links": [],
         "params": "{}",
         "t_start": start * MS,

@@ -173,7 +173,7 @@ class Cluster:
         """A fault, at `at` ms."""
         times = {"t_start": at * MS, "t_bit": at * MS, "t_heal": at * MS, "t_healed": at * MS}
         number = len(self.rows["faults"])
-        fault: Row = {"fault_id": number, "kind": kind, "targets": [node], "links": []}
+        fault: Row = {"fault_id": number, "kind": kind, "nodes": [node], "links": []}
         return self.add("faults", {**fault, **times, "bit": True, **harm_of(kind)})
 
     def told(self, node: int, leader: int, epoch: int, at: int, **fields: object) -> "Cluster":

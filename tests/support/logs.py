@@ -120,7 +120,7 @@ class LogStory:
     def fault(self, kind: str, *nodes: int) -> None:
         """From now until `heal`."""
         row = fault(len(self.faults), kind, self.events, self.events)
-        row |= {"targets": list(nodes), "t_heal": None, "t_healed": None}
+        row |= {"nodes": list(nodes), "t_heal": None, "t_healed": None}
         self.faults.append(row)
         self.events += 2
 

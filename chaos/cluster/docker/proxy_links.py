@@ -2,7 +2,7 @@
 
 `cut(i->j)` means that no byte from i reaches j. Bytes of i travel on two links' proxies: upstream
 on those of i->j (connections that i opened), and downstream on those of j->i (answers to
-connections of j). A link has as many proxies as its target has inner ports.
+connections of j). A link has as many proxies as its destination has inner ports.
 """
 
 import time
@@ -85,7 +85,7 @@ class ProxyLinks:
             return {}
         bare = self._api.counters()
         seen = self._look(cut, pids, off, bare)
-        alive = [link for link in cut if not {link.source, link.target} & set(off)]
+        alive = [link for link in cut if not {link.source, link.destination} & set(off)]
         for _ in range(FURTHER_LOOKS):
             found = [of_cut(self._measure(link, seen, seen.probed)) for link in alive]
             if all(evidence.bit for evidence in found):
@@ -129,8 +129,8 @@ class ProxyLinks:
         probed = [
             (link, port)
             for link in self._topology.links()
-            if link.source in pids and link.target in pids
-            for port in self._topology.inner_ports(link.target)
+            if link.source in pids and link.destination in pids
+            for port in self._topology.inner_ports(link.destination)
         ]
         wait_s = 2 * self._latency_ms / 1000 + KNOCK_WAIT_S
         answers = (
@@ -199,13 +199,13 @@ class ProxyLinks:
         """
         if self._agent is None:
             return {}
-        opposites = [Link(link.target, link.source) for link in cut]
+        opposites = [Link(link.destination, link.source) for link in cut]
         wanted = sorted({*cut, *(link for link in opposites if link not in self._cut)})
         probes = [
             (link, port)
             for link in wanted
-            if link.source in pids and link.target not in off
-            for port in self._topology.inner_ports(link.target)
+            if link.source in pids and link.destination not in off
+            for port in self._topology.inner_ports(link.destination)
         ]
         answered = self._agent.each("knock", self._probes(probes, pids, KNOCK_WAIT_S))
         return {probe: count for probe, count in zip(probes, answered, strict=True) if count >= 0}
@@ -240,16 +240,16 @@ class ProxyLinks:
         return now
 
     def _paths(self, link: Link) -> Sequence[tuple[ProxyEntry, Stream]]:
-        """The places where bytes from source to target pass: as requests, and as answers."""
+        """The places where bytes from source to destination pass: as requests, and as answers."""
         there = self._topology.link_proxies(link)
-        back = self._topology.link_proxies(Link(link.target, link.source))
+        back = self._topology.link_proxies(Link(link.destination, link.source))
         return [
             *((proxy, Stream.UPSTREAM) for proxy in there),
             *((proxy, Stream.DOWNSTREAM) for proxy in back),
         ]
 
     def _passed(self, link: Link, since: Counters, until: Counters) -> Passage:
-        """Bytes from source to target between two looks, over all paths."""
+        """Bytes from source to destination between two looks, over all paths."""
         parts = [
             until.of(proxy.name, stream) - since.of(proxy.name, stream)
             for proxy, stream in self._paths(link)
@@ -257,8 +257,8 @@ class ProxyLinks:
         return Passage(sum(p.received for p in parts), sum(p.sent for p in parts))
 
     def _probe_passage(self, link: Link, port: int, since: Counters, until: Counters) -> Passage:
-        """Requests to one port of the target between two looks: the path that a probe takes."""
-        place = self._topology.inner_ports(link.target).index(port)
+        """Requests to one port of the destination between two looks, the path of a probe."""
+        place = self._topology.inner_ports(link.destination).index(port)
         name = self._topology.link_proxies(link)[place].name
         return until.of(name, Stream.UPSTREAM) - since.of(name, Stream.UPSTREAM)
 
@@ -274,7 +274,7 @@ class ProxyLinks:
         )
 
     def _stops(self, link: Link, seen: _Seen, *, wanted: bool) -> tuple[str, ...]:
-        """What from source to target the proxy says it stops (`wanted`), or does not."""
+        """What from source to destination the proxy says it stops (`wanted`), or does not."""
         found = dict.fromkeys(
             "requests" if stream is Stream.UPSTREAM else "answers"
             for proxy, stream in self._paths(link)
@@ -283,7 +283,7 @@ class ProxyLinks:
         return tuple(found)
 
     def _measure(self, link: Link, seen: _Seen, after: Counters) -> CutMeasured:
-        began, back = self._cut[link], Link(link.target, link.source)
+        began, back = self._cut[link], Link(link.destination, link.source)
         return CutMeasured(
             link=link,
             swallowed=self._passed(link, began, after).swallowed,
@@ -300,6 +300,6 @@ class ProxyLinks:
 def _recall(agent: Agent) -> dict[Link, Counters]:
     found = {}
     for key, value in agent.call("recall", prefix=MEMORY).items():
-        source, _, target = str(key).removeprefix(MEMORY).partition("->")
-        found[Link(NodeId(int(source)), NodeId(int(target)))] = Counters.from_json(value)
+        source, _, destination = str(key).removeprefix(MEMORY).partition("->")
+        found[Link(NodeId(int(source)), NodeId(int(destination)))] = Counters.from_json(value)
     return found

@@ -211,14 +211,14 @@ class Network:
 
         `protocol` hears of its connection first.
         """
-        source, target, port = self._ways[address]
-        there = self._lane(Link(source, target), Path.REQUESTS)
-        back = self._lane(Link(target, source), Path.ANSWERS)
+        source, destination, port = self._ways[address]
+        there = self._lane(Link(source, destination), Path.REQUESTS)
+        back = self._lane(Link(destination, source), Path.ANSWERS)
         attempt = ConnectAttempt()
 
         def arrive() -> None:
             answer_at = self._loop.time() + self._latency_s(back)
-            listener = self._listeners.get((target, port))
+            listener = self._listeners.get((destination, port))
             mine: StreamEnd | None = None
             if listener is not None:
                 mine = StreamEnd(self, there, protocol, hear)
@@ -313,7 +313,7 @@ class Network:
 
     def _lane(self, link: Link, path: Path) -> StreamLane:
         if (link, path) not in self._lanes:
-            between_nodes = CLIENT not in (link.source, link.target)
+            between_nodes = CLIENT not in (link.source, link.destination)
             self._lanes[link, path] = StreamLane(link, between_nodes)
         return self._lanes[link, path]
 
@@ -358,4 +358,4 @@ def client_address(node: NodeId) -> Address:
 
 def link_address(link: Link) -> Address:
     """What a node dials to reach another: as in containers, a proxy of that link alone."""
-    return Address(link_name(link), inner_port(link.target))
+    return Address(link_name(link), inner_port(link.destination))

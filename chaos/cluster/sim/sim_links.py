@@ -116,7 +116,7 @@ class SimLinks:
         probed = [
             link
             for link in self._links
-            if {link.source, link.target} <= set(running)
+            if {link.source, link.destination} <= set(running)
             and not {link, _back(link)} & set(self._cut)
         ]
         knocked = await self._knock(probed, self._patience_s())
@@ -171,11 +171,11 @@ def _nothing(_: StreamEnd | None) -> None:
 
 
 def _back(link: Link) -> Link:
-    return Link(link.target, link.source)
+    return Link(link.destination, link.source)
 
 
 def _passed(link: Link, since: Passages, until: Passages) -> Passage:
-    """Bytes from source to target between two looks, over both paths."""
+    """Bytes from source to destination between two looks, over both paths."""
     parts = [until[link, path] - since[link, path] for path in Path]
     return Passage(sum(part.received for part in parts), sum(part.sent for part in parts))
 

@@ -33,7 +33,7 @@ class ClockJump:
     menaces: ClassVar[Mapping[str, Menace]] = {
         "clock-jump": Menace(
             make=lambda rng, nodes: ClockJump(
-                target=one(rng, nodes), offset_ms=rng.choice((-1, 1)) * rng.randrange(10, 600_000)
+                victim=one(rng, nodes), offset_ms=rng.choice((-1, 1)) * rng.randrange(10, 600_000)
             ),
             shortest_s=0.5,
             longest_s=15,
@@ -42,7 +42,7 @@ class ClockJump:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CLOCK,)
     harm: ClassVar[Harm] = Harm(shifts_clock=True)
 
-    target: Victim
+    victim: Victim
     offset_ms: int
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
@@ -73,7 +73,7 @@ class ClockRate:
     menaces: ClassVar[Mapping[str, Menace]] = {
         "clock-rate": Menace(
             make=lambda rng, nodes: ClockRate(
-                target=one(rng, nodes), rate=rng.choice((0.5, 0.8, 0.95, 1.05, 1.25, 2.0))
+                victim=one(rng, nodes), rate=rng.choice((0.5, 0.8, 0.95, 1.05, 1.25, 2.0))
             ),
             shortest_s=2,
             longest_s=20,
@@ -82,7 +82,7 @@ class ClockRate:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CLOCK,)
     harm: ClassVar[Harm] = Harm(shifts_clock=True, degrades=True)
 
-    target: Victim
+    victim: Victim
     rate: float
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:

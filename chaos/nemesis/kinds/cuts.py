@@ -24,7 +24,7 @@ from chaos.nemesis.victims import LeaderAnd, SomeNodes, Victim
 
 
 class OtherSide(StrEnum):
-    """From whom a partition keeps its target."""
+    """From whom a partition keeps its victim."""
 
     ALL = "all"
     BROKERS = "brokers"
@@ -32,13 +32,13 @@ class OtherSide(StrEnum):
 
 
 def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: NetworkPartition(target=one_side(rng, nodes), ways=ways)
+    return lambda rng, nodes: NetworkPartition(victim=one_side(rng, nodes), ways=ways)
 
 
 def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
     """A minority with the leader in it: it leads on for those few, who then come back after it."""
     return lambda rng, nodes: NetworkPartition(
-        target=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
+        victim=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
     )
 
 
@@ -87,7 +87,7 @@ class NetworkPartition:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
     harm: ClassVar[Harm] = Harm(cuts=True)
 
-    target: Victim
+    victim: Victim
     ways: Ways = always(Ways.BOTH)
     stagger_ms: int = 0
     peers: OtherSide = OtherSide.ALL
@@ -109,7 +109,7 @@ class NetworkPartition:
 
 
 def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
-    """Whom a partition keeps its target from, where it is not one of them itself."""
+    """Whom a partition keeps its victim from, where it is not one of them itself."""
     if peers is OtherSide.ALL:
         return cluster.nodes
     return brokers_of(cluster) if peers is OtherSide.BROKERS else controllers_of(cluster)
@@ -125,7 +125,7 @@ async def _healed(cluster: Cluster, hit: Hit, stagger_ms: int = 0) -> Evidence:
 
 
 async def _off(cluster: Cluster, hit: Hit) -> set[NodeId]:
-    ends = sorted({node for link in hit.links for node in (link.source, link.target)})
+    ends = sorted({node for link in hit.links for node in (link.source, link.destination)})
     return {node for node in ends if await cluster.status(node) is NodeStatus.OFF}
 
 
@@ -138,14 +138,14 @@ async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> Mapping
     for number, node in enumerate(hit.nodes):
         if number:
             await asyncio.sleep(stagger_ms / 1000)
-        links = [link for link in hit.links if node in (link.source, link.target)]
+        links = [link for link in hit.links if node in (link.source, link.destination)]
         evidence.update(await cluster.heal(links))
     return evidence
 
 
 def _estranged(rng: random.Random, _nodes: int) -> Fault:
     """Two that do not hear each other; as a rule, one of them leads."""
-    return PartialPartition(target=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
+    return PartialPartition(victim=LeaderAnd(1) if rng.random() < 0.7 else SomeNodes(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ class PartialPartition:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
     harm: ClassVar[Harm] = Harm(cuts=True)
 
-    target: Victim
+    victim: Victim
 
     def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
         del cluster  # whoever else there is, hears them

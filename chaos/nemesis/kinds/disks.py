@@ -24,7 +24,7 @@ from chaos.nemesis.victims import Victim
 
 
 def _sick(sickness: DiskSickness) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: SickDisk(target=one(rng, nodes), sickness=sickness)
+    return lambda rng, nodes: SickDisk(victim=one(rng, nodes), sickness=sickness)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class SickDisk:
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SICKEN,)
 
-    target: Victim
+    victim: Victim
     sickness: DiskSickness
 
     @property
@@ -106,7 +106,7 @@ class Wipe:
         ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True
     )
 
-    target: Victim
+    victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Killable)

@@ -34,7 +34,7 @@ class ShutOut:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SHUT_OUT,)
     harm: ClassVar[Harm] = Harm()
 
-    target: Victim
+    victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Closable)

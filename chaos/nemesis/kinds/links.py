@@ -41,7 +41,7 @@ class SlowLinks:
     harm: ClassVar[Harm] = Harm(degrades=True)
 
     latency_ms: int
-    target: Victim = AllVoters()
+    victim: Victim = AllVoters()
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         del hit  # of all links
@@ -75,7 +75,7 @@ class FlakyLinks:
     menaces: ClassVar[Mapping[str, Menace]] = {
         "flaky-links": Menace(
             make=lambda rng, nodes: FlakyLinks(
-                target=one_side(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
+                victim=one_side(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
             ),
             shortest_s=2,
             longest_s=15,
@@ -85,7 +85,7 @@ class FlakyLinks:
     needs: ClassVar[tuple[Ability, ...]] = (Ability.FLAKY,)
     harm: ClassVar[Harm] = Harm(degrades=True)
 
-    target: Victim
+    victim: Victim
     share: float
 
     def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:

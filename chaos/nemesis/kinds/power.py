@@ -28,7 +28,7 @@ TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred
 
 
 def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
-    return lambda rng, nodes: PowerOff(target=some(rng, nodes), mode=mode)
+    return lambda rng, nodes: PowerOff(victim=some(rng, nodes), mode=mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class PowerOff:
         for mode in PowerCutMode
     }
 
-    target: Victim
+    victim: Victim
     mode: PowerCutMode = always(PowerCutMode.LOSE_ALL)
     disks: DiskTrouble | None = None
 

@@ -46,11 +46,11 @@ class Kill:
     by_hand: ClassVar[Mapping[str, Words]] = {"kill": {}}
     menaces: ClassVar[Mapping[str, Menace]] = {
         "kill": Menace(
-            make=lambda rng, nodes: Kill(target=some(rng, nodes)), shortest_s=0.1, longest_s=8
+            make=lambda rng, nodes: Kill(victim=some(rng, nodes)), shortest_s=0.1, longest_s=8
         )
     }
 
-    target: Victim
+    victim: Victim
     latency_ms: int = 0
 
     @property
@@ -100,13 +100,13 @@ class Terminate:
     by_hand: ClassVar[Mapping[str, Words]] = {"stop": {}}
     menaces: ClassVar[Mapping[str, Menace]] = {
         "stop": Menace(
-            make=lambda rng, nodes: Terminate(target=one(rng, nodes)), shortest_s=0.1, longest_s=8
+            make=lambda rng, nodes: Terminate(victim=one(rng, nodes)), shortest_s=0.1, longest_s=8
         )
     }
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
 
-    target: Victim
+    victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         return await on_each(hit.nodes, partial(_stop, cluster))
@@ -146,13 +146,13 @@ class Pause:
     by_hand: ClassVar[Mapping[str, Words]] = {"pause": {}}
     menaces: ClassVar[Mapping[str, Menace]] = {
         "pause": Menace(
-            make=lambda rng, nodes: Pause(target=some(rng, nodes)), shortest_s=0.1, longest_s=10
+            make=lambda rng, nodes: Pause(victim=some(rng, nodes)), shortest_s=0.1, longest_s=10
         )
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.PAUSE,)
     harm: ClassVar[Harm] = Harm(halts=True)
 
-    target: Victim
+    victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Pausable)

@@ -48,7 +48,7 @@ def test_who_was_what(at_s: float, roles: str, quorum: Quorum) -> None:
 
 
 def test_who_is_killed_or_paused_is_down_until_it_is_cured() -> None:
-    pause = {**fault(0, "pause", 4000, 6000), "targets": [2, 3]}
+    pause = {**fault(0, "pause", 4000, 6000), "nodes": [2, 3]}
     standing = Standing(run(pause))
     assert standing.role(2, 5 * S) is Role.DOWN
     assert standing.quorum(5 * S) is Quorum.SHORT
@@ -57,7 +57,7 @@ def test_who_is_killed_or_paused_is_down_until_it_is_cured() -> None:
     soon = Standing(
         make_run(
             traces=[one, two.restart(0, at=16 * S), three],
-            faults=[{**fault(0, "kill", 15_500, 17_000), "targets": [2]}],
+            faults=[{**fault(0, "kill", 15_500, 17_000), "nodes": [2]}],
         )
     )
     assert soon.role(2, 16 * S) is Role.DOWN
@@ -72,7 +72,7 @@ def test_what_was_struck_is_counted_as_it_stood() -> None:
     cold = {
         **fault(1, "power-off", 11_500, 11_800),
         "params": '{"mode": "torn"}',
-        "targets": [1, 3],
+        "nodes": [1, 3],
     }
     missed = fault(2, "kill", 7000, 8000, bit=False)
     found = struck(run(cut, cold, missed))

@@ -59,8 +59,8 @@ def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     windows = (
-        Window(at_s=0.4, hold_s=0.3, fault=Kill(target=ControllerLeader())),
-        Window(at_s=1.2, hold_s=0.4, fault=NetworkPartition(target=RandomFollower(), ways=Ways.IN)),
+        Window(at_s=0.4, hold_s=0.3, fault=Kill(victim=ControllerLeader())),
+        Window(at_s=1.2, hold_s=0.4, fault=NetworkPartition(victim=RandomFollower(), ways=Ways.IN)),
     )
     wanted = choices(duration_s=2.0, mutation="Q-ZOMBIE", seed=1)
     plan = replace(plan_of(wanted), schedule=Schedule(duration_s=2.0, windows=windows))
@@ -81,7 +81,7 @@ def test_what_was_shrunk_is_done_in_containers_as_its_schedule_says(
     began = run.info.timings_s["create"] + run.info.timings_s["first_write"]
     for window, fault in zip(windows, run.tables["faults"].to_pylist(), strict=True):
         assert fault["kind"] == window.fault.kind
-        expected = {"target": str(window.fault.target), **parameters_of(window.fault)}
+        expected = {"victim": str(window.fault.victim), **parameters_of(window.fault)}
         assert json.loads(fault["params"]) == expected
         late_s = fault["t_start"] / 1e9 - began - window.at_s
         assert -0.01 < late_s < 0.5, "time is real there"

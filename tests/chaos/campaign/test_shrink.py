@@ -26,7 +26,7 @@ from tests.support.histories import MS, NodeTrace, fault, make_run, read, write
 from workloads.register_options import RegisterOptions
 
 WANTED = Fingerprint(check="Q1", anomaly="so", role="leader")
-CUT, KILL = NetworkPartition(target=ControllerLeader()), Kill(target=ControllerLeader())
+CUT, KILL = NetworkPartition(victim=ControllerLeader()), Kill(victim=ControllerLeader())
 
 
 class Imagined(Shrinker):

@@ -31,7 +31,7 @@ def topology(nodes: int = 3) -> Topology:
 def test_there_is_a_link_each_way_between_any_two(nodes: int) -> None:
     links = topology(nodes).links()
     assert len(links) == nodes * (nodes - 1)
-    assert {Link(link.target, link.source) for link in links} == set(links)
+    assert {Link(link.destination, link.source) for link in links} == set(links)
 
 
 def test_a_name_leads_to_the_proxy_and_ones_own_to_oneself() -> None:
@@ -43,7 +43,7 @@ def test_a_name_leads_to_the_proxy_and_ones_own_to_oneself() -> None:
     }
 
 
-def test_a_link_listens_in_its_sources_network_and_leads_into_its_targets() -> None:
+def test_a_link_listens_in_its_sources_network_and_leads_into_its_destinations() -> None:
     assert topology().link_proxies(Link(ONE, THREE)) == [
         ProxyEntry(name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103")
     ]

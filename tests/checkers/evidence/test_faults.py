@@ -21,9 +21,9 @@ def test_the_nemesis_and_the_judge_know_the_same_facts() -> None:
 
 def test_a_row_becomes_a_fact() -> None:
     row = fault(4, "partition", 10, 20)
-    row |= {"targets": [2], "links": ["2->1", "10->2"], "params": '{"ways": "out"}'}
+    row |= {"nodes": [2], "links": ["2->1", "10->2"], "params": '{"ways": "out"}'}
     (found,) = faults_of(make_run(faults=[{**row, "facts": '{"swallowed": 9}'}]))
-    assert (found.id, found.kind, found.targets, found.bit) == (4, "partition", (2,), True)
+    assert (found.id, found.kind, found.nodes, found.bit) == (4, "partition", (2,), True)
     assert found.links == {(2, 1), (10, 2)}
     assert (found.t_start, found.t_bit, found.t_heal, found.t_healed) == (
         10 * MS,

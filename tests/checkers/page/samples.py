@@ -97,7 +97,7 @@ def faults() -> pa.Table:
             {
                 "fault_id": 1,
                 "kind": "partition",
-                "targets": [1],
+                "nodes": [1],
                 "links": ["1->2", "2->1", "1->3", "3->1"],
                 "params": "{}",
                 "t_start": 9_990 * MS,
@@ -111,7 +111,7 @@ def faults() -> pa.Table:
             {
                 "fault_id": 2,
                 "kind": "kill",
-                "targets": [2],
+                "nodes": [2],
                 "links": [],
                 "params": "{}",
                 "t_start": 23_990 * MS,
@@ -125,7 +125,7 @@ def faults() -> pa.Table:
             {
                 "fault_id": 3,
                 "kind": "pause",
-                "targets": [1],
+                "nodes": [1],
                 "links": [],
                 "params": "{}",
                 "t_start": 27 * SECOND,

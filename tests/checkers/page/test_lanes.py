@@ -46,7 +46,7 @@ def test_without_traces_faults_still_tell_when_a_node_was_off() -> None:
 
 
 def test_a_fault_that_never_healed_lasts_to_the_end() -> None:
-    row = {"fault_id": 1, "kind": "kill", "targets": [3], "t_start": SECOND}
+    row = {"fault_id": 1, "kind": "kill", "nodes": [3], "t_start": SECOND}
     third = lanes(run_of(faults=table("faults", [row])))[2]
     assert (third.spans[-1].state, third.spans[-1].to_ns) == ("off", 40 * SECOND)
 

@@ -68,6 +68,6 @@ def test_without_logs_there_is_nothing(tmp_path: Path) -> None:
 
 
 def _fault(start_ms: int, node: int) -> FaultWindow:
-    row = {"fault_id": 0, "kind": "kill", "targets": [node], "links": []}
+    row = {"fault_id": 0, "kind": "kill", "nodes": [node], "links": []}
     (window,) = fault_windows(table("faults", [{**row, "t_start": start_ms * MS}]))
     return window

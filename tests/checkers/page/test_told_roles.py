@@ -47,7 +47,7 @@ def test_who_leads_one_partition_is_a_leader() -> None:
 
 
 def test_who_is_off_has_no_role_until_it_is_back() -> None:
-    kill = {**fault(0, "kill", 2000, 4000), "targets": [1]}
+    kill = {**fault(0, "kill", 2000, 4000), "nodes": [1]}
     run = make_run(faults=[kill], target="kafka 4.3.1", nodes=1)
     told = probes(said(1, 1, 0, [1]), said(3, 1, 0, [1]))
     run = run_of(run.info, faults=run.tables["faults"], probes=told)

@@ -53,7 +53,7 @@ def test_a_follower_has_four_seconds(late: float | None, runtime: str, verdict: 
 
 
 def test_who_is_hurt_need_not_keep_up() -> None:
-    cut = fault(1, "partition", 9_000, 60_000) | {"targets": [3]}
+    cut = fault(1, "partition", 9_000, 60_000) | {"nodes": [3]}
     cut |= {"links": ["3->1", "1->3", "3->2", "2->3"]}
     result = followers_keep_up(run(None, cut))
     assert (result.verdict, result.looked_at) == (Verdict.VALID, 1)
@@ -62,7 +62,7 @@ def test_who_is_hurt_need_not_keep_up() -> None:
 
 
 def test_after_the_cure_it_has_to() -> None:
-    cut = fault(1, "kill", 2_000, 9_500) | {"targets": [2]}
+    cut = fault(1, "kill", 2_000, 9_500) | {"nodes": [2]}
     assert followers_keep_up(run(None, cut)).verdict is Verdict.INVALID
 
 

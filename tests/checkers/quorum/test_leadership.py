@@ -19,7 +19,7 @@ ISOLATED = ["1->2", "2->1", "1->3", "3->1"]
 def cut(node: int = 1, links: list[str] | None = None, kind: str = "partition") -> Row:
     """A node cut off from 10 s to 20 s; of node 1 all links, if not said otherwise."""
     row = fault(0, kind, CUT_S * 1000, HEALED_S * 1000)
-    return {**row, "targets": [node], "links": ISOLATED if links is None else links}
+    return {**row, "nodes": [node], "links": ISOLATED if links is None else links}
 
 
 def at(seconds: float) -> int:
@@ -88,7 +88,7 @@ def test_a_cut_that_was_too_short_is_not_judged() -> None:
 def test_another_fault_of_the_leader_excuses_it() -> None:
     led = append_at(append_at(leader(), 12), 16)
     for kind, excused in (("clock-rate", True), ("disk-slow", True), ("partition", False)):
-        also = {**fault(1, kind, 11_000, 15_000), "targets": [1]}
+        also = {**fault(1, kind, 11_000, 15_000), "nodes": [1]}
         also["links"] = ["1->2"] if kind == "partition" else []
         run = make_run(traces=[led, follower(2)], faults=[cut(), also], faults_overlap=True)
         assert (cut_off_leader_resigns(run).looked_at == 0) is excused, kind
@@ -168,7 +168,7 @@ def test_a_node_that_died_is_not_steady() -> None:
 
 def one_link(*traces: NodeTrace) -> CheckResult | None:
     """Only the link between the leader, node 1, and node 3 was cut, and both were hit."""
-    row = {**cut(1, ["1->3", "3->1"], "partition-partial"), "targets": [1, 3]}
+    row = {**cut(1, ["1->3", "3->1"], "partition-partial"), "nodes": [1, 3]}
     found = [append_at(leader(), 30), *(append_at(trace, 31) for trace in traces)]
     return returning_node_disturbs_nobody(make_run(traces=found, faults=[row], duration_ns=at(40)))
 
@@ -268,7 +268,7 @@ def overlapping(*more: Row) -> CheckResult | None:
 
 
 def during(kind: str, node: int, links: list[str] | None = None) -> Row:
-    return {**fault(1, kind, 8000, 27_000), "targets": [node], "links": links or []}
+    return {**fault(1, kind, 8000, 27_000), "nodes": [node], "links": links or []}
 
 
 def test_nothing_is_promised_where_a_majority_is_hurt_or_somebody_is_not_well() -> None:
@@ -288,7 +288,7 @@ def test_nothing_is_promised_where_a_majority_is_hurt_or_somebody_is_not_well() 
 def test_who_keeps_a_link_may_lead_by_it() -> None:
     """Nodes 4 and 5 are apart from 1, but one of them reaches 2: they may have a majority yet."""
     apart = ["4->1", "4->2", "4->3", "5->1", "5->3"]
-    row = {**cut(links=apart), "targets": [4, 5], "t_heal": at(26), "t_healed": at(26.5)}
+    row = {**cut(links=apart), "nodes": [4, 5], "t_heal": at(26), "t_healed": at(26.5)}
     traces = [follower(node) for node in (1, 2, 3)]
     assert saw_nothing(a_majority_elects(make_run(traces=traces, faults=[row], nodes=5)))
     whole = {**row, "links": [*apart, "2->5"]}

@@ -73,6 +73,6 @@ def test_time_outs_are_those_of_the_run_and_wrong_clocks_are_left_out() -> None:
     early = [left(1900)]
     slow = heard_leader_is_kept(make_run(traces=early, conditions={"fetch_timeout_ms": 3000}))
     assert slow.verdict is INVALID
-    wrong = fault(1, "clock-rate", 0, 90) | {"targets": [2]}
+    wrong = fault(1, "clock-rate", 0, 90) | {"nodes": [2]}
     run = make_run(traces=early, conditions={"fetch_timeout_ms": 3000}, faults=[wrong])
     assert saw_nothing(heard_leader_is_kept(run))
