@@ -3,11 +3,13 @@
 kio has readers of its own, compiled and quick, but not for a server: an array length of two
 thousand million makes them allocate that much and abort the process, and an unknown tagged field,
 which KIP-482 says to skip, is a KeyError. These readers check every length against the bytes that
-are left, and skip what they do not know. Tests hold the two equal on whatever both can read.
+are left, count the elements of a frame, and skip what they do not know. Tests hold the two equal on
+whatever both can read.
 """
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, lru_cache
 from typing import Any
@@ -19,17 +21,31 @@ from node.ids import ZERO_UUID
 from node.wire.fields import FIXED, WireField, runs, wire_fields
 from node.wire.malformed import MalformedFrame
 
-Reader = Callable[[bytes, int], tuple[Any, int]]
+# More than any request to a controller has (Kafka bounds one operation to 10,000 records), few
+# enough that no frame keeps the node from its heartbeats.
+MAX_ELEMENTS = 10_000
 
-# More elements than any request to a controller has (Kafka bounds one operation to 10,000 records),
-# few enough that a frame of 100 MiB cannot become gigabytes of objects.
-MAX_ELEMENTS = 100_000
+
+@dataclass(slots=True)
+class Budget:
+    """How many elements the rest of a frame may have: of all its arrays, however they are nested,
+    and of its sections of tagged fields."""
+
+    left: int = MAX_ELEMENTS
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise MalformedFrame(f"more than {MAX_ELEMENTS} elements")
+
+
+Reader = Callable[[bytes, int, Budget], tuple[Any, int]]
 
 
 def read_whole(message_class: Any, data: bytes, at: int) -> Any:
     """The message that fills `data` from `at` to its end. Raises MalformedFrame, nothing else."""
     try:
-        message, end = struct_reader(message_class)(data, at)
+        message, end = struct_reader(message_class)(data, at, Budget())
     except (struct.error, ValueError, IndexError) as error:
         raise MalformedFrame(f"{message_class.__name__}: {error}") from error
     if end != len(data):
@@ -46,18 +62,18 @@ def struct_reader(message_class: Any) -> Reader:
     steps = [_step(run, flexible) for run in runs(plain)]
     tags = {f.tag: (f.name, _field_reader(f, flexible)) for f in described if f.tag is not None}
 
-    def read(data: bytes, at: int) -> tuple[Any, int]:
+    def read(data: bytes, at: int, budget: Budget) -> tuple[Any, int]:
         values: dict[str, Any] = {}
         for step in steps:
-            at = step(data, at, values)
+            at = step(data, at, values, budget)
         if flexible:
-            at = _read_tags(data, at, tags, values)
+            at = _read_tags(data, at, tags, values, budget)
         return message_class(**values), at
 
     return read
 
 
-Step = Callable[[bytes, int, dict[str, Any]], int]
+Step = Callable[[bytes, int, dict[str, Any], Budget], int]
 
 
 def _step(run: list[WireField], flexible: bool) -> Step:
@@ -71,7 +87,7 @@ def _fixed_step(run: list[WireField]) -> Step:
     names = [f.name for f in run]
     converted = [(f.name, CONVERT[f.kafka_type]) for f in run if f.kafka_type in CONVERT]
 
-    def step(data: bytes, at: int, values: dict[str, Any]) -> int:
+    def step(data: bytes, at: int, values: dict[str, Any], _budget: Budget) -> int:
         values.update(zip(names, layout.unpack_from(data, at), strict=True))
         for name, convert in converted:
             values[name] = convert(values[name])
@@ -81,8 +97,8 @@ def _fixed_step(run: list[WireField]) -> Step:
 
 
 def _single_step(name: str, reader: Reader) -> Step:
-    def step(data: bytes, at: int, values: dict[str, Any]) -> int:
-        values[name], at = reader(data, at)
+    def step(data: bytes, at: int, values: dict[str, Any], budget: Budget) -> int:
+        values[name], at = reader(data, at, budget)
         return at
 
     return step
@@ -104,7 +120,7 @@ def _primitive_reader(kafka_type: str, nullable: bool, flexible: bool) -> Reader
     text = kafka_type == "string"
     width = struct.Struct(">h" if text else ">i")
 
-    def read(data: bytes, at: int) -> tuple[Any, int]:
+    def read(data: bytes, at: int, _budget: Budget) -> tuple[Any, int]:
         if flexible:
             length, at = read_varint(data, at)
             length -= 1
@@ -128,7 +144,7 @@ def _fixed_reader(kafka_type: str) -> Reader:
     layout = struct.Struct(">" + FIXED[kafka_type])
     convert = CONVERT.get(kafka_type)
 
-    def read(data: bytes, at: int) -> tuple[Any, int]:
+    def read(data: bytes, at: int, _budget: Budget) -> tuple[Any, int]:
         (value,) = layout.unpack_from(data, at)
         return (convert(value) if convert else value), at + layout.size
 
@@ -138,7 +154,7 @@ def _fixed_reader(kafka_type: str) -> Reader:
 def _array_reader(element: Reader, nullable: bool, flexible: bool) -> Reader:
     width = struct.Struct(">i")
 
-    def read(data: bytes, at: int) -> tuple[Any, int]:
+    def read(data: bytes, at: int, budget: Budget) -> tuple[Any, int]:
         if flexible:
             count, at = read_varint(data, at)
             count -= 1
@@ -150,11 +166,12 @@ def _array_reader(element: Reader, nullable: bool, flexible: bool) -> Reader:
                 return None, at
             raise MalformedFrame(f"array of {count} elements")
         # Every element takes a byte at least.
-        if count > len(data) - at or count > MAX_ELEMENTS:
+        if count > len(data) - at:
             raise MalformedFrame(f"array of {count} elements, {len(data) - at} bytes left")
+        budget.take(count)
         elements = []
         for _ in range(count):
-            value, at = element(data, at)
+            value, at = element(data, at, budget)
             elements.append(value)
         return tuple(elements), at
 
@@ -162,12 +179,17 @@ def _array_reader(element: Reader, nullable: bool, flexible: bool) -> Reader:
 
 
 def _read_tags(
-    data: bytes, at: int, tags: dict[int, tuple[str, Reader]], values: dict[str, Any]
+    data: bytes,
+    at: int,
+    tags: dict[int, tuple[str, Reader]],
+    values: dict[str, Any],
+    budget: Budget,
 ) -> int:
     """KIP-482: known tags are read, others skipped by their size."""
     if data[at] == 0:
         return at + 1
     count, at = read_varint(data, at)
+    budget.take(count)
     for _ in range(count):
         tag, at = read_varint(data, at)
         size, at = read_varint(data, at)
@@ -176,7 +198,7 @@ def _read_tags(
             raise MalformedFrame(f"tag {tag} of {size} bytes, {len(data) - at} left")
         if tag in tags:
             name, reader = tags[tag]
-            values[name], after = reader(data, at)
+            values[name], after = reader(data, at, budget)
             if after != end:
                 raise MalformedFrame(f"tag {tag} of {size} bytes, {after - at} used")
         at = end
@@ -185,7 +207,7 @@ def _read_tags(
 
 def skip_tags(data: bytes, at: int) -> int:
     """Past a tagged-field section of which nothing is known. Errors as in `read_whole`."""
-    return _read_tags(data, at, {}, {})
+    return _read_tags(data, at, {}, {}, Budget())
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.messages import Request, RequestHeader
+from node.messages import ApiVersionsRequest, DescribeConfigsRequest, Request, RequestHeader
 from node.wire import MalformedFrame, decode_request, decode_response, encode_request
 from node.wire.apis import BY_REQUEST
-from node.wire.reader import read_varint
+from node.wire.reader import MAX_ELEMENTS, read_varint
+from node.wire.writer import write_varint
 from tests.node.wire.samples import REQUESTS
 
 
@@ -128,3 +129,48 @@ def test_responses_may_be_anything_too() -> None:
     unknown_error = granted[:7] + b"\x7f" + granted[8:]
     with pytest.raises(MalformedFrame):
         decode_response(header, unknown_error)
+
+
+def describe_configs(resources: int, keys: int) -> bytes:
+    """DescribeConfigs 4 of so many resources, each with so many empty keys."""
+    start = encode_request(
+        DescribeConfigsRequest(resources=()), correlation_id=1, client_id="c", version=4
+    )[1]
+    body = bytearray(start[: start.rindex(b"\x01\0\0\0")])
+    write_varint(body, resources + 1)
+    resource = bytearray(b"\x10\x02a")
+    write_varint(resource, keys + 1)
+    resource += b"\x01" * keys + b"\0"
+    return bytes(body + resource * resources + b"\0\0\0")
+
+
+@pytest.mark.parametrize(
+    ("resources", "keys", "is_read"),
+    [
+        (1, MAX_ELEMENTS - 1, True),
+        (1, MAX_ELEMENTS, False),
+        (MAX_ELEMENTS, 0, True),
+        (MAX_ELEMENTS + 1, 0, False),
+        (100, MAX_ELEMENTS // 100 - 1, True),
+        (100, MAX_ELEMENTS // 100, False),
+        (9_000, 9_000, False),
+    ],
+)
+def test_the_elements_of_all_arrays_count(resources: int, keys: int, is_read: bool) -> None:
+    """However they are nested: a hundred arrays of a hundred are as much work as one of 10,000."""
+    assert (decodes(describe_configs(resources, keys)) is not None) == is_read
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(MAX_ELEMENTS, True), (MAX_ELEMENTS + 1, False)])
+def test_unknown_tags_count(count: int, is_read: bool) -> None:
+    tags = bytearray()
+    write_varint(tags, count)
+    for _ in range(count):
+        tags += b"\x63\0"
+    plain = encode_request(ApiVersionsRequest(), correlation_id=1, client_id="c", version=4)[1]
+    assert plain.endswith(b"\0")
+    in_the_body = plain[:-1] + tags
+    at = 8 + 2 + 1
+    in_the_header = plain[:at] + tags + plain[at + 1 :]
+    assert (decodes(in_the_body) is not None) == is_read
+    assert (decodes(in_the_header) is not None) == is_read
