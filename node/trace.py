@@ -8,7 +8,10 @@ no code with it; a test holds the two equal.
 
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # The process runs: what it found on its disk.
-    "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch", "cut_bytes"),
+    "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
+    # Then, if a power cut had left damage above what was flushed: so many bytes of a segment were
+    # cut off, and the log ends at `end`. flushed: the mark, at or below it; reason: what was wrong.
+    "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.stop": ("code", "reason"),
     # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
     # silent_ns: for how long the leader that the node followed until now had not answered a Fetch;

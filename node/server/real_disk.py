@@ -90,6 +90,12 @@ class RealDisk:
         temporary.replace(target)
         _sync_directory(target.parent)
 
+    def rename(self, old: str, new: str) -> None:
+        (self.root / old).rename(self.root / new)
+
+    def sync_names(self, directory: str) -> None:
+        _sync_directory(self.root / directory)
+
     def remove(self, path: str) -> None:
         target = self.root / path
         target.unlink()

@@ -4,7 +4,7 @@ Without sockets, clocks and signals: the server and the simulator begin a life o
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from node.config import NodeConfig
@@ -79,10 +79,10 @@ def addresses(voters: VoterSet) -> Mapping[NodeId, Endpoint]:
     return {key.id: endpoints[0] for key, endpoints in voters}
 
 
-def start_line(found: Recovered) -> Trace:
-    """The first line of a life."""
+def start_lines(found: Recovered) -> Iterator[Trace]:
+    """The first lines of a life: what was found, and what a power cut had left behind it."""
     end = found.log.end()
-    return Trace(
+    yield Trace(
         event="n.start",
         fields={
             "version": VERSION,
@@ -91,9 +91,20 @@ def start_line(found: Recovered) -> Trace:
             "leader": found.election.leader,
             "log_end": end.offset,
             "log_epoch": end.epoch,
-            "cut_bytes": found.log.cut_bytes,
         },
     )
+    cut = found.log.cut
+    if cut is not None:
+        yield Trace(
+            event="n.cut",
+            fields={
+                "segment": cut.segment,
+                "end": cut.end,
+                "bytes": cut.size,
+                "flushed": cut.flushed,
+                "reason": cut.reason,
+            },
+        )
 
 
 def stop_line(stop: Stop) -> Trace:

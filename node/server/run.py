@@ -28,7 +28,7 @@ from node.server.recovered import (
     addresses,
     node_on,
     recover,
-    start_line,
+    start_lines,
     stop_line,
 )
 from node.server.shell import Shell, read_clocks
@@ -81,7 +81,8 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     loop.set_exception_handler(partial(_on_exception, name))
     stopped: asyncio.Future[Stop] = loop.create_future()
     traces = TraceWriter(found.key, uuid4(), to_descriptor(STDOUT))
-    traces.add(start_line(found), read_clocks())
+    for line in start_lines(found):
+        traces.add(line, read_clocks())
     shell = Shell(
         node=node_on(found, config, random.Random()),
         log=found.log,

@@ -5,8 +5,8 @@ Paths are relative to the log directory, with `/` between parts. Every method ma
 nobody in `node` catches it: a node whose disk fails stops.
 
 What a power cut may take: of a file, whatever was appended or cut since its last `flush`, in any
-part and order of pages. What it may not: a name that `open`, `make_directory`, `replace` or
-`remove` returned about.
+part and order of pages; and of names, those that `rename` gave since the last `sync_names`. What it
+may not: a name that `open`, `make_directory`, `replace` or `remove` returned about.
 """
 
 from typing import Protocol
@@ -51,6 +51,16 @@ class Disk(Protocol):
 
         The temporary file is `path` with `.tmp` after it; a power cut may leave one behind.
         """
+
+    def rename(self, old: str, new: str) -> None:
+        """Of a file, to a name that is free; atomic, but durable only after `sync_names`.
+
+        A file system that has one journal commits it earlier, with the next flush of a file that
+        grew.
+        """
+
+    def sync_names(self, directory: str) -> None:
+        """Make the names in a directory durable."""
 
     def remove(self, path: str) -> None:
         """Durable when it returns."""

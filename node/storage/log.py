@@ -1,8 +1,8 @@
 """The metadata log: contiguous record batches in segments, appended, cut and flushed.
 
-Three orders make `recovery` possible: an epoch is in `leader-epoch-checkpoint`, durably, before its
+Four orders make `recovery` possible: an epoch is in `leader-epoch-checkpoint`, durably, before its
 first batch is written; a segment is flushed before the next is made; a cut is flushed before it
-returns.
+returns; `flush_mark` rises after the flush that it tells of, and falls before a cut.
 """
 
 from bisect import bisect_right
@@ -13,9 +13,10 @@ from node.ids import METADATA_TOPIC_ID, Epoch, LogPosition, Offset, uuid_text
 from node.records.batch import BatchHeader, check_batch
 from node.storage.disk import Disk
 from node.storage.errors import CorruptFile
+from node.storage.flush_mark import FlushMark
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
-from node.storage.recovery import recover
+from node.storage.recovery import Cut, recover
 from node.storage.segment import Segment, segment_name
 
 _PARTITION_METADATA = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
@@ -28,9 +29,10 @@ class Log:
     disk: Disk
     directory: str
     segment_bytes: int
-    cut_bytes: int  # how much of a torn tail was cut when the log was opened
+    cut: Cut | None  # the torn tail, when the log was opened
     segments: list[Segment]
     epochs: LeaderEpochs
+    mark: FlushMark
     next_offset: Offset
     flushed: bool = True
 
@@ -47,9 +49,10 @@ class Log:
             disk=disk,
             directory=directory,
             segment_bytes=segment_bytes,
-            cut_bytes=found.cut_bytes,
+            cut=found.cut,
             segments=found.segments,
             epochs=found.epochs,
+            mark=FlushMark.put(disk, directory, found.end),
             next_offset=found.end,
         )
 
@@ -94,6 +97,7 @@ class Log:
         assert self.start() <= end <= self.next_offset
         if end == self.next_offset:
             return
+        self.mark.fall(end)
         # The newest first: after a power cut in between, what is left is still one log.
         while len(self.segments) > 1 and self.segments[-1].base >= end:
             last = self.segments.pop()
@@ -103,7 +107,7 @@ class Log:
         if self.next_offset > end:
             self.segments[-1].cut(end)
         self.next_offset = end
-        self.flushed = True
+        self._flushed()
         if self.epochs.truncate(end):
             self._save_epochs()
 
@@ -112,13 +116,18 @@ class Log:
         end = self.next_offset
         if not self.flushed:
             self.segments[-1].file.flush()
-            self.flushed = True
+            self._flushed()
         return end
 
     def close(self) -> None:
         """Let go of the files, flushed or not."""
         for segment in self.segments:
             segment.file.close()
+
+    def _flushed(self) -> None:
+        """All that there is, just now."""
+        self.flushed = True
+        self.mark.rise(self.next_offset)
 
     def _accept(self, data: bytes) -> list[BatchHeader]:
         """The headers of `data`, which continue the log and one another."""

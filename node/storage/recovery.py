@@ -1,60 +1,70 @@
 """Opening a log after anything may have happened: what is kept, what is cut, what is refused.
 
-Every batch of every segment is read and its CRC checked. The rule for what does not check:
+Every batch of every segment is read and its CRC checked; offsets must be contiguous. What to do
+where that fails depends on `flush_mark`, which says how far the log was flushed:
 
-* **Cut** what stands at the very end: the bytes after the last sound batch of the *last* segment,
-  if no sound batch follows them. That is all that a power cut can leave behind when it takes
-  unflushed appends away: nothing, part of a batch, or zeros where a size outlived its data. Cutting
-  is sound because an acknowledged byte was flushed, and flushed bytes are not torn.
-* **Refuse** everything else: damage that a sound batch follows, damage in a segment that is not
-  the last, a missing segment, a sound batch that does not continue the one before it.
+* **Cut** it off from there on, if that is at or above the mark, in the last segment: a power cut
+  took unflushed appends away. It may leave nothing of them, part of a batch, zeros where a size
+  outlived its data, and holes, since pages are written back in any order: batches that follow a
+  hole are sound, and are cut as well. Cutting is sound because an acknowledged byte was flushed,
+  and flushed bytes are not torn: all of them are below the first damage. `Cut` says what was cut.
+* **Refuse** damage below the mark or in a segment that is not the last (a segment is flushed whole
+  before the next is made), and a log that ends below the mark: that is rot. A replica that silently
+  forgot what it had acknowledged could elect a leader that lacks committed records.
 
-Why refusing is right: a segment is flushed whole before the next is made (`Log`), and a cut is
-flushed before anything is appended after it (`Segment.cut`), so only the end of the last segment
-can be unflushed, and old bytes never mix with new. A sound batch beyond the damage may be one that
-was acknowledged, and then the damaged ones before it were too: that is rot, and a replica that
-silently forgot it could elect a leader that lacks committed records.
+The limit, stated: the mark may be one flush late (`flush_mark`). Rot that strikes just there looks
+like a torn append and is cut. Without a mark (somebody removed it) nothing is cut.
 
-Two limits, stated: (1) A power cut that writes the pages of unflushed appends back in another order
-can leave a hole with sound batches after it. Nothing in the files tells such a hole from rot, so it
-is refused as well; to tell them apart needs a record of how far the log had been flushed. (2) Rot
-in the last batch alone looks like a torn append and is cut.
-
-The CRC covers neither base offset nor leader epoch. Offsets must be contiguous; epochs are
-compared with `leader-epoch-checkpoint`, which is made durable before the first batch of an epoch is
-written: where it can be read, it must say what the batches say. Where it is missing or cannot be
-read it is rebuilt from them.
+The CRC covers neither base offset nor leader epoch. Epochs are compared with
+`leader-epoch-checkpoint`, which is made durable before the first batch of an epoch is written:
+where it can be read, it must say what the batches say. Where it is missing or cannot be read it is
+rebuilt from them.
 """
 
 from dataclasses import dataclass, field
 
 from node.ids import Offset
 from node.records.batch import BatchHeader, DamagedBatch
-from node.storage.disk import Disk, File
+from node.storage.disk import Disk
 from node.storage.errors import CorruptLog
+from node.storage.flush_mark import FlushMark, find_mark, flush_mark_name
 from node.storage.layout import LEADER_EPOCHS
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
-from node.storage.scan import find_batch, scan_batches
+from node.storage.scan import scan_batches
 from node.storage.segment import Segment, parse_segment_name, segment_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What a power cut left behind `end`, and recovery removed."""
+
+    segment: str  # the file
+    end: Offset  # the log's from then on
+    size: int  # bytes
+    flushed: Offset  # the mark then, at or below `end`
+    reason: str  # what was wrong with the first batch that was cut
 
 
 @dataclass(slots=True, kw_only=True)
 class Recovered:
     """What was found: at least one segment, the last of which is appended to."""
 
+    flushed: Offset | None  # the mark as it was found
     segments: list[Segment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     end: Offset = Offset(0)
-    cut_bytes: int = 0
+    cut: Cut | None = None
 
 
 def recover(disk: Disk, directory: str) -> Recovered:
     """The log in `directory`, its torn tail cut off, all of it durable. Raises CorruptLog."""
-    found = Recovered()
+    found = Recovered(flushed=find_mark(disk, directory))
     checkpoint = _read_checkpoint(disk, directory)
     bases = _segment_bases(disk, directory)
     if not bases:
-        _refuse_if_known(directory, checkpoint)
+        _refuse_if_known(directory, checkpoint, found.flushed)
+        # Before the first segment: there is no log without a mark.
+        FlushMark.put(disk, directory, Offset(0))
         bases = [Offset(0)]
     for base in bases:
         path = f"{directory}/{segment_name(base)}"
@@ -63,6 +73,8 @@ def recover(disk: Disk, directory: str) -> Recovered:
         segment = Segment(base=base, path=path, file=disk.open(path))
         found.segments.append(segment)
         _recover_segment(found, segment, is_last=base == bases[-1])
+    if found.flushed is not None and found.end < found.flushed:
+        raise _too_short(found)
     # A process that was killed leaves bytes that are in the page cache only. From here on they
     # count as the log, so they are made as durable as it.
     found.segments[-1].file.flush()
@@ -79,25 +91,22 @@ def _recover_segment(found: Recovered, segment: Segment, *, is_last: bool) -> No
     try:
         for position, header in scan_batches(segment.file):
             if header.base_offset != found.end or header.leader_epoch < found.epochs.latest():
-                raise _does_not_continue(segment.path, position, header, found)
+                raise _does_not_continue(position, header, found)
             segment.add(header.base_offset, header.size)
             found.epochs.assign(header.leader_epoch, header.base_offset)
             found.end = header.next_offset
     except DamagedBatch as damage:
-        if not is_last:
-            raise _corrupt(segment.path, damage, found.end, "later segments follow") from None
-        found.cut_bytes = _cut_tail(segment.path, segment.file, damage, found.end)
-
-
-def _cut_tail(path: str, file: File, damage: DamagedBatch, end: Offset) -> int:
-    after = find_batch(file, damage.position + 1)
-    if after is not None:
-        position, header = after
-        follows = f"a sound batch with offset {header.base_offset} follows at byte {position}"
-        raise _corrupt(path, damage, end, follows)
-    cut = file.size() - damage.position
-    file.truncate(damage.position)
-    return cut
+        flushed = found.flushed
+        if not is_last or flushed is None or found.end < flushed:
+            raise _corrupt(segment.path, damage, found, is_last=is_last) from None
+        found.cut = Cut(
+            segment=segment.path,
+            end=found.end,
+            size=segment.file.size() - damage.position,
+            flushed=flushed,
+            reason=damage.reason,
+        )
+        segment.file.truncate(damage.position)
 
 
 def _read_checkpoint(disk: Disk, directory: str) -> LeaderEpochs | None:
@@ -123,31 +132,47 @@ def _reconcile(
     disk.replace(f"{directory}/{LEADER_EPOCHS}", encode_epochs(found.epochs))
 
 
-def _refuse_if_known(directory: str, checkpoint: LeaderEpochs | None) -> None:
-    """An epoch is written down only after the first segment was made."""
-    if checkpoint is not None and checkpoint.epochs:
+def _refuse_if_known(
+    directory: str, checkpoint: LeaderEpochs | None, flushed: Offset | None
+) -> None:
+    """An epoch is written down, and something flushed, only after the first segment was made."""
+    epoch = checkpoint.latest() if checkpoint is not None else 0
+    if epoch or flushed:
         raise CorruptLog(
-            f"{directory} holds no segment, but its {LEADER_EPOCHS} knows of epoch"
-            f" {checkpoint.latest()}: the log was removed\n"
+            f"{directory} holds no segment, but its {LEADER_EPOCHS} knows of epoch {epoch}, and it"
+            f" was flushed up to offset {flushed or 0}: the log was removed\n"
             f"  try: put the files back from a copy of this disk, or format an empty disk"
         )
 
 
-def _corrupt(path: str, damage: DamagedBatch, end: Offset, why: str) -> CorruptLog:
+def _corrupt(path: str, damage: DamagedBatch, found: Recovered, *, is_last: bool) -> CorruptLog:
+    if not is_last:
+        why = "later segments follow, so this is no torn tail"
+    elif found.flushed is None:
+        why = f"there is no {flush_mark_name(found.end)} to tell that this was never flushed"
+    else:
+        why = f"the log was flushed up to offset {found.flushed}, so this is no torn tail"
     return CorruptLog(
         f"{path} is damaged at byte {damage.position}: {damage.reason}\n"
-        f"  records up to offset {end} are sound; {why}, so this is no torn tail\n"
+        f"  records up to offset {found.end} are sound; {why}\n"
         f"{_next_step(path)}"
     )
 
 
-def _does_not_continue(
-    path: str, position: int, header: BatchHeader, found: Recovered
-) -> CorruptLog:
+def _does_not_continue(position: int, header: BatchHeader, found: Recovered) -> DamagedBatch:
+    """Zeros over its base offset, which the CRC does not cover, leave a batch that looks sound."""
+    return DamagedBatch(
+        position,
+        f"a sound batch of epoch {header.leader_epoch} with offset {header.base_offset} stands"
+        f" where offset {found.end} of epoch {found.epochs.latest()} or later belongs",
+    )
+
+
+def _too_short(found: Recovered) -> CorruptLog:
+    path = found.segments[-1].path
     return CorruptLog(
-        f"{path} is damaged at byte {position}: a sound batch of epoch {header.leader_epoch} with"
-        f" offset {header.base_offset} stands where offset {found.end} of epoch"
-        f" {found.epochs.latest()} or later belongs\n"
+        f"{path} ends at offset {found.end}, but was flushed up to offset {found.flushed}:"
+        " what follows is missing\n"
         f"{_next_step(path)}"
     )
 

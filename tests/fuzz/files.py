@@ -2,8 +2,9 @@
 
 Each case damages one file of a node's log directory and starts from it, in this process and on a
 disk in memory. What must hold: the log comes back as a prefix of the batches that were written,
-bit for bit and in order, and can be appended to; a checkpoint comes back as it was; or one of the
-storage's own errors is raised. No other exception, and no hang.
+bit for bit and in order, that lacks nothing of what was flushed, and can be appended to; a
+checkpoint comes back as it was; or one of the storage's own errors is raised. No other exception,
+and no hang.
 
 Not held, because nothing on the disk could tell: a flipped digit of quorum-state or a letter of
 meta.properties, which have no checksum in Kafka's format, may be read as another value.
@@ -46,12 +47,14 @@ from tests.support.batches import batch
 from tests.support.power import new_disk
 
 SEGMENT_BYTES = 9000
+LAST_FLUSHED = 17  # the number of a batch; two more follow, in the same segment
 HANG_SECONDS = 30
 Content = dict[str, bytes]
 
 
 def sound_directory() -> Content:
-    """The files of a voter that has been through four epochs and three segments."""
+    """The files of a voter that has been through four epochs and three segments: a few batches at
+    the end were never flushed."""
     disk = new_disk()
     voters = tuple(
         (ReplicaKey(NodeId(node), UUID(int=node << 64)), (Endpoint(name="C", host="n", port=9),))
@@ -65,13 +68,15 @@ def sound_directory() -> Content:
     for index, epoch in enumerate([1] * 5 + [3] * 5 + [4] * 5 + [7] * 5):
         size = (0, 40, 900)[index % 3]
         log.append(batch(log.end().offset, epoch, 1 + index % 4, size=size))
-    log.flush()
+        if index == LAST_FLUSHED:
+            log.flush()
     return disk.filesystem.files()
 
 
 SOUND = sound_directory()
 SEGMENTS = sorted(path for path in SOUND if path.endswith(".log"))
 WRITTEN = b"".join(SOUND[path] for path in SEGMENTS)
+(FLUSHED,) = [int(path[-20:]) for path in SOUND if "flushed-" in path]
 
 
 def on_disk(content: Content) -> SimDisk:
@@ -224,6 +229,7 @@ def judge(content: Content) -> str:
         return "refused"
     found = read_whole(log)
     assert WRITTEN.startswith(found), "the log holds what was never written"
+    assert log.end().offset >= FLUSHED, "the log lacks what was flushed"
     go_on(disk, log, found)
     return "whole" if found == WRITTEN else "a prefix"
 
@@ -265,7 +271,7 @@ def go_on(disk: SimDisk, log: Log, found: bytes) -> None:
     log.append(more)
     log.flush()
     again = Log.open(disk, METADATA_DIRECTORY, SEGMENT_BYTES)
-    assert again.cut_bytes == 0, "recovery left something to cut"
+    assert again.cut is None, "recovery left something to cut"
     assert read_whole(again) == found + more
     assert again.end_of_epoch(end.epoch).offset == end.offset or end.offset == Offset(0)
 

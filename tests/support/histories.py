@@ -104,7 +104,6 @@ class NodeTrace:
             leader=leader,
             log_end=log_end,
             log_epoch=0,
-            cut_bytes=0,
         )
 
     def restart(self, log_end: int, epoch: int = 0, at: int | None = None) -> "NodeTrace":

@@ -82,6 +82,12 @@ class SimDisk:
         self.filesystem.rename(temporary, target)
         self.filesystem.fsync_directory(_parent(target))
 
+    def rename(self, old: str, new: str) -> None:
+        self.filesystem.rename(self._at(old), self._at(new))
+
+    def sync_names(self, directory: str) -> None:
+        self.filesystem.fsync_directory(self._at(directory))
+
     def remove(self, path: str) -> None:
         target = self._at(path)
         self.filesystem.unlink(target)

@@ -15,7 +15,7 @@ from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
-from node.server.recovered import node_on, recover, start_line
+from node.server.recovered import node_on, recover, start_lines
 from node.server.traces import TraceWriter
 from node.storage.bootstrap import VoterSet
 from node.storage.errors import StorageError
@@ -135,7 +135,8 @@ class Machine:
         traces = TraceWriter(
             found.key, UUID(int=incarnation.getrandbits(128), version=4), self.stdout.extend
         )
-        traces.add(start_line(found), self.clock.true())
+        for line in start_lines(found):
+            traces.add(line, self.clock.true())
         rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
         node = node_on(found, self._config, rng)
         return SimProcess(

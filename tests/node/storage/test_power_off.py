@@ -1,8 +1,9 @@
 """Log and election state under a power that may go at any step, as a state machine.
 
-What must hold whenever the power is back: all that was flushed is there; what else is there is a
-prefix of what was written; the election state is the last one that `save` returned about, or the
-one it was about to write.
+What must hold whenever the power is back: the log is opened, whatever pages were torn off; all that
+was flushed is there; what else is there is a prefix of what was written; what was flushed before
+the last flush is vouched for by the mark, and so is what a start found; the election state is the
+last one that `save` returned about, or the one it was about to write.
 """
 
 from random import Random
@@ -17,7 +18,7 @@ from node.effects import ElectionState
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.records.batch import split_batches
 from node.storage.election_store import ElectionStore
-from node.storage.errors import CorruptLog
+from node.storage.flush_mark import find_mark
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
 from tests.support.batches import batch
@@ -27,7 +28,8 @@ SEGMENT_BYTES = 1500
 
 
 class Storage(RuleBasedStateMachine):
-    """`written` is the log as this machine knows it; the first `durable` batches must survive."""
+    """`written` is the log as this machine knows it; the first `durable` batches must survive, and
+    the mark must vouch for all below offset `vouched`, and for no more than is durable."""
 
     @initialize()
     def start(self) -> None:
@@ -38,6 +40,7 @@ class Storage(RuleBasedStateMachine):
         self.store = ElectionStore(self.disk)
         self.written: list[bytes] = []
         self.durable = 0
+        self.vouched = Offset(0)
         # A node knows an epoch, durably, before it writes a record of it.
         self.saved = ElectionState(epoch=Epoch(1))
         self.store.save(self.saved)
@@ -71,12 +74,14 @@ class Storage(RuleBasedStateMachine):
     @precondition(lambda self: not self.cut)
     @rule()
     def flush(self) -> None:
+        before = self.log.mark.flushed if not self.log.flushed else self.vouched
         try:
             end = self.log.flush()
         except PowerCut:
             self.cut = True
             return
         assert end == self.log.end().offset
+        self.vouched = before
         self.durable = len(self.written)
 
     @precondition(lambda self: not self.cut and self.written)
@@ -86,6 +91,7 @@ class Storage(RuleBasedStateMachine):
         end = next(split_batches(self.written[keep])).header.base_offset
         # Cut off or not yet, according to when the power goes: only what is kept is promised.
         self.durable = min(self.durable, keep)
+        self.vouched = min(self.vouched, end)
         try:
             self.log.truncate(end)
         except PowerCut:
@@ -117,10 +123,10 @@ class Storage(RuleBasedStateMachine):
         self.power.power_off(mode, rng)
         self.power.steps_left = again
         try:
-            self._start_again(mode)
+            self._start_again()
         except PowerCut:
             self.power.power_off(mode, rng)
-            self._start_again(mode)
+            self._start_again()
         self.power.steps_left = None
         self.cut = False
 
@@ -131,7 +137,7 @@ class Storage(RuleBasedStateMachine):
         self.power.steps_left = None
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         assert self._batches() == self.written
-        self.durable = len(self.written)
+        self._all_is_durable()
 
     @invariant()
     def reads_what_was_written(self) -> None:
@@ -141,20 +147,22 @@ class Storage(RuleBasedStateMachine):
             ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
             assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
 
-    def _start_again(self, mode: PowerCutMode) -> None:
+    def _start_again(self) -> None:
         self._load_election_state()
-        try:
-            self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
-        except CorruptLog:
-            # Pages written back out of order can look like rot: refused, never guessed.
-            assert mode is PowerCutMode.TORN
-            self.start()
-            return
+        marked = find_mark(self.disk, METADATA_DIRECTORY)
+        assert marked is not None
+        durable_end = sum(map(_records, self.written[: self.durable]))
+        assert self.vouched <= marked <= durable_end
+        self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         found = self._batches()
         assert found == self.written[: len(found)]
         assert len(found) >= self.durable
         self.written = found
-        self.durable = len(found)
+        self._all_is_durable()
+
+    def _all_is_durable(self) -> None:
+        self.durable = len(self.written)
+        self.vouched = self.log.end().offset
 
     def _load_election_state(self) -> None:
         loaded = self.store.load()
@@ -169,6 +177,11 @@ class Storage(RuleBasedStateMachine):
                 found.append(each.data)
                 offset = each.header.next_offset
         return found
+
+
+def _records(data: bytes) -> int:
+    (only,) = split_batches(data)
+    return only.header.record_count
 
 
 Storage.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
@@ -186,3 +199,23 @@ def test_what_was_truncated_stays_away(mode: PowerCutMode) -> None:
         log.truncate(Offset(1))
         power.power_off(mode, Random(seed))
         assert Log.open(power.disk, METADATA_DIRECTORY, SEGMENT_BYTES).end().offset == 1
+
+
+@pytest.mark.parametrize("sizes", [[300], [300] * 20, [300] * 40, [5000] * 3])
+def test_a_node_comes_back_from_whatever_a_torn_cut_leaves(sizes: list[int]) -> None:
+    """Of many unflushed batches any pages may be gone: zeros between sound ones."""
+    for seed in range(100):
+        power = Powered()
+        log = Log.open(power.disk, METADATA_DIRECTORY, 1 << 20)
+        written = b"".join(batch(offset, 1, size=300) for offset in range(3))
+        log.append(written)
+        log.flush()
+        more = b"".join(batch(3 + index, 1, size=size) for index, size in enumerate(sizes))
+        log.append(more)
+        power.power_off(PowerCutMode.TORN, Random(seed))
+        again = Log.open(power.disk, METADATA_DIRECTORY, 1 << 20)
+        found = again.read(Offset(0), 1 << 20)
+        assert found.startswith(written)
+        assert (written + more).startswith(found)
+        assert again.cut is None or again.cut.end == again.end().offset
+        assert Log.open(power.disk, METADATA_DIRECTORY, 1 << 20).cut is None

@@ -1,4 +1,7 @@
-"""What is cut, what is rebuilt and what is refused when a log is opened."""
+"""What is cut, what is rebuilt and what is refused when a log is opened.
+
+The last of four batches was never flushed.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +19,15 @@ FIRST = "00000000000000000000.log"
 BATCHES = [batch(0, 1, 2), batch(2, 1, 3), batch(5, 4, 1), batch(6, 4, 2)]
 WHOLE = b"".join(BATCHES)
 UP_TO_LAST = len(WHOLE) - len(BATCHES[-1])
+MARK = "flushed-00000000000000000006"
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     log = Log.open(RealDisk(tmp_path), DIRECTORY, 1 << 30)
-    log.append(WHOLE)
+    log.append(WHOLE[:UP_TO_LAST])
     log.flush()
+    log.append(BATCHES[-1])
     return tmp_path
 
 
@@ -38,6 +43,10 @@ def checkpoint(root: Path) -> Path:
     return root / DIRECTORY / "leader-epoch-checkpoint"
 
 
+def marks(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / DIRECTORY).glob("flushed-*"))
+
+
 def flip(data: bytes, position: int, bit: int = 0) -> bytes:
     return data[:position] + bytes([data[position] ^ 1 << bit]) + data[position + 1 :]
 
@@ -45,7 +54,8 @@ def flip(data: bytes, position: int, bit: int = 0) -> bytes:
 def test_a_sound_log_is_found_as_it_was(root: Path) -> None:
     log = reopen(root)
     assert log.end() == LogPosition(Epoch(4), Offset(8))
-    assert log.cut_bytes == 0
+    assert log.cut is None
+    assert marks(root) == ["flushed-00000000000000000008"]
     assert log.read(Offset(0), 1 << 20) == WHOLE
 
 
@@ -62,13 +72,26 @@ def test_a_sound_log_is_found_as_it_was(root: Path) -> None:
         ),
         pytest.param(lambda data: flip(data, len(data) - 3), UP_TO_LAST, id="last batch's CRC"),
         pytest.param(lambda data: data + b"\x7f" * 500, len(WHOLE), id="garbage after the end"),
+        pytest.param(
+            lambda data: data + bytes(4096) + batch(8, 4), len(WHOLE), id="a hole, then a batch"
+        ),
+        pytest.param(
+            lambda data: data[:UP_TO_LAST] + bytes(8) + data[UP_TO_LAST + 8 :],
+            UP_TO_LAST,
+            id="a hole that ends behind a base offset",
+        ),
+        pytest.param(lambda data: flip(data, UP_TO_LAST + 7), UP_TO_LAST, id="last base offset"),
+        pytest.param(lambda data: flip(data, UP_TO_LAST + 15, 2), UP_TO_LAST, id="an older epoch"),
+        pytest.param(lambda data: data + BATCHES[-1], len(WHOLE), id="the last batch twice"),
     ],
 )
 def test_a_torn_tail_is_cut(root: Path, damage: Callable[[bytes], bytes], kept: int) -> None:
     damaged = damage(WHOLE)
     segment(root).write_bytes(damaged)
     log = reopen(root)
-    assert log.cut_bytes == len(damaged) - kept
+    assert log.cut is not None
+    assert (log.cut.size, log.cut.end) == (len(damaged) - kept, log.end().offset)
+    assert (log.cut.segment, log.cut.flushed) == (f"{DIRECTORY}/{FIRST}", 6)
     assert segment(root).read_bytes() == WHOLE[:kept]
     log.append(batch(log.end().offset, 5))
     assert reopen(root).end() == LogPosition(Epoch(5), Offset(log.end().offset))
@@ -86,11 +109,12 @@ def test_a_torn_tail_is_cut(root: Path, damage: Callable[[bytes], bytes], kept: 
         pytest.param(lambda data: flip(data, len(BATCHES[0]) + 7), id="a base offset"),
         pytest.param(lambda data: flip(data, 15, 3), id="the first epoch, upwards"),
         pytest.param(lambda data: flip(data, UP_TO_LAST + 15, 3), id="the last epoch, upwards"),
-        pytest.param(lambda data: flip(data, UP_TO_LAST + 15, 2), id="the last epoch, downwards"),
-        pytest.param(lambda data: flip(data, UP_TO_LAST + 7), id="the last base offset"),
-        pytest.param(lambda data: data + BATCHES[-1], id="the last batch twice"),
+        pytest.param(lambda data: flip(data, UP_TO_LAST - 3), id="the last that was flushed"),
+        pytest.param(lambda data: data[: UP_TO_LAST - 1], id="a byte short of what was flushed"),
+        pytest.param(lambda data: data[: len(BATCHES[0])], id="whole batches are missing"),
+        pytest.param(lambda data: data[:0], id="all is missing"),
+        pytest.param(lambda data: data[:UP_TO_LAST].replace(BATCHES[1], BATCHES[0]), id="twice"),
         pytest.param(lambda data: data[len(BATCHES[0]) :], id="without the first batch"),
-        pytest.param(lambda data: data + bytes(4096) + batch(8, 4), id="a hole, then a batch"),
     ],
 )
 def test_a_corrupt_middle_is_refused_and_left_as_it_is(
@@ -109,9 +133,52 @@ def test_a_refusal_says_where_and_what_follows(root: Path) -> None:
         reopen(root)
     text = str(refusal.value)
     assert f"{DIRECTORY}/{FIRST} is damaged at byte {len(BATCHES[0])}: CRC-32C is" in text
-    assert "records up to offset 2 are sound" in text
-    follows = len(BATCHES[0]) + len(BATCHES[1])
-    assert f"a sound batch with offset 5 follows at byte {follows}" in text
+    assert "records up to offset 2 are sound; the log was flushed up to offset 6" in text
+
+
+def test_without_a_mark_only_a_sound_log_is_opened(root: Path) -> None:
+    (root / DIRECTORY / MARK).unlink()
+    segment(root).write_bytes(WHOLE[:-1])
+    with pytest.raises(CorruptLog, match="there is no flushed-00000000000000000006 to tell"):
+        reopen(root)
+    assert marks(root) == [], "nothing was changed"
+    segment(root).write_bytes(WHOLE)
+    assert reopen(root).end().offset == 8
+    assert marks(root) == ["flushed-00000000000000000008"]
+
+
+def test_of_several_marks_the_highest_counts_and_stays_alone(root: Path) -> None:
+    """As two copies of one directory leave them."""
+    for offset in (0, 2, 7):
+        (root / DIRECTORY / f"flushed-{offset:020d}").touch()
+    segment(root).write_bytes(WHOLE[:-1])
+    with pytest.raises(CorruptLog, match="flushed up to offset 7"):
+        reopen(root)
+    segment(root).write_bytes(WHOLE)
+    reopen(root)
+    assert marks(root) == ["flushed-00000000000000000008"]
+
+
+@pytest.mark.parametrize("end", [0, 2, 5, 6])
+def test_a_mark_falls_with_the_log_and_rises_again(root: Path, end: int) -> None:
+    log = reopen(root)
+    log.truncate(Offset(end))
+    assert marks(root) == [f"flushed-{end:020d}"]
+    log.append(batch(end, 9))
+    assert marks(root) == [f"flushed-{end:020d}"], "not ahead of the flush"
+    log.flush()
+    assert marks(root) == [f"flushed-{end + 1:020d}"]
+    assert reopen(root).end().offset == end + 1
+
+
+@pytest.mark.parametrize(
+    ("kept", "offset"), [(0, 0), (len(BATCHES[0]), 2), (len(BATCHES[0]) + len(BATCHES[1]), 5)]
+)
+def test_an_older_mark_vouches_for_less(root: Path, kept: int, offset: int) -> None:
+    """The newest was not durable yet: what it vouched for cannot be told from a torn tail."""
+    (root / DIRECTORY / MARK).rename(root / DIRECTORY / f"flushed-{offset:020d}")
+    segment(root).write_bytes(WHOLE[:kept] + bytes(100) + WHOLE[kept + 100 :])
+    assert reopen(root).end().offset == offset
 
 
 @pytest.mark.parametrize("content", [None, b"", b"0\n", b"garbage", b"0\n5\n1 0\n", b"\xff\xfe"])
@@ -131,9 +198,11 @@ def test_epochs_above_the_end_are_dropped(root: Path) -> None:
 
 
 def test_an_epoch_whose_only_batch_was_torn_off_is_dropped(root: Path) -> None:
-    segment(root).write_bytes(WHOLE[: len(BATCHES[0]) + len(BATCHES[1]) + 10])
-    assert reopen(root).end() == LogPosition(Epoch(1), Offset(5))
-    assert checkpoint(root).read_bytes() == b"0\n1\n1 0\n"
+    log = reopen(root)
+    log.append(batch(8, 6))
+    segment(root).write_bytes(WHOLE + batch(8, 6)[:10])
+    assert reopen(root).end() == LogPosition(Epoch(4), Offset(8))
+    assert checkpoint(root).read_bytes() == b"0\n2\n1 0\n4 5\n"
 
 
 def test_epochs_that_contradict_the_batches_are_refused(root: Path) -> None:
@@ -144,7 +213,7 @@ def test_epochs_that_contradict_the_batches_are_refused(root: Path) -> None:
 
 def test_a_log_whose_segments_were_removed_is_refused(root: Path) -> None:
     segment(root).unlink()
-    with pytest.raises(CorruptLog, match="knows of epoch 4: the log was removed"):
+    with pytest.raises(CorruptLog, match=r"knows of epoch 4, .* to offset 6: the log was removed"):
         reopen(root)
 
 
@@ -162,8 +231,9 @@ class TestSegments:
     @pytest.fixture
     def rolled(self, tmp_path: Path) -> Path:
         log = reopen(tmp_path, segment_bytes=1)
-        log.append(WHOLE)
+        log.append(WHOLE[:UP_TO_LAST])
         log.flush()
+        log.append(BATCHES[-1])
         assert len(log.segments) == 4
         return tmp_path
 
@@ -176,7 +246,8 @@ class TestSegments:
         segment(rolled, self.NAMES[3]).write_bytes(BATCHES[3][:-1])
         log = reopen(rolled)
         assert log.end() == LogPosition(Epoch(4), Offset(6))
-        assert log.cut_bytes == len(BATCHES[3]) - 1
+        assert log.cut is not None
+        assert log.cut.size == len(BATCHES[3]) - 1
 
     def test_a_missing_one_is_refused(self, rolled: Path) -> None:
         segment(rolled, self.NAMES[1]).unlink()
