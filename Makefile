@@ -31,7 +31,7 @@ chaos: .venv/run.stamp
 	@if $(BIN)/kraft-chaos setup; then \
 		exec $(BIN)/kraft-chaos run partition-leader; \
 	else \
-		echo "no containers here: the same story in virtual time (--runtime sim)"; \
+		echo "no containers here: the same scenario in virtual time (--runtime sim)"; \
 		exec $(BIN)/kraft-chaos run partition-leader --runtime sim; \
 	fi
 

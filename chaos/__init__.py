@@ -2,7 +2,7 @@
 
 What a run is:
 
-    scenario.py, scenarios/     stories, as values
+    scenario.py, scenarios/     what a cluster is put through, as values
     nemesis/                    faults, when and to whom, and the proof that they bit
     conditions.py               what nodes are told to wait for, and what they live in
     trial.py                    all that a seed decides
@@ -14,7 +14,7 @@ How it goes:
     launch.py                   from a plan to a verdict
     runtimes.py, cluster/       where clusters come from
     runner.py                   one run, and its end whatever happens
-    story.py                    what clients and nemesis do to a cluster that stands
+    experiment.py               what clients and nemesis do to a cluster that stands
     phases.py, progress.py      how far it has come
     probes.py, watches.py       what the harness asks nodes itself
     clock.py, interrupt.py, starvation.py   time, signals, and whether the machine was busy

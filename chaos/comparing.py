@@ -1,4 +1,4 @@
-"""`kraft-chaos compare`: stories told in all their ways, side by side."""
+"""`kraft-chaos compare`: the sides of scenarios, run and shown beside each other."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from chaos.operator_errors import OperatorError, UsageError
 from chaos.planning import Choices, scenario_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import Scenario, Side
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import read_run_info
 from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
@@ -21,7 +21,7 @@ from checkers.page.comparison import GAPS, ComparedSide, Gap, SideRun, gaps, ren
 from checkers.page.overview import Compared, render_overview
 from checkers.page.units import label
 
-OVERVIEW = "stories.html"
+OVERVIEW = "scenarios.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def compare(arguments: CompareArguments) -> int:
 
 
 def _with_sides(names: Sequence[str]) -> list[Scenario]:
-    tellable = [each for each in STORIES.values() if each.sides]
+    tellable = [each for each in SCENARIOS.values() if each.sides]
     if not names:
         return tellable
     for name in names:
@@ -68,7 +68,7 @@ def _with_sides(names: Sequence[str]) -> list[Scenario]:
 
 
 def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
-    """All runs of one story; the page shows what there is after each of them."""
+    """All runs of one scenario; the page shows what there is after each of them."""
     progress = ConsoleProgress()
     runs: dict[str, list[Ran]] = {side.name: [] for side in scenario.sides}
     for number in range(arguments.times):
@@ -109,7 +109,7 @@ def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) 
     ]
     return Compared(
         name=scenario.name,
-        story=scenario.description,
+        description=scenario.description,
         sides=tuple(sides),
         href=f"{scenario.name}.html",
     )
@@ -125,7 +125,7 @@ def _side_run(ran: Ran, out: Path) -> SideRun:
 
 def _write(found: Compared, out: Path) -> None:
     page = out / found.href
-    text = render_comparison(found.name, found.story, found.sides, DURABILITY)
+    text = render_comparison(found.name, found.description, found.sides, DURABILITY)
     page.write_text(text, encoding="utf-8")
     content = json.dumps(_as_json(found), indent=2)
     page.with_suffix(".json").write_text(content + "\n", encoding="utf-8")
@@ -165,7 +165,7 @@ def _as_json(found: Compared) -> Mapping[str, object]:
         }
         for side in found.sides
     ]
-    return {"story": found.name, "page": found.href, "sides": rows}
+    return {"scenario": found.name, "page": found.href, "sides": rows}
 
 
 def _run_json(side: ComparedSide, run: SideRun) -> dict[str, object]:

@@ -16,7 +16,7 @@ from chaos.rundir import LATEST, new_run_directory, point_latest, run_name
 from chaos.runner import Runner
 from chaos.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.verdict import Judgement
 
 
@@ -59,7 +59,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
     plan = replace(plan.settled(), cluster_name=f"{directory.name}-{os.getpid():x}")
     interrupt = Interrupt()
     progress.tell(
-        f"{plan.scenario.name}, seed {plan.seed}, {plan.nodes} nodes: {plan.scenario.story}"
+        f"{plan.scenario.name}, seed {plan.seed}, {plan.nodes} nodes: {plan.scenario.summary}"
     )
     progress.tell(f"  into {directory}")
     try:
@@ -131,10 +131,10 @@ def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
-    """A story that cannot be told here is refused, never told as something weaker."""
+    """A scenario that cannot be run here is refused, never run as something weaker."""
     missing = lacking(cluster, plan.needs)
     if missing:
-        tellable = [name for name, each in STORIES.items() if not lacking(cluster, each.needs)]
+        tellable = [name for name, each in SCENARIOS.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
             f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
             f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"

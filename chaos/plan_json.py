@@ -8,7 +8,7 @@ from chaos.conditions import conditions_from
 from chaos.nemesis.recorded import schedule_from, windows_as_json
 from chaos.plan import RunPlan
 from chaos.scenario import Scenario
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from workloads.workload_kinds import load_as_json, load_from
 
 FORMAT = 1  # of what is written; a plan of another one is refused
@@ -68,7 +68,7 @@ def _plan(content: Mapping[str, Any]) -> RunPlan:
 
 
 def _scenario(name: str) -> Scenario:
-    known = STORIES | CANARIES
+    known = SCENARIOS | CANARIES
     if name not in known:
         raise ValueError(f"this version has no scenario {name!r}")
     return known[name]

@@ -11,7 +11,7 @@ from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SIM, Scenario
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
 from workloads.library_clients import RAW
 from workloads.workload import Load, Servers
@@ -76,7 +76,7 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     kind = kind_of(scenario.load)
     if kind.servers is Servers.BROKERS and choices.target == NODE:
         raise UsageError(
-            f"{scenario.name} is a story of brokers, and our own node is none yet\n"
+            f"{scenario.name} is a scenario of brokers, and our own node is none yet\n"
             f"  try: --target {KAFKA}"
         )
     chosen = (
@@ -94,7 +94,7 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
 def _with_clients(flag: str, client: str) -> list[str]:
     """The scenarios that this client can load."""
     found = []
-    for scenario in STORIES.values():
+    for scenario in SCENARIOS.values():
         kind = kind_of(scenario.load)
         if client in (kind.libraries if flag == "client" else kind.topic_clients):
             found.append(scenario.name)
@@ -160,13 +160,13 @@ def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> s
 
 def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
-    if name in CANARIES:  # not among the stories: most of them accuse whoever runs
+    if name in CANARIES:  # not among the scenarios: most of them accuse whoever runs
         return CANARIES[name]
-    if name not in STORIES:
+    if name not in SCENARIOS:
         raise UsageError(
-            f"no scenario {name!r}; there are {', '.join(STORIES)}\n  try: kraft-chaos list"
+            f"no scenario {name!r}; there are {', '.join(SCENARIOS)}\n  try: kraft-chaos list"
         )
-    return STORIES[name]
+    return SCENARIOS[name]
 
 
 def sparing_load(scenario: str) -> tuple[int | None, float]:

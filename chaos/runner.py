@@ -17,6 +17,7 @@ from pathlib import Path
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, Described, Hosted, UnaskedEnd, Watched
 from chaos.collection import collect
+from chaos.experiment import Experiment, RunFailedError, StuckError, Timeouts, planned_evidence
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.last_words import last_words
@@ -29,12 +30,11 @@ from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
 from chaos.starvation import MachineWatch
-from chaos.story import Bounds, RunFailedError, Story, StuckError, planned_evidence
 from chaos.versions import made_of, made_of_images
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 
-_STOP_STORY_S = 15.0
+_STOP_S = 15.0
 _COLLECT_S = 60.0
 _DESTROY_S = 120.0
 
@@ -53,7 +53,7 @@ class Runner:
         interrupt: Interrupt,
         syncs: bool = True,
         page: bool = True,
-        bounds: Bounds | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
         somebody may look at it."""
@@ -65,7 +65,7 @@ class Runner:
         self._interrupt = interrupt
         self._syncs = syncs
         self._page = page
-        self._bounds = bounds or Bounds()
+        self._timeouts = timeouts or Timeouts()
         self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()
@@ -144,27 +144,27 @@ class Runner:
         )
 
     async def _record(self) -> bool:
-        """Run the story to its end or its trouble, whichever comes first; whether it ended well."""
+        """Run the experiment until it ends or something goes wrong; whether it ended well."""
         with Recorder(self._directory, self._clock, syncs=self._syncs) as recorder:
-            story = asyncio.create_task(self._story(recorder))
+            task = asyncio.create_task(self._experiment(recorder))
             asked = asyncio.create_task(self._interrupt.wait())
             machine = None
             if self._plan.runtime != SIM:  # there time is virtual, and nobody is late
                 machine = asyncio.create_task(self._machine.watch())
-            await asyncio.wait({story, asked}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
             asked.cancel()
             if machine is not None:
                 machine.cancel()
-            if not story.done():
+            if not task.done():
                 self._trouble(
                     f"interrupted by {self._interrupt.signal_name} while {self._phases.current}"
                 )
-                await _cancel(story)
-                if story.done() and not story.cancelled() and (error := story.exception()):
+                await _cancel(task)
+                if task.done() and not task.cancelled() and (error := task.exception()):
                     self._trouble(self._explain(error))
-            elif (error := story.exception()) is not None:
+            elif (error := task.exception()) is not None:
                 self._note_end(error)
-            recorder.note("; ".join(self._troubles) or "the story is told")
+            recorder.note("; ".join(self._troubles) or "the experiment ended")
             self._info = replace(self._info, recorded=dict(recorder.counts))
         return not self._troubles and not self._info.stuck
 
@@ -188,21 +188,21 @@ class Runner:
         name = "" if isinstance(error, RunFailedError) else f"{type(error).__name__}: "
         return f"{name}{error} (while {self._phases.current})"
 
-    async def _story(self, recorder: Recorder) -> None:
+    async def _experiment(self, recorder: Recorder) -> None:
         with self._phases.timed("create", "creating the cluster"):
             await self._cluster.create()
         self._tell_reaped()
         self._note_cluster()
-        story = Story(
+        experiment = Experiment(
             self._plan,
             self._cluster,
             recorder,
             self._phases,
             directory=self._directory,
-            bounds=self._bounds,
+            timeouts=self._timeouts,
         )
         try:
-            await story.tell()
+            await experiment.run()
         except* NeverBackError as dead:
             self._note_stuck(_in_a_line(dead.exceptions[0]), for_sure=True)
             raise
@@ -210,10 +210,10 @@ class Runner:
             self._note_stuck(str(stuck.exceptions[0]), for_sure=self._plan.runtime == SIM)
             raise
         finally:
-            self._info = replace(self._info, counted=story.counted, looks=story.looks)
+            self._info = replace(self._info, counted=experiment.counted, looks=experiment.looks)
 
     def _note_stuck(self, what: str, *, for_sure: bool) -> None:
-        figures = self._machine.figures(self._bounds.write_s)
+        figures = self._machine.figures(self._timeouts.write_s)
         self._info = replace(self._info, stuck=what, stuck_for_sure=for_sure, pressure=figures)
 
     def _note_cluster(self) -> None:
@@ -320,4 +320,4 @@ def _parameters(plan: RunPlan) -> dict[str, str]:
 async def _cancel(task: "asyncio.Task[None]") -> None:
     """Bounded: a call that hangs in a thread is left behind."""
     task.cancel()
-    await asyncio.wait({task}, timeout=_STOP_STORY_S)
+    await asyncio.wait({task}, timeout=_STOP_S)

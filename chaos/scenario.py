@@ -1,4 +1,4 @@
-"""A scenario: a story that a cluster is put through, as a value."""
+"""A scenario: what a cluster is put through, as a value."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the ways in which a story is told, so that they can be compared."""
+    """One configuration in which a scenario is run, to be compared with others."""
 
     name: str  # elr=off
     settings: Mapping[str, str]
@@ -40,13 +40,13 @@ class Side:
 class Scenario:
     """What happens, and why it is worth watching.
 
-    One with a `script` is told step by step and takes as long as the steps do. Otherwise `draw`
+    One with a `script` is run step by step and takes as long as the steps do. Otherwise `draw`
     gives the schedule of one run from its own random numbers, the number of nodes and the seconds
     of hurting; the same arguments always give the same schedule.
     """
 
     name: str
-    story: str  # one line
+    summary: str  # one line
     description: str
     faults: tuple[Fault, ...]  # every fault that it may use
     draw: Callable[[random.Random, int, float], Schedule] = _quiet
@@ -56,7 +56,7 @@ class Scenario:
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
     # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
     trial: Callable[[int, float | None, int | None], Trial] | None = None
-    # Who sends and polls instead of the load's own, where clients are what the story is about.
+    # Who sends and polls instead of the load's own, where clients are what the scenario is about.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target, unless told others
     sides: tuple[Side, ...] = ()
@@ -68,9 +68,9 @@ class Scenario:
 
     @property
     def needs(self) -> frozenset[Ability]:
-        """The powers without which the story cannot be told."""
+        """The powers without which the scenario cannot be run."""
         return needs_of(self.faults)
 
     def plan(self, *, seed: int, nodes: int, duration_s: float) -> Schedule:
-        """The schedule of a run; without windows, where a script tells the story."""
+        """The schedule of a run; without windows, where a script says what happens."""
         return self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.all_checks import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -273,7 +273,7 @@ def test_a_name_that_is_not_there_is_found_out(name: str, there: bool) -> None:
 def test_the_readme_tells_every_story_once() -> None:
     rows = re.findall(r"^\| (`.*?`) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
     names = [name for row in rows for name in TICKED.findall(row)]
-    assert sorted(name for name in names if name in STORIES) == sorted(STORIES)
+    assert sorted(name for name in names if name in SCENARIOS) == sorted(SCENARIOS)
 
 
 def test_the_readme_counts_the_planted_bugs() -> None:

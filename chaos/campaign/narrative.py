@@ -14,7 +14,7 @@ from checkers.evidence.lives import NodeEvent, lives_of
 from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement
 
-STORY = "story.txt"
+NARRATIVE = "narrative.txt"
 _MOST_OPERATIONS = 60
 _SECOND = 1e9
 
@@ -27,14 +27,14 @@ class Line(NamedTuple):
     text: str
 
 
-def write_story(run: Run, judgement: Judgement, again: str) -> Path:
-    """Put `story.txt` into the run's directory."""
-    path = run.directory / STORY
-    path.write_text(story(run, judgement, again), encoding="utf-8")
+def write_narrative(run: Run, judgement: Judgement, again: str) -> Path:
+    """Put `narrative.txt` into the run's directory."""
+    path = run.directory / NARRATIVE
+    path.write_text(narrative(run, judgement, again), encoding="utf-8")
     return path
 
 
-def story(run: Run, judgement: Judgement, again: str) -> str:
+def narrative(run: Run, judgement: Judgement, again: str) -> str:
     """The whole text; `again` is the line that shows the failure once more."""
     blamed = [row for row in judgement.results if row.verdict is judgement.verdict]
     row = blamed[0] if blamed else None

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.campaign.narrative import STORY
+from chaos.campaign.narrative import NARRATIVE
 from chaos.nemesis.recorded import schedule_from
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
@@ -54,9 +54,9 @@ def _again_by(directory: Path) -> str:
 def differences(one: Path, other: Path) -> list[str]:
     """The files, by their paths within, that two runs' directories do not have alike.
 
-    Of a shrunk run somebody wrote the story down beside it.
+    Of a shrunk run the narrative stands beside it.
     """
-    names = sorted({*_files(one), *_files(other)} - {STORY})
+    names = sorted({*_files(one), *_files(other)} - {NARRATIVE})
     return [name for name in names if _content(one / name) != _content(other / name)]
 
 

@@ -27,7 +27,7 @@ from checkers.verdict import Verdict
 from workloads.workload_kinds import with_options
 
 _LEAST_OPERATIONS = 1
-_FEW_OPERATIONS = 30  # a person can read the story of so many
+_FEW_OPERATIONS = 30  # a person can read the narrative of so many
 _FEW_ROLLS, _MANY_ROLLS = 3, 8
 _LEAST_TAIL_S = 1.0
 _LEAD_S = 0.3  # before the first fault

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.campaign.fingerprint import Fingerprint, fingerprint
-from chaos.campaign.narrative import STORY, write_story
+from chaos.campaign.narrative import NARRATIVE, write_narrative
 from chaos.campaign.recorded_run import plan_of_run, run_directory
 from chaos.campaign.shrinker import OutOfTimeError, Shrinker
 from chaos.cluster.targets.named import NODE
@@ -23,7 +23,7 @@ from checkers.verdict import Verdict
 
 
 def shrink(named: Path, minutes: float, out: Path) -> int:
-    """0 when a smaller run that fails alike was left, with its story."""
+    """0 when a smaller run that fails alike was left, with its narrative."""
     recorded = run_directory(named)
     plan = plan_of_run(named)
     if plan.target != NODE:
@@ -50,7 +50,7 @@ def shrink(named: Path, minutes: float, out: Path) -> int:
     sys.stdout.write(
         f"{ran.judgement.sentence}\n"
         f"  was    {whole}\n  is     {shrinker.size}, after {shrinker.attempts} attempts\n"
-        f"  story  {directory / STORY}\n  again  kraft-chaos replay {directory}\n"
+        f"  narrative  {directory / NARRATIVE}\n  again      kraft-chaos replay {directory}\n"
     )
     return 0
 
@@ -79,10 +79,10 @@ def _require_failure(shrinker: Shrinker, plan: RunPlan, recorded: Path) -> None:
 
 
 def _keep(plan: RunPlan, out: Path) -> Ran:
-    """The run itself, once more and whole, with its story; it says how it is run again."""
+    """The run itself, once more and whole, with its narrative; it says how it is run again."""
     directory = out / name_of(plan)
     again = replay_line(str(directory))
     shutil.rmtree(directory, ignore_errors=True)  # what an earlier attempt left of the same seed
     ran = launch(plan, out, ConsoleProgress(quiet=True))
-    write_story(read_run(ran.directory), ran.judgement, again)
+    write_narrative(read_run(ran.directory), ran.judgement, again)
     return ran

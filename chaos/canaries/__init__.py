@@ -2,10 +2,10 @@
 
     our_node.py     disks that lie under our own node, and two damages to what a valid run recorded
     clients.py      clients of logs that lie, and answers that never come to them
-    brokers.py      the stories in which those clients load brokers
+    brokers.py      the scenarios in which those clients load brokers
     disk_images.py  a disk image from which one acknowledged record is gone
 
-`CANARIES` are stories that `run` tells when asked by name, and that nobody is shown in a list.
+`CANARIES` are scenarios that `run` runs when asked by name, and that no list shows.
 """
 
 from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT

@@ -15,7 +15,7 @@ _DURATION_S = 5.0
 
 QUIET_BROKERS = Scenario(
     name="quiet-brokers",
-    story="clients append to brokers that nobody hurts, and tell the truth",
+    summary="clients append to brokers that nobody hurts, and tell the truth",
     description=(
         "What the canaries of brokers are compared with: nothing is planted, and nobody may be "
         "accused."
@@ -29,7 +29,7 @@ QUIET_BROKERS = Scenario(
 LOST_ANSWERS = replace(
     QUIET_BROKERS,
     name="lost-answers",
-    story="some acknowledgements never reach their client, which says that it does not know",
+    summary="some acknowledgements never reach their client, which says that it does not know",
     description=(
         "The records are there all the same, and are counted as recovered. An idempotent producer "
         "sends them again, and is told where they are. Nobody may be accused."
@@ -40,7 +40,7 @@ LOST_ANSWERS = replace(
 RASH_CLIENT = replace(
     QUIET_BROKERS,
     name="rash-client",
-    story="clients say that a send failed when its answer does not come: must be red",
+    summary="clients say that a send failed when its answer does not come: must be red",
     description=(
         "The records are there, and consumers are given what surely never happened: an aborted "
         "read (G1a). It proves the judge, not the brokers."
@@ -51,7 +51,7 @@ RASH_CLIENT = replace(
 HASTY_CLIENT = replace(
     QUIET_BROKERS,
     name="hasty-client",
-    story="clients acknowledge records before they send them: must be red",
+    summary="clients acknowledge records before they send them: must be red",
     description=(
         "The last ones are never sent, and are acknowledged records that nobody has; the offsets "
         "that were made up are those of other records. It proves the judge, not the brokers."

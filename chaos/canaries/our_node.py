@@ -1,9 +1,9 @@
 """What must be red whatever our own node is like.
 
-`LYING_FSYNC` is a story for containers: an unmodified node, whose disk acknowledges every sync and
-does none, loses its power. `without_an_acknowledged_write` and `without_its_record` take a run that
-was judged valid, and an acknowledged write from what the clients recorded or from the disks. All
-that is counted still fits: of evidence that went missing the judge would say only that it did.
+`LYING_FSYNC` is a scenario for containers: an unmodified node, whose disk acknowledges every sync
+and does none, loses its power. `without_an_acknowledged_write` and `without_its_record` take a run
+that was judged valid, and an acknowledged write from what the clients recorded or from the disks.
+All that is counted still fits: of evidence that went missing the judge would say only that it did.
 """
 
 import random
@@ -31,7 +31,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 LYING_FSYNC = Scenario(
     name="lying-fsync",
-    story="disks acknowledge syncs that they never do, and all power fails: must be red",
+    summary="disks acknowledge syncs that they never do, and all power fails: must be red",
     description=(
         "No node can keep its promises on such disks, and the judge has to say so: acknowledged "
         "writes are lost. It proves the harness, not the node."

@@ -50,16 +50,16 @@ def add(
     short: str,
     run: Run,
     *,
-    story: str,
+    about: str,
     examples: str,
     own_help: bool = False,
 ) -> Parser:
-    """A command with a line for the overview, a story and examples for its own help, and what it
+    """A command with a line for the overview, a text and examples for its own help, and what it
     does; that gives its exit code."""
     command = commands.add_parser(
         name,
         help=short,
-        description=story,
+        description=about,
         epilog=f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}",
         formatter_class=Formatter,
         add_help=not own_help,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # they bring the judge along
 
 _MOST_SEEDS = 10_000_000
 
-_STORY = (
+_ABOUT = (
     "Runs a scenario once for each seed, in virtual time, and judges every run. By default the "
     "scenario is `swarm`, in which the seed draws the cluster, its time-outs, network, disks, load "
     "and faults that overlap. Of a run that fails, its directory is kept under --out (history, "
@@ -40,7 +40,7 @@ def add_parser(commands: Commands) -> None:
         "campaign",
         "many simulated runs, one a seed; exits with the worst verdict",
         run,
-        story=_STORY,
+        about=_ABOUT,
         examples=_EXAMPLES,
     )
     command.add_argument(

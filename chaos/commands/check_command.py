@@ -12,7 +12,7 @@ CAS_FAILURES = ("observed", "dropped")
 NIL_READS = ("value", "any")
 ISOLATIONS = ("jepsen", "kafka", "pl-2", "serializable", "strict-serializable")
 
-_STORY = (
+_ABOUT = (
     "Judges runs again from what they recorded; needs no Docker. A run that broke off or whose "
     "tables are damaged is sealed again from its events. Writes verdict.json and report.html anew; "
     "exits with the worst verdict.\n"
@@ -42,7 +42,7 @@ def add_parser(commands: Commands) -> None:
         "check",
         "judge runs again, or histories that others recorded",
         run,
-        story=_STORY,
+        about=_ABOUT,
         examples=_EXAMPLES,
     )
     command.add_argument(

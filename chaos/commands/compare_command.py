@@ -1,4 +1,4 @@
-"""`kraft-chaos compare`: stories told in all their ways, side by side."""
+"""`kraft-chaos compare`: the sides of scenarios, run and shown beside each other."""
 
 import argparse
 
@@ -8,33 +8,33 @@ from chaos.commands.arguments import Commands, add, whole
 _MOST_TIMES = 99
 ALL = "all"
 
-_STORY = (
+_ABOUT = (
     "Runs a scenario once for each of its sides (`kraft-chaos list` names them: eligible leader "
     "replicas off and on, say), and makes one page that shows what each side promised, what was "
     "expected (the verdict, the check that gives it, numbers), and what was seen, with the way to "
     "every run. With --times, each side as often, and "
-    "the share that came out as expected with its 95 % interval. Of several stories one more "
-    "page shows them all (OUT/stories.html). Exits 0 if every run came out as expected."
+    "the share that came out as expected with its 95 % interval. Of several scenarios one more "
+    "page shows them all (OUT/scenarios.html). Exits 0 if every run came out as expected."
 )
 
 _EXAMPLES = """\
     kraft-chaos compare last-replica-standing
     kraft-chaos compare observer-power-off --target kafka:4.1.0
     kraft-chaos compare last-replica-standing --times 20 --json
-    kraft-chaos compare all                       every story that has sides: some twenty minutes"""
+    kraft-chaos compare all                       every scenario with sides:  some twenty minutes"""
 
 
 def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "compare",
-        "tell a story in all its ways, and show them side by side",
+        "run all sides of a scenario, and show them beside each other",
         run,
-        story=_STORY,
+        about=_ABOUT,
         examples=_EXAMPLES,
     )
     command.add_argument(
-        "scenarios", metavar="SCENARIO", nargs="+", help=f"stories that have sides, or {ALL}"
+        "scenarios", metavar="SCENARIO", nargs="+", help=f"scenarios that have sides, or {ALL}"
     )
     command.add_argument(
         "--times",

@@ -12,7 +12,7 @@ def add_parser(commands: Commands) -> None:
         "doctor",
         "what the harness needs of this machine, and what is there",
         run,
-        story="Looks at everything that runs, tests and reports need, and changes nothing. For "
+        about="Looks at everything that runs, tests and reports need, and changes nothing. For "
         "what is missing it says how to mend it and what works without it. Exits 0 when all is "
         "there, 255 otherwise.",
         examples="kraft-chaos doctor",

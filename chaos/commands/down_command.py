@@ -13,7 +13,7 @@ def add_parser(commands: Commands) -> None:
         "down",
         "remove a cluster that is up",
         run,
-        story="Removes a cluster that `up` or `run --keep` left: its containers, networks, volumes "
+        about="Removes a cluster that `up` or `run --keep` left: its containers, networks, volumes "
         "and loop devices. Whatever is injected into it is gone with it.",
         examples="""\
             kraft-chaos down

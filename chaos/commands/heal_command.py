@@ -13,7 +13,7 @@ def add_parser(commands: Commands) -> None:
         "heal",
         "cure all that was injected; says what it had done",
         run,
-        story="Cures everything that was injected, the newest first, and says of each fault "
+        about="Cures everything that was injected, the newest first, and says of each fault "
         "whether it bit and what was measured. Exits 3 if one of them had no effect.",
         examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
     )

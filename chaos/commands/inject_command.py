@@ -14,7 +14,7 @@ def add_parser(commands: Commands) -> None:
         "inject",
         "hurt a cluster that is up, until `heal`",
         run,
-        story="Lets a fault begin on a cluster that is up; it lasts until `heal`. Faults add up: "
+        about="Lets a fault begin on a cluster that is up; it lasts until `heal`. Faults add up: "
         "inject several, and heal cures all of them, the newest first.\n"
         "faults: WHAT-WHOM, where WHOM is resolved at this moment\n"
         f"{listed(FAULTS)}\n"

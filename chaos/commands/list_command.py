@@ -23,37 +23,37 @@ def add_parser(commands: Commands) -> None:
         "list",
         "the scenarios",
         run,
-        story="The stories that `run` can put a cluster through: how long each hurts it by "
+        about="The scenarios that `run` can put a cluster through: how long each hurts it by "
         "default, and what it needs of the cluster.",
         examples="""\
-            kraft-chaos list -v                       the whole stories
+            kraft-chaos list -v                       with descriptions
             kraft-chaos run partition-leader --help   one of them, and the flags""",
     )
-    command.add_argument("-v", "--verbose", action="store_true", help="tell the whole stories")
+    command.add_argument("-v", "--verbose", action="store_true", help="describe each in full")
     flags.add_json(command, "the same")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Every scenario in a few lines, or whole."""
-    from chaos.scenarios import STORIES
+    from chaos.scenarios import SCENARIOS
 
     if parsed.json:
-        sys.stdout.write(json.dumps([_row(each) for each in STORIES.values()], indent=2) + "\n")
+        sys.stdout.write(json.dumps([_row(each) for each in SCENARIOS.values()], indent=2) + "\n")
         return 0
-    column = max(map(len, STORIES)) + 2
+    column = max(map(len, SCENARIOS)) + 2
     verbose: bool = parsed.verbose
-    told = (whole_story(each) if verbose else _short(each, column) for each in STORIES.values())
+    told = (in_full(each) if verbose else _short(each, column) for each in SCENARIOS.values())
     sys.stdout.write(("\n\n" if verbose else "\n").join(told))
     sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s more than the hurting\n")
     sys.stdout.write("  try: kraft-chaos run SCENARIO" + ("" if verbose else ", or list -v") + "\n")
     return 0
 
 
-def whole_story(scenario: "Scenario") -> str:
+def in_full(scenario: "Scenario") -> str:
     """What happens, why it is worth watching, and what it takes, for a terminal."""
     lines = [
         scenario.name,
-        _wrapped(f"{scenario.story}.", "  "),
+        _wrapped(f"{scenario.summary}.", "  "),
         "",
         _wrapped(scenario.description, "  "),
         "",
@@ -65,7 +65,7 @@ def whole_story(scenario: "Scenario") -> str:
 def _row(scenario: "Scenario") -> dict[str, object]:
     return {
         "name": scenario.name,
-        "story": scenario.story,
+        "summary": scenario.summary,
         "description": scenario.description,
         "default_duration_s": scenario.default_duration_s,
         "needs": sorted(scenario.needs),
@@ -75,9 +75,9 @@ def _row(scenario: "Scenario") -> dict[str, object]:
 
 
 def _short(scenario: "Scenario", column: int) -> str:
-    story = _wrapped(scenario.story, " " * column)[column:]
+    summary = _wrapped(scenario.summary, " " * column)[column:]
     takes = _wrapped(_takes(scenario), " " * column)
-    return f"{scenario.name:<{column}}{story}\n{takes}"
+    return f"{scenario.name:<{column}}{summary}\n{takes}"
 
 
 def _takes(scenario: "Scenario") -> str:

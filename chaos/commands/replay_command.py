@@ -10,12 +10,12 @@ from chaos.commands.arguments import Commands, add
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
 
-_STORY = (
+_ABOUT = (
     "Does again what a run did, by the plan in its run.json: faults at their times and with their "
     "parameters, nodes, load, time-outs, settings, seed, planted bug. Of a schedule.json that is "
     "named, the faults are those that stand in it, changed or not. In virtual time the result is "
     "byte for byte what was recorded there, and it is said if not. In containers time is real and "
-    "the schedule all that can be repeated; network and disks are the machine's own. Of a story "
+    "the schedule all that can be repeated; network and disks are the machine's own. Of a scenario "
     "that is told by conditions (a topic is there, the ISR is that) the steps are those of the "
     "scenario."
 )
@@ -32,7 +32,7 @@ def add_parser(commands: Commands) -> None:
         "replay",
         "a recorded run once more, on either runtime",
         run,
-        story=_STORY,
+        about=_ABOUT,
         examples=_EXAMPLES,
     )
     command.add_argument("named", type=Path, metavar="RUN", help="a run, or its schedule.json")

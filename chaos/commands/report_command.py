@@ -15,7 +15,7 @@ def add_parser(commands: Commands) -> None:
         "report",
         "many runs on one page, by Spark",
         run,
-        story="Reads any number of sealed runs with Spark and makes one self-contained page: what "
+        about="Reads any number of sealed runs with Spark and makes one self-contained page: what "
         "became of the writes, times without a success, elections, and latency, by scenario "
         "and fault phase. Runs that are not sealed are named on the page and left out.",
         examples="""\

@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # the scenarios take their time
 _MOST_PROCESSES = 1_000
 
 
-class _StoryHelp(argparse.Action):
-    """`run SCENARIO --help` tells the scenario's story above the flags."""
+class _ScenarioHelp(argparse.Action):
+    """`run SCENARIO --help` describes the scenario above the flags."""
 
     def __call__(
         self,
@@ -27,12 +27,12 @@ class _StoryHelp(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         del values, option_string  # it takes none, and its name says nothing
-        from chaos.commands.list_command import whole_story
-        from chaos.scenarios import STORIES
+        from chaos.commands.list_command import in_full
+        from chaos.scenarios import SCENARIOS
 
-        scenario = STORIES.get(getattr(namespace, "scenario", None) or "")
+        scenario = SCENARIOS.get(getattr(namespace, "scenario", None) or "")
         if scenario is not None:
-            sys.stdout.write(whole_story(scenario) + "\n\n")
+            sys.stdout.write(in_full(scenario) + "\n\n")
         parser.print_help()
         parser.exit()
 
@@ -43,7 +43,7 @@ def add_parser(commands: Commands) -> None:
         "run",
         "run a scenario; exits with its verdict",
         run,
-        story="Creates a cluster, loads it, hurts it as the scenario tells, heals it, reads "
+        about="Creates a cluster, loads it, hurts it as the scenario says, heals it, reads "
         "everything once more by fresh clients, removes it, and judges what was recorded. All "
         "of it is kept in a directory under --out, report.html among it; OUT/latest is the "
         "newest. Ctrl-C seals and judges what there is, and leaves nothing on the machine.",
@@ -56,7 +56,7 @@ def add_parser(commands: Commands) -> None:
     )
     command.add_argument("scenario", metavar="SCENARIO", help="see kraft-chaos list")
     command.add_argument(
-        "-h", "--help", nargs=0, action=_StoryHelp, help="show this, and the scenario's story"
+        "-h", "--help", nargs=0, action=_ScenarioHelp, help="show this, and describe the scenario"
     )
     _add_size(command)
     _add_clients(command)
@@ -119,7 +119,7 @@ def _add_clients(command: Parser) -> None:
         "--client",
         choices=LIBRARIES,
         default=RAW,
-        help="which library sends to logs and polls them, in stories of brokers (default raw, "
+        help="which library sends to logs and polls them, in scenarios of brokers (default raw, "
         "our own)",
     )
     command.add_argument(

@@ -12,7 +12,7 @@ def add_parser(commands: Commands) -> None:
         "setup",
         "bring up what is missing (engine, images, caches)",
         run,
-        story="Brings up what `doctor` finds missing: installs and starts a Docker engine where "
+        about="Brings up what `doctor` finds missing: installs and starts a Docker engine where "
         "root may, builds or pulls the images, warms the checkers' caches. What is there already "
         "is left alone, so running it again costs seconds. Needs root only to install.",
         examples="""\

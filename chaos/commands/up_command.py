@@ -13,7 +13,7 @@ def add_parser(commands: Commands) -> None:
         "up",
         "bring up a cluster to play with",
         run,
-        story="Brings up a cluster without load and leaves it: the bootstrap addresses and the "
+        about="Brings up a cluster without load and leaves it: the bootstrap addresses and the "
         "commands to go on with are printed. Clusters of different names do not disturb each "
         "other; no later run removes them.",
         examples="""\

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutation:
-    """One planted bug, and the story that shows it within `tries` runs.
+    """One planted bug, and the scenario that shows it within `tries` runs.
 
     `simulated`: in virtual time only. It takes a window of some hundred milliseconds that is
     measured there, and not yet in containers.

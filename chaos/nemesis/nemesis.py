@@ -120,7 +120,7 @@ class Nemesis:
                 await self._one(fault, window.fault, hold_s, alone=False)
                 self._book.save(plan)
 
-    async def tell(self, script: Script) -> None:
+    async def follow(self, script: Script) -> None:
         """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
         plan: Plan = {"script": [in_words(step) for step in script.steps]}
         self._book.save(plan)

@@ -1,4 +1,4 @@
-"""A story told step by step, where what comes next waits for what was brought about. Pure.
+"""A scenario step by step, where what comes next waits for what was brought about. Pure.
 
 A schedule says when faults fire. A script says what must be so before the next one does: that the
 ISR has shrunk to one broker, say, before the power of that broker fails.

@@ -1,7 +1,7 @@
-"""The stories, one module each.
+"""The scenarios, one module each.
 
-`STORIES` is the one place that lists them, in the order in which a reader should meet them: those
-of quorums (`CATALOGUE`), and those of brokers.
+`SCENARIOS` is the one place that lists them, in the order in which a reader should meet them: those
+of quorums (`CONTROLLER_SCENARIOS`), and those of brokers.
 """
 
 from chaos.scenario import Scenario
@@ -33,7 +33,7 @@ from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
 
-CATALOGUE: dict[str, Scenario] = {
+CONTROLLER_SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         BASELINE,
@@ -54,7 +54,7 @@ CATALOGUE: dict[str, Scenario] = {
 }
 
 # Of brokers and their logs: for targets that have such.
-BROKER_STORIES: dict[str, Scenario] = {
+BROKER_SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         LAST_REPLICA_STANDING,
@@ -74,4 +74,4 @@ BROKER_STORIES: dict[str, Scenario] = {
     )
 }
 
-STORIES = CATALOGUE | BROKER_STORIES
+SCENARIOS = CONTROLLER_SCENARIOS | BROKER_SCENARIOS

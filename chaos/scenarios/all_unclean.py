@@ -9,7 +9,7 @@ _SCRIPT = last_loses_power(third=Kill(victim=THIRD), second=Kill(victim=SECOND))
 
 ALL_UNCLEAN = Scenario(
     name="all-unclean",
-    story="two brokers are killed, the third loses its power: loss, although two hold everything",
+    summary="two brokers are killed, the third loses its power: loss, although two hold everything",
     description=(
         "As last-replica-standing, but brokers 3 and 2 are killed instead of cut off. Their disks "
         "hold every record, but a process that was killed left no sign of a clean shutdown, so "

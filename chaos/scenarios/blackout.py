@@ -20,7 +20,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 BLACKOUT = Scenario(
     name="blackout",
-    story="the power of all voters fails at one moment, while their disks are slow; and again",
+    summary="the power of all voters fails at one moment, while their disks are slow; and again",
     description=(
         "As in a data centre whose power flickers: nobody survives to remember what was promised, "
         "so all of it must be on the disks, and who voted and led in which epoch as well. "

@@ -30,7 +30,7 @@ _SCRIPT = Script(
 
 CONTROLLED_SHUTDOWN_ROLL = Scenario(
     name="controlled-shutdown-roll",
-    story="the brokers are stopped in good order and started again, one after another",
+    summary="the brokers are stopped in good order and started again, one after another",
     description=(
         "What every upgrade does. A broker that is going hands its partitions over first, is never "
         "brought back into an ISR while it shuts down (KIP-841), and writes down that it ended "

@@ -23,7 +23,7 @@ _SCRIPT = Script(
 
 FENCED_REJOIN = Scenario(
     name="fenced-rejoin",
-    story="a broker is cut off from the controllers, not from the leader that it follows",
+    summary="a broker is cut off from the controllers, not from the leader that it follows",
     description=(
         "Its session ends, the controller fences it and takes it out of every ISR. It goes on "
         "fetching and is caught up; its leader may not bring it back while it is fenced, for what "

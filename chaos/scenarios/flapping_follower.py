@@ -25,7 +25,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 FLAPPING_FOLLOWER = Scenario(
     name="flapping-follower",
-    story="a follower with a bad link is cut off and comes back, while the leader is well",
+    summary="a follower with a bad link is cut off and comes back, while the leader is well",
     description=(
         "A voter that hears nobody stands for election for ever. When it is back it must fall in "
         "behind the leader that everybody else hears: one bad link must not cost the cluster its "

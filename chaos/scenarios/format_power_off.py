@@ -19,12 +19,12 @@ _SCRIPT = Script(
 
 FORMAT_POWER_OFF = Scenario(
     name="format-power-off",
-    story="the power of all brokers fails soon after their disks were formatted",
+    summary="the power of all brokers fails soon after their disks were formatted",
     description=(
         "A node that was formatted has to start, whenever its power fails. Apache Kafka's format "
         "writes one of its files without syncing it: a power cut within the half minute in which "
         "the kernel keeps such data to itself leaves it empty, and the node never starts again. "
-        "Other stories sync the disks after the format (synced_format=on)."
+        "Other scenarios sync the disks after the format (synced_format=on)."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,

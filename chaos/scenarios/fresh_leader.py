@@ -29,7 +29,7 @@ _STEPS: tuple[Step, ...] = (
 
 FRESH_LEADER = Scenario(
     name="fresh-leader",
-    story="over slow links, the leader is killed and its successor cut off as soon as it leads",
+    summary="over slow links, the leader is killed and its successor cut off as soon as it leads",
     description=(
         "The successor has appended the LeaderChange of its epoch, and what clients sent to it, "
         "before anybody could fetch it. The others elect a third leader. When the successor is "

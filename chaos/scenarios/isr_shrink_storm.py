@@ -28,7 +28,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 ISR_SHRINK_STORM = Scenario(
     name="isr-shrink-storm",
-    story="brokers fall out of the ISR and come back, over and over",
+    summary="brokers fall out of the ISR and come back, over and over",
     description=(
         "Each fault lasts longer than a replica may lag: paused, cut off from its peers or from "
         "the controllers, a broker leaves the ISR, and is back a moment later. Leader and "

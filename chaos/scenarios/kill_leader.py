@@ -27,7 +27,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 KILL_LEADER = Scenario(
     name="kill-leader",
-    story="the leader is killed, stopped in good order, or paused, and comes back",
+    summary="the leader is killed, stopped in good order, or paused, and comes back",
     description=(
         "SIGKILL takes the process but not the page cache; the restarted node must remember its "
         "vote and epoch and must not lead again in its old epoch. After SIGTERM it hands over "

@@ -11,7 +11,7 @@ _SCRIPT = last_loses_power(
 
 LAST_REPLICA_STANDING = Scenario(
     name="last-replica-standing",
-    story="the ISR shrinks to one broker, and then that one loses its power",
+    summary="the ISR shrinks to one broker, and then that one loses its power",
     description=(
         "With min ISR 2, every acknowledged record is on two disks at least. Brokers 3 and 2 are "
         "cut off, so the ISR shrinks to broker 1, which holds everything in its page cache. Then "

@@ -20,7 +20,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 LEADER_RELAY = Scenario(
     name="leader-relay",
-    story="whoever leads is cut off, so that leadership comes back to those who had lost it",
+    summary="whoever leads is cut off, so that leadership comes back to those who had lost it",
     description=(
         "Each leader is deposed with writes in flight, and lives on. When it leads again it must "
         "have forgotten what it had decided and nobody committed. Many keys and few writes, so "

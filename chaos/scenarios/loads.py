@@ -1,5 +1,5 @@
-"""What clients do to the brokers of the stories, what kind of brokers those are, and what the
-sides of the stories expect of them."""
+"""What clients do to the brokers of the scenarios, what kind of brokers those are, and what the
+sides of the scenarios expect of them."""
 
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
@@ -21,7 +21,8 @@ PROMISED = AppendOptions(
 MIXED = AppendOptions(topics=2, partitions=3, producers=20, consumers=3, rate=300.0, admin_rate=0.5)
 
 # Where the voters are in the log alone, a broker that loses power before its copy of that log is on
-# its disk does not start again (see observer-power-off): stories of other things name the voters.
+# its disk does not start again (see observer-power-off): scenarios about other things name
+# the voters.
 TWO_IN_SYNC = {"min_isr": "2", "quorum": "static"}
 
 _DURABILITY = "log-durability"  # named, since its module takes its time to import

@@ -30,7 +30,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 POWER_OFF = Scenario(
     name="power-off",
-    story="power fails while writes are in flight: the leader, a follower, all voters at once",
+    summary="power fails while writes are in flight: the leader, a follower, all voters at once",
     description=(
         "What was not fsynced is gone, as on a real disk; a canary on the disk proves it. A write "
         "that was acknowledged must survive even when every voter loses power at one moment: that "

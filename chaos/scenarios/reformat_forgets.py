@@ -27,7 +27,7 @@ _SCRIPT = Script(
 
 REFORMAT_FORGETS = Scenario(
     name="reformat-forgets",
-    story="a controller loses its disk and votes for one who never heard of the latest topics",
+    summary="a controller loses its disk and votes for one who never heard of the latest topics",
     description=(
         "Of three controllers, a follower is cut off while topics are created: the others hold "
         "them, a majority. Then the second follower loses its disk, the leader is cut off, and the "

@@ -29,7 +29,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 RETURNING_MINORITY = Scenario(
     name="returning-minority",
-    story="the leader is cut off with one follower, and is back some seconds before that one",
+    summary="the leader is cut off with one follower, and is back some seconds before that one",
     description=(
         "The follower hears nobody but the leader, and goes on fetching what will never be "
         "committed. The leader comes back, learns of another and cuts its log, while that Fetch "

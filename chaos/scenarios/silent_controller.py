@@ -26,7 +26,7 @@ _GAP = "longest_without_topic_s"
 
 SILENT_CONTROLLER = Scenario(
     name="silent-controller",
-    story="the active controller loses its power while topics are created through the brokers",
+    summary="the active controller loses its power while topics are created through the brokers",
     description=(
         "Another controller is active within seconds. A broker that had passed a request on to the "
         "old one waits for an answer that nobody will send, and passes nothing on meanwhile: as "

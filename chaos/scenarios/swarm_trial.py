@@ -6,7 +6,7 @@ missing matters as much as what is there (Groce and others, 2012). Windows overl
 
 Every part has random numbers of its own, so that a change to one leaves the others' draws as they
 were. Only faults under which a correct node keeps all its promises are drawn: disks that lie have
-a story of their own.
+a scenario of their own.
 """
 
 import random

@@ -10,12 +10,12 @@ _WAITS = "librdkafka"
 
 UNWAITED_TOPICS = Scenario(
     name="unwaited-topics",
-    story="topics are created by librdkafka, which is told to wait until they are, or not to",
+    summary="topics are created by librdkafka, which is told to wait until they are, or not to",
     description=(
         "With an operation time-out of 0 librdkafka takes the brokers' REQUEST_TIMED_OUT for a "
         "success: what a broker of the days of ZooKeeper went on with, in its own time. A "
         "controller of KRaft refuses a request whose time is over, and creates nothing. Nobody is "
-        "hurt in this story; what is accused is an acknowledgement by the client library."
+        "hurt in this scenario; what is accused is an acknowledgement by the client library."
     ),
     faults=(),
     default_duration_s=8.0,

@@ -18,7 +18,7 @@ _CANARY_TRIES = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelftestArguments:
     """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
-    canaries. A scenario takes the place of the stories that show each of them best. Of a target
+    canaries. A scenario takes the place of the scenarios that show each of them best. Of a target
     that is not ours only the canaries are tried."""
 
     mutations: tuple[str, ...]
@@ -134,13 +134,13 @@ def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
 
 
 def _loading(
-    story: Scenario, arguments: SelftestArguments, kind: Kind, named: tuple[str, ...] = ()
+    scenario: Scenario, arguments: SelftestArguments, kind: Kind, named: tuple[str, ...] = ()
 ) -> Suspect:
     return Suspect(
         kind=kind,
-        id=story.name.replace("-", " "),
-        scenario=story.name,
-        duration_s=story.default_duration_s,
+        id=scenario.name.replace("-", " "),
+        scenario=scenario.name,
+        duration_s=scenario.default_duration_s,
         nodes=None,
         named=named,
         tries=arguments.tries or (1 if kind is Kind.CORRECT else _CANARY_TRIES),

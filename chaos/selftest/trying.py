@@ -155,7 +155,7 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> SuspectTr
 
 
 def _load(suspect: Suspect, arguments: SelftestArguments) -> tuple[int | None, float]:
-    """Clients and their rate; stories of brokers bring their own."""
+    """Clients and their rate; scenarios of brokers bring their own."""
     if arguments.target != NODE:
         return None, 0.0
     return sparing_load(suspect.scenario) if arguments.runtime == SIM else (_CONCURRENCY, 0.0)

@@ -1,4 +1,4 @@
-"""The sides of one story, beside each other: what each promised, and what was seen of it."""
+"""The sides of one scenario, beside each other: what each promised, and what was seen of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class SideRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSide:
-    """One way in which the story was told, and all runs of it."""
+    """One side of the scenario, and all runs of it."""
 
     name: str
     promise: str
@@ -60,13 +60,15 @@ def gaps(side: ComparedSide, name: str) -> Gap | None:
     return Gap(median=median(known), least=min(known), most=max(known)) if known else None
 
 
-def render_comparison(name: str, story: str, sides: Sequence[ComparedSide], facts_of: str) -> str:
+def render_comparison(
+    name: str, description: str, sides: Sequence[ComparedSide], facts_of: str
+) -> str:
     """A self-contained page. `facts_of`: the check whose facts are shown of every run."""
     body = (
         tag(
             "header",
             tag("h1", tag("span", name, class_="what")),
-            tag("p", story, class_="sentence"),
+            tag("p", description, class_="sentence"),
         ),
         section("Side by side", table(_columns(sides), _rows(sides, facts_of))),
         *(section(side.name, _runs(side)) for side in sides),

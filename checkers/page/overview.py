@@ -1,4 +1,4 @@
-"""Many stories on one page: each with its sides, what was expected of them, and what was seen."""
+"""Many scenarios on one page: each with its sides, what was expected of them, and what was seen."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from checkers.page.markup import Child, tag
 from checkers.page.page_tables import table
 
 _COLUMNS = (
-    ("story", "fixed"),
+    ("scenario", "fixed"),
     ("side", "fixed"),
     ("expected", "fixed"),
     ("as expected", "fixed"),
@@ -21,10 +21,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One story; `href` is the page of its own, from where the overview is."""
+    """One scenario; `href` is the page of its own, from where the overview is."""
 
     name: str
-    story: str
+    description: str
     sides: tuple[ComparedSide, ...]
     href: str
 
@@ -40,12 +40,12 @@ def render_overview(told: Sequence[Compared]) -> str:
     body = (
         tag(
             "header",
-            tag("h1", tag("span", "Stories", class_="what")),
+            tag("h1", tag("span", "Scenarios", class_="what")),
             tag("p", f"{good:,} of {runs:,} runs were as expected", class_="sentence"),
         ),
         section("Side by side", table(_COLUMNS, [row for each in told for row in _rows(each)])),
     )
-    return document(f"{len(told)} stories", body)
+    return document(f"{len(told)} scenarios", body)
 
 
 def _rows(told: Compared) -> Iterator[tuple[str, Sequence[Child]]]:

@@ -1,4 +1,4 @@
-"""The partitions of a story of brokers, drawn."""
+"""The partitions of a scenario of brokers, drawn."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
-"""Apache Kafka behind the proxies: what clients are able to record, failover, and a whole story.
+"""Apache Kafka behind the proxies: what clients are able to record, failover, and a whole scenario.
 
-All but the story is measured on one cluster of three brokers and a controller, beside which the
+All but the scenario is measured on one cluster of three brokers and a controller, beside which the
 clients run on the same machine.
 """
 
@@ -53,7 +53,7 @@ _MIB = 1 << 20
 def measure() -> Iterator[Row]:
     prepare(print, NEWEST)
     yield from asyncio.run(_on_one_cluster())
-    yield from _story()
+    yield from _scenario()
 
 
 async def _on_one_cluster() -> list[Row]:
@@ -195,7 +195,7 @@ async def _acknowledged(workload: AppendWorkload) -> None:
             await asyncio.sleep(_LOOK_S)
 
 
-def _story() -> Iterator[Row]:
+def _scenario() -> Iterator[Row]:
     """Each side from nothing to its verdict, as `compare` runs it."""
     for side in LAST_REPLICA_STANDING.sides:
         with tempfile.TemporaryDirectory() as out:

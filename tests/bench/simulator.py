@@ -22,7 +22,7 @@ from chaos.launch import launch
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict
 from tests.bench.row import Row
@@ -66,7 +66,7 @@ def measure() -> Iterator[Row]:
 
 def paces() -> Iterator[Row]:
     pace(plan("baseline", 5.0))  # what is imported and compiled once does not count
-    found = {name: best_pace(plan(name)) for name in CATALOGUE}
+    found = {name: best_pace(plan(name)) for name in CONTROLLER_SCENARIOS}
     for name in ("partition-leader", "power-off"):
         yield _pace_row(name, found[name].simulated, FASTER, "not judged")
         yield _pace_row(name, found[name].judged, None, "judged")
@@ -110,7 +110,7 @@ def _additions_a_second() -> float:
 
 def plan(scenario: str, duration_s: float = DURATION_S, *, seed: int = 1) -> RunPlan:
     return RunPlan(
-        scenario=CATALOGUE[scenario],
+        scenario=CONTROLLER_SCENARIOS[scenario],
         seed=seed,
         nodes=3,
         duration_s=duration_s,

@@ -28,11 +28,11 @@ SENDS = 8 * LOST_EVERY
 _READ_WITHIN_S = 2.0  # who was told an offset that nothing stands at waits so long for it
 
 
-def told(story: Scenario, directory: Path, *, idempotent_share: float = 0.0) -> Run:
-    """The story's load on fake brokers, sealed."""
-    assert isinstance(story.load, AppendOptions)
+def told(scenario: Scenario, directory: Path, *, idempotent_share: float = 0.0) -> Run:
+    """The scenario's load on fake brokers, sealed."""
+    assert isinstance(scenario.load, AppendOptions)
     options = replace(
-        story.load,
+        scenario.load,
         producers=4,
         consumers=1,
         idempotent_share=idempotent_share,
@@ -45,7 +45,9 @@ def told(story: Scenario, directory: Path, *, idempotent_share: float = 0.0) -> 
         with Recorder(directory, MachineClock()) as recorder:
             async with FakeBrokers() as brokers:
                 driver = TcpDriver(brokers.entries)
-                clients = story.clients(driver, options) if story.clients is not None else None
+                clients = (
+                    scenario.clients(driver, options) if scenario.clients is not None else None
+                )
                 workload = AppendWorkload(
                     driver, recorder, seed=1, options=options, clients=clients
                 )
@@ -102,9 +104,9 @@ def test_who_does_not_know_is_believed_and_the_records_are_recovered(tmp_path: P
     assert facts["acknowledged"] == SENDS - 8
 
 
-@pytest.mark.parametrize("story", [LOST_ANSWERS, RASH_CLIENT], ids=["deaf", "rash"])
-def test_an_idempotent_producer_asks_again_and_is_told(story: Scenario, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scenario", [LOST_ANSWERS, RASH_CLIENT], ids=["deaf", "rash"])
+def test_an_idempotent_producer_asks_again_and_is_told(scenario: Scenario, tmp_path: Path) -> None:
     """So that even the rash one has no silence to mistake."""
-    run = told(story, tmp_path, idempotent_share=1.0)
+    run = told(scenario, tmp_path, idempotent_share=1.0)
     assert accused(run) == {}
     assert durability(run).facts["acknowledged"] == SENDS

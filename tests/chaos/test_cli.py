@@ -13,7 +13,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.runtimes import RUNTIMES
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
 from tests.support.interrupting import interrupt_twice
@@ -156,7 +156,7 @@ def test_a_broken_cluster_is_255(
         [],
         ["frobnicate"],
         ["run"],
-        ["run", "no-such-story"],
+        ["run", "no-such-scenario"],
         ["run", "baseline", "--nodes", "8"],
         ["run", "baseline", "--nodes", "4", "--runtime", "docker"],
         ["campaign", "--seeds", "1", "--nodes", "0"],
@@ -203,17 +203,17 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exit codes" in out
 
 
-def test_list_knows_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_knows_the_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     short = capsys.readouterr().out
     names = [line.split()[0] for line in short.splitlines() if line and line[0] != " "]
-    assert names[: len(STORIES)] == list(STORIES)
+    assert names[: len(SCENARIOS)] == list(SCENARIOS)
     assert "30 s by default; needs to cut links between nodes" in short
     main(["list", "-v"])
     assert "lose power at one moment" not in short
     assert "canary on the disk" in " ".join(capsys.readouterr().out.split())
     main(["list", "--json"])
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(STORIES)
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(SCENARIOS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -225,13 +225,13 @@ def test_every_command_teaches_itself(
         main([command, "--help"])
     assert leaving.value.code == 0
     out = capsys.readouterr().out
-    story, _, examples = out.partition("examples:")
+    about, _, examples = out.partition("examples:")
     assert f"kraft-chaos {command}" in examples
-    assert len(story.split("\n\n")[1]) > 100, "what it does, in whole sentences"
+    assert len(about.split("\n\n")[1]) > 100, "what it does, in whole sentences"
     assert not [line for line in out.splitlines() if line.endswith("-")], "split at a hyphen"
 
 
-def test_help_of_a_run_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_a_run_describes_it(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["run", "power-off", "--help"])
     assert "fsync before visible" in " ".join(capsys.readouterr().out.split())

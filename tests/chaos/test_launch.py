@@ -1,4 +1,4 @@
-"""A story that cannot be told to its end on a cluster is refused before it begins, and no other."""
+"""A scenario that a cluster cannot run to its end is refused before it begins, and no other."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -22,14 +22,14 @@ from chaos.progress import ConsoleProgress
 from chaos.recorder import Recorder
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import Scenario
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from chaos.scenarios.swarm_trial import trial
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster, FakeNode
 from tests.support.fake_harness import FakeRuntime
 from workloads.wire.topic_partitions import PartitionClaim
 
-EVERY = {**STORIES, **CANARIES}
+EVERY = {**SCENARIOS, **CANARIES}
 
 
 def plan_of(scenario: Scenario, seed: int = 1) -> RunPlan:
@@ -98,8 +98,8 @@ def test_what_lacks_one_ability_is_refused_before_it_is_created(
 
 def test_last_replica_standing_takes_power_that_can_be_cut() -> None:
     """Its script cuts the power of brokers; it has no windows."""
-    assert Ability.POWER in plan_of(STORIES["last-replica-standing"]).needs
-    assert Ability.POWER in STORIES["last-replica-standing"].needs
+    assert Ability.POWER in plan_of(SCENARIOS["last-replica-standing"]).needs
+    assert Ability.POWER in SCENARIOS["last-replica-standing"].needs
 
 
 class Obliging:
@@ -173,7 +173,7 @@ def asked_of(plan: RunPlan, directory: Path) -> set[Ability]:
                 lookout=obliging,
             )
             script = plan.scenario.script
-            await (nemesis.run(plan.drawn()) if script is None else nemesis.tell(script))
+            await (nemesis.run(plan.drawn()) if script is None else nemesis.follow(script))
 
     loop = VirtualLoop()
     try:

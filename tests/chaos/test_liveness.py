@@ -7,13 +7,13 @@ import pytest
 
 from chaos.clock import MachineClock
 from chaos.cluster.interface import NodeId
+from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.starvation import MachineWatch
-from chaos.story import Bounds
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster
@@ -55,7 +55,7 @@ def run(directory: Path, cluster: FakeCluster) -> Judgement:
     async def main() -> Judgement:
         runner = Runner(
             plan=RunPlan(
-                scenario=CATALOGUE["kill-leader"],
+                scenario=CONTROLLER_SCENARIOS["kill-leader"],
                 seed=5,
                 nodes=3,
                 duration_s=0.8,
@@ -66,7 +66,7 @@ def run(directory: Path, cluster: FakeCluster) -> Judgement:
             clock=MachineClock(),
             progress=ConsoleProgress(quiet=True),
             interrupt=Interrupt(),
-            bounds=Bounds(write_s=0.8, whole_s=0.5, final_reads_s=1.0),
+            timeouts=Timeouts(write_s=0.8, whole_s=0.5, final_reads_s=1.0),
         )
         return await runner.run()
 

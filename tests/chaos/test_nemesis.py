@@ -30,12 +30,12 @@ from chaos.nemesis.victims import (
 )
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 
-STORIES = [name for name, scenario in CATALOGUE.items() if scenario.trial is None]
+SCENARIOS = [name for name, scenario in CONTROLLER_SCENARIOS.items() if scenario.trial is None]
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 
 
@@ -60,10 +60,10 @@ def test_those_who_fell_out_hear_everybody_else() -> None:
     assert among([ONE]) == ()
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("duration", [2.0, 10.0, 30.0, 600.0])
 def test_a_schedule_follows_from_its_seed_and_leaves_quiet(name: str, duration: float) -> None:
-    scenario = CATALOGUE[name]
+    scenario = CONTROLLER_SCENARIOS[name]
     plans = [scenario.plan(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
     assert plans == [scenario.plan(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
     for plan in plans:
@@ -77,8 +77,8 @@ def test_a_schedule_follows_from_its_seed_and_leaves_quiet(name: str, duration: 
 
 
 @pytest.mark.parametrize("name", ["partition-leader", "kill-leader", "power-off"])
-def test_thirty_seconds_hold_every_fault_of_a_story(name: str) -> None:
-    scenario = CATALOGUE[name]
+def test_thirty_seconds_hold_every_fault_of_a_scenario(name: str) -> None:
+    scenario = CONTROLLER_SCENARIOS[name]
     plan = scenario.plan(seed=7, nodes=3, duration_s=30.0)
     assert {window.fault for window in plan.windows} == set(scenario.faults)
 

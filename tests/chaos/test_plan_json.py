@@ -17,7 +17,7 @@ from chaos.plan import RunPlan
 from chaos.plan_json import NotAPlanError, plan_as_json, plan_from
 from chaos.planning import Choices, plan_of
 from chaos.scenario import SIM
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import RunInfo
 from workloads.append import AppendOptions
 from workloads.library_clients import LIBRARIES, TOPIC_CLIENTS
@@ -31,7 +31,7 @@ def written_and_read(plan: RunPlan) -> RunPlan:
 
 def every_plan() -> Iterator[RunPlan]:
     """Each scenario as it is and by each of its sides, and each canary."""
-    for scenario in (STORIES | CANARIES).values():
+    for scenario in (SCENARIOS | CANARIES).values():
         target = KAFKA if scenario.is_of_brokers else NODE
         plain = Choices(scenario=scenario.name, seed=7, target=target, runtime="docker")
         plan = plan_of(plain) if scenario.trial is None else plan_of(replace(plain, runtime=SIM))
@@ -96,7 +96,7 @@ loads = st.builds(
     duration_s=st.floats(1, 86400),
 )
 def test_whatever_else_a_plan_says(duration_s: float, **said: Any) -> None:
-    scenario = STORIES["partition-leader"]
+    scenario = SCENARIOS["partition-leader"]
     plan = RunPlan(scenario=scenario, seed=1, nodes=3, duration_s=duration_s, **said)
     assert written_and_read(plan) == plan
 

@@ -16,7 +16,7 @@ from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.victims import ControllerLeader, LeaderAnd, OneNode, SomeNodes
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.scenarios.swarm_trial import trial
 
 
@@ -24,9 +24,9 @@ def back(schedule: Schedule) -> Schedule:
     return schedule_from(json.loads(json.dumps(windows_as_json(schedule))))
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", CONTROLLER_SCENARIOS)
 def test_the_schedule_of_a_story_comes_back(name: str) -> None:
-    plan = CATALOGUE[name].plan(seed=3, nodes=3, duration_s=30.0)
+    plan = CONTROLLER_SCENARIOS[name].plan(seed=3, nodes=3, duration_s=30.0)
     assert back(plan) == plan
 
 
@@ -62,6 +62,8 @@ def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:
     ],
 )
 def test_what_is_no_schedule_is_refused_with_a_word(change: dict[str, object], why: str) -> None:
-    content = windows_as_json(CATALOGUE["kill-leader"].plan(seed=1, nodes=3, duration_s=20.0))
+    content = windows_as_json(
+        CONTROLLER_SCENARIOS["kill-leader"].plan(seed=1, nodes=3, duration_s=20.0)
+    )
     with pytest.raises(NotAScheduleError, match=why):
         schedule_from({**content, **change})

@@ -12,7 +12,7 @@ from chaos.nemesis.schedule import Schedule
 from chaos.plan import RunPlan
 from chaos.plan_line import command_of
 from chaos.planning import Choices, plan_of
-from chaos.scenarios import BROKER_STORIES, CATALOGUE
+from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS
 from workloads.register_options import RegisterOptions
 
 EVERYTHING = (
@@ -70,8 +70,8 @@ def test_nothing_of_the_line_is_lost() -> None:
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
-        *(f"{name} --seed 5 --target kafka" for name in BROKER_STORIES),
-        *(f"{name} --seed 5" for name in CATALOGUE if name != "swarm"),
+        *(f"{name} --seed 5 --target kafka" for name in BROKER_SCENARIOS),
+        *(f"{name} --seed 5" for name in CONTROLLER_SCENARIOS if name != "swarm"),
         *(f"{name} --seed 5 --target kafka" for name in CANARIES if name != "lying-fsync"),
     ],
 )

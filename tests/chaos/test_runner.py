@@ -12,13 +12,13 @@ import pytest
 
 from chaos.clock import MachineClock
 from chaos.cluster.interface import Evidence, Link, Reaped
+from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
-from chaos.scenarios import CATALOGUE
-from chaos.story import Bounds
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
@@ -38,13 +38,13 @@ def run(
     quiet: bool = True,
     interrupt_after_s: float | None = None,
     load: RegisterOptions = LOAD,
-    bounds: Bounds | None = None,
+    timeouts: Timeouts | None = None,
 ) -> Judgement:
     async def main() -> Judgement:
         interrupt = Interrupt()
         runner = Runner(
             plan=RunPlan(
-                scenario=CATALOGUE[scenario],
+                scenario=CONTROLLER_SCENARIOS[scenario],
                 seed=5,
                 nodes=3,
                 duration_s=duration_s,
@@ -56,7 +56,7 @@ def run(
             clock=MachineClock(),
             progress=ConsoleProgress(quiet=quiet),
             interrupt=interrupt,
-            bounds=bounds,
+            timeouts=timeouts,
         )
         if interrupt_after_s is not None:
             asyncio.get_running_loop().call_later(interrupt_after_s, interrupt.ask, "SIGINT")
@@ -75,9 +75,13 @@ def row(judgement: Judgement, check: str) -> CheckResult:
 
 @pytest.mark.parametrize(
     "scenario",
-    [name for name, each in CATALOGUE.items() if each.trial is None and each.script is None],
+    [
+        name
+        for name, each in CONTROLLER_SCENARIOS.items()
+        if each.trial is None and each.script is None
+    ],
 )
-def test_a_story_is_told_recorded_and_judged(tmp_path: Path, scenario: str) -> None:
+def test_a_scenario_is_run_recorded_and_judged(tmp_path: Path, scenario: str) -> None:
     cluster = FakeCluster()
     judgement = run(tmp_path, cluster, scenario, duration_s=0.9)
     assert row(judgement, "linearizable").verdict is Verdict.VALID
@@ -86,8 +90,8 @@ def test_a_story_is_told_recorded_and_judged(tmp_path: Path, scenario: str) -> N
     assert cluster.destroyed
     info = read_run_info(tmp_path)
     assert (info.finished, info.trouble, info.target) == (True, "", "fake 1")
-    assert set(info.fault_kinds) <= {fault.kind for fault in CATALOGUE[scenario].faults}
-    assert bool(info.fault_kinds) == bool(CATALOGUE[scenario].faults)
+    assert set(info.fault_kinds) <= {fault.kind for fault in CONTROLLER_SCENARIOS[scenario].faults}
+    assert bool(info.fault_kinds) == bool(CONTROLLER_SCENARIOS[scenario].faults)
     assert 0.9 <= info.timings_s["hurt"] <= 3.0  # disks are in trouble for some time before a cut
     names = {path.name for path in tmp_path.iterdir()}
     assert {"run.json", "schedule.json", "verdict.json", "report.html", "_manifest.json"} <= names
@@ -127,8 +131,8 @@ def test_a_run_in_which_almost_nothing_succeeded_is_void(
 ) -> None:
     cluster = FakeCluster()
     cluster.registers.values = Tiring(cluster)
-    load, bounds = replace(LOAD, read_share=read_share), Bounds(write_s=0.2)
-    judgement = run(tmp_path, cluster, duration_s=1.0, load=load, bounds=bounds)
+    load, timeouts = replace(LOAD, read_share=read_share), Timeouts(write_s=0.2)
+    judgement = run(tmp_path, cluster, duration_s=1.0, load=load, timeouts=timeouts)
     assert row(judgement, "workload-succeeded").verdict is Verdict.VOID
     assert why in row(judgement, "workload-succeeded").message
     assert row(judgement, "linearizable").verdict is Verdict.VALID

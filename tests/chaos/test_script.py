@@ -16,7 +16,7 @@ from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
-from chaos.scenarios import BROKER_STORIES
+from chaos.scenarios import BROKER_SCENARIOS
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
@@ -105,7 +105,7 @@ def told(
                     tell=lambda _: None,
                     lookout=Hand(sights),
                 )
-                await nemesis.tell(script)
+                await nemesis.follow(script)
         finally:
             await probe.close()
             await cluster.destroy()
@@ -172,7 +172,7 @@ def test_a_link_that_two_cut_is_healed_by_the_last(tmp_path: Path) -> None:
     assert [row["bit"] for row in rows] == [True, True]
 
 
-def test_what_never_comes_true_ends_the_story(tmp_path: Path) -> None:
+def test_what_never_comes_true_ends_the_scenario(tmp_path: Path) -> None:
     with pytest.raises(NeverSoError, match=r"within 30 s .* the ISR is \[1, 2\]"):
         told(tmp_path, FakeCluster(), SCRIPT, sight(ALL), sight(ALL, acknowledged=7))
     kept = json.loads((tmp_path / "schedule.json").read_text())
@@ -192,12 +192,12 @@ def test_what_begins_must_end(steps: tuple[Begin | End, ...]) -> None:
         Script(steps=steps)
 
 
-@pytest.mark.parametrize("name", BROKER_STORIES)
+@pytest.mark.parametrize("name", BROKER_SCENARIOS)
 def test_a_story_of_brokers_hurts_them_as_it_says(name: str) -> None:
-    story = BROKER_STORIES[name]
-    assert story.is_of_brokers
-    plan = story.plan(seed=1, nodes=3, duration_s=story.default_duration_s)
-    planned = story.script.faults if story.script else [each.fault for each in plan.windows]
-    assert bool(planned) == bool(story.faults)
-    assert set(planned) <= set(story.faults)
-    assert len({side.name for side in story.sides}) == len(story.sides)
+    scenario = BROKER_SCENARIOS[name]
+    assert scenario.is_of_brokers
+    plan = scenario.plan(seed=1, nodes=3, duration_s=scenario.default_duration_s)
+    planned = scenario.script.faults if scenario.script else [each.fault for each in plan.windows]
+    assert bool(planned) == bool(scenario.faults)
+    assert set(planned) <= set(scenario.faults)
+    assert len({side.name for side in scenario.sides}) == len(scenario.sides)

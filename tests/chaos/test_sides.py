@@ -3,11 +3,11 @@
 import pytest
 
 from chaos.scenario import Side
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.suite import CHECKS
 from checkers.verdict import CheckResult, Judgement, Verdict
 
-SIDES = {f"{each.name}, {side.name}": side for each in STORIES.values() for side in each.sides}
+SIDES = {f"{each.name}, {side.name}": side for each in SCENARIOS.values() for side in each.sides}
 
 
 @pytest.mark.parametrize("side", SIDES.values(), ids=SIDES.keys())
@@ -31,7 +31,7 @@ def test_no_side_is_content_with_an_accusation_of_something_else(side: Side) -> 
 
 @pytest.mark.parametrize("name", ["all-unclean", "blackout-brokers", "unclean-leader"])
 def test_where_loss_is_what_should_be_seen_a_run_without_it_is_not_as_expected(name: str) -> None:
-    (side,) = STORIES[name].sides
+    (side,) = SCENARIOS[name].sides
     kept = CheckResult(
         check="log-durability",
         verdict=Verdict.VALID,

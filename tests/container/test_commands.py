@@ -62,7 +62,7 @@ def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
 
 
 @pytest.mark.parametrize("scenario", ["partition-leader", "kill-leader", "power-off"])
-def test_a_story_ends_valid_with_every_fault_proved(
+def test_a_scenario_ends_valid_with_every_fault_proved(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(
@@ -122,7 +122,7 @@ def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
 def test_a_power_cut_is_refused_where_no_disk_can_lose_power(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the disk agent says on a machine without loop devices; the other stories are named."""
+    """What the disk agent says on a machine without loop devices; the other scenarios are named."""
     why = "losetup: cannot find an unused loop device"
     monkeypatch.setattr("chaos.cluster.docker.docker_cluster.why_no_loop_disks", lambda *_: why)
     assert main(["run", "power-off", "--out", str(tmp_path)]) == 255

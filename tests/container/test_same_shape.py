@@ -39,8 +39,8 @@ REPLAYS = 5  # each draws its own time-outs and latencies
 @pytest.mark.parametrize("scenario", ["partition-leader", "kill-leader"])
 def test_a_schedule_gives_one_shape_on_both_runtimes(scenario: str, tmp_path: Path) -> None:
     prepare(print)
-    story = ["run", scenario, "--seed", "11", "--duration", "12", *GENTLY]
-    assert main([*story, "--runtime", "docker", "--out", str(tmp_path / "docker")]) == 0
+    line = ["run", scenario, "--seed", "11", "--duration", "12", *GENTLY]
+    assert main([*line, "--runtime", "docker", "--out", str(tmp_path / "docker")]) == 0
     recorded = tmp_path / "docker" / "latest"
     real = shape_of(read_run(recorded))
     simulated = replayed(recorded, tmp_path / "sim")

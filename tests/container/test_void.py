@@ -26,8 +26,8 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
-from chaos.scenarios import STORIES
-from tests.support.one_fault import NAME, story
+from chaos.scenarios import SCENARIOS
+from tests.support.one_fault import NAME, scenario_of
 
 Disable = Callable[[pytest.MonkeyPatch], None]
 
@@ -201,7 +201,7 @@ CASES = (
 def test_a_fault_without_its_effect_makes_the_run_void(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(STORIES, NAME, story(case.fault))
+    monkeypatch.setitem(SCENARIOS, NAME, scenario_of(case.fault))
     case.disable(monkeypatch)
     # A busy node may take longer to answer a probe, and then the proxy tells first.
     monkeypatch.setattr(proxy_links, "KNOCK_WAIT_S", 1.0)

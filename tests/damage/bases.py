@@ -8,7 +8,7 @@ from chaos.launch import launch
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.verdict import Verdict
 from workloads.register_options import RegisterOptions
 
@@ -28,7 +28,7 @@ def simulated(out: Path, count: int) -> list[Path]:
         seed += 1
         if seed > 10 * count:
             raise UnfitError(f"{len(found)} of {seed} simulated runs are valid")
-        scenario = CATALOGUE[_SIMULATED[seed % len(_SIMULATED)]]
+        scenario = CONTROLLER_SCENARIOS[_SIMULATED[seed % len(_SIMULATED)]]
         plan = RunPlan(
             scenario=scenario, seed=seed, nodes=3, duration_s=2.5, load=_LOAD, runtime=SIM
         )

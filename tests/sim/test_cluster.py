@@ -24,7 +24,7 @@ from chaos.cluster.probe import answers
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from chaos.nemesis.abilities import lacking
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.disk import read_disks
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
@@ -49,7 +49,7 @@ def test_it_has_every_power_that_any_scenario_needs() -> None:
     async def story(cluster: Cluster) -> None:
         for power in (Killable, Pausable, Cuttable, Slowable, DiskTroubling):
             assert isinstance(cluster, power)
-        for scenario in CATALOGUE.values():
+        for scenario in CONTROLLER_SCENARIOS.values():
             assert not lacking(cluster, scenario.needs)
 
     lived(story)

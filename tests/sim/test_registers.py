@@ -8,7 +8,7 @@ from chaos.conditions import Conditions
 from chaos.launch import launch
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.scenarios import STORIES
+from chaos.scenarios import SCENARIOS
 from checkers.history.error_words import ACCEPTED, REFUSED
 from checkers.history.store import read_run
 from checkers.verdict import Verdict
@@ -30,7 +30,7 @@ ROLLING = Conditions(segment_bytes=4096)
 
 def test_all_that_clients_do_is_judged_valid_of_a_correct_node(tmp_path: Path) -> None:
     plan = RunPlan(
-        scenario=STORIES["power-off"],
+        scenario=SCENARIOS["power-off"],
         seed=4,
         nodes=3,
         duration_s=14.0,
@@ -59,7 +59,7 @@ def test_all_that_clients_do_is_judged_valid_of_a_correct_node(tmp_path: Path) -
 def test_a_wrong_request_alone_is_refused_whole(tmp_path: Path) -> None:
     """Several of one request: those that are wrong are refused, the others happen."""
     plan = RunPlan(
-        scenario=STORIES["baseline"],
+        scenario=SCENARIOS["baseline"],
         seed=5,
         nodes=1,
         duration_s=5.0,

@@ -15,7 +15,7 @@ from chaos.cli import main
 from chaos.cluster.sim import world
 from chaos.mutations.planted import Planted, planted_by
 from chaos.runtimes import RUNTIMES
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from node.server.shell import Shell
 from tests.support.fake_harness import FakeRuntime
 
@@ -27,7 +27,7 @@ def run_sim(out: Path, *words: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", CATALOGUE)
+@pytest.mark.parametrize("scenario", CONTROLLER_SCENARIOS)
 def test_every_story_is_told_to_a_valid_end(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

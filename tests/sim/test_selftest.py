@@ -30,7 +30,7 @@ def test_virtual_time_shows_all_and_containers_those_that_were_measured_there() 
     assert set(MUTATIONS) - set(IN_CONTAINERS) == set(SIMULATED_ONLY)
 
 
-def test_the_correct_node_is_told_every_story_of_the_table() -> None:
+def test_the_correct_node_is_given_every_scenario_of_the_table() -> None:
     found = suspects(asked("sim"))
     told = {(each.scenario, each.nodes) for each in found if each.kind is Kind.CORRECT}
     assert told == {(each.scenario, each.nodes) for each in found if each.kind is Kind.MUTATION}

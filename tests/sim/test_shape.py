@@ -11,7 +11,7 @@ from chaos.nemesis.victims import RandomFollower
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import read_run
 from tests.support.shape import AfterFault, Bounds, Shape, shape_of, unlike
 from workloads.register_options import RegisterOptions
@@ -64,7 +64,7 @@ def test_what_is_beyond_a_bound_is_told(shape: Shape, says: str) -> None:
 def test_cutting_off_a_follower_has_another_shape(tmp_path: Path) -> None:
     """One schedule, in which the leader is cut off; and once more, in which it is not."""
     plan = RunPlan(
-        scenario=CATALOGUE["partition-leader"],
+        scenario=CONTROLLER_SCENARIOS["partition-leader"],
         seed=3,
         nodes=3,
         duration_s=10.0,

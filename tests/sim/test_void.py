@@ -24,8 +24,8 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
-from chaos.scenarios import STORIES
-from tests.support.one_fault import NAME, story
+from chaos.scenarios import SCENARIOS
+from tests.support.one_fault import NAME, scenario_of
 
 pytestmark = pytest.mark.slow
 
@@ -187,7 +187,7 @@ CASES = (
 def test_a_fault_without_its_effect_makes_the_run_void(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(STORIES, NAME, story(case.fault))
+    monkeypatch.setitem(SCENARIOS, NAME, scenario_of(case.fault))
     case.disable(monkeypatch)
     words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
     code = main([*words, "--out", str(tmp_path)])
@@ -206,7 +206,7 @@ def test_the_same_faults_bite_when_nothing_is_taken_away(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setitem(STORIES, NAME, story(fault))
+    monkeypatch.setitem(SCENARIOS, NAME, scenario_of(fault))
     words = ["run", NAME, "--duration", "3", "--seed", "5", "--runtime", "sim", "--rate", "50"]
     main([*words, "--out", str(tmp_path)])
     assert "1 of 1 faults bit" in capsys.readouterr().out  # whatever else the judge found

@@ -78,7 +78,7 @@ def duplicated() -> Run:
     return story.run()
 
 
-LOG_STORIES: Mapping[str, Callable[[], Run]] = {
+LOG_RUNS: Mapping[str, Callable[[], Run]] = {
     "lost": lost,
     "allowed": allowed,
     "lost-undecided": lost_undecided,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chaos.scenarios import BROKER_STORIES, STORIES
+from chaos.scenarios import BROKER_SCENARIOS, SCENARIOS
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
@@ -19,7 +19,7 @@ from spark_reports import accounts, write_fates
 from spark_reports.fate_counts import COUNTS, RECORDS, WRITES
 from spark_reports.ingest import read_tables
 from spark_reports.sealed_archive import examine
-from tests.spark_reports.log_runs import LOG_STORIES
+from tests.spark_reports.log_runs import LOG_RUNS
 from tests.spark_reports.random_runs import seal_random_run
 from tests.support.sealed_runs import VIOLATIONS, Shape, seal_run
 from tests.support.simulated_log import SimulatedLog
@@ -35,14 +35,14 @@ Counted = tuple[list[Run], dict[str, Counts], dict[str, Counts]]
 
 
 def _log_runs() -> Iterator[Run]:
-    """Every story of brokers told by clients of a log that keeps its promises, and every loss."""
-    for seed, scenario in enumerate(sorted(BROKER_STORIES)):
+    """Every scenario of brokers run by clients of a log that keeps its promises, and every loss."""
+    for seed, scenario in enumerate(sorted(BROKER_SCENARIOS)):
         told = SimulatedLog(random.Random(f"{seed}:parity")).live(160)
         told.fault("partition", 1)
         told.heal()
         told.final()
         yield _named(told.run(), f"{scenario}-{seed}", scenario)
-    for name, story in LOG_STORIES.items():
+    for name, story in LOG_RUNS.items():
         yield _named(story(), name, "last-replica-standing")
 
 
@@ -55,7 +55,7 @@ def counted(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> 
     """The runs, and by run id what the kernel counts of records and of register writes."""
     base = tmp_path_factory.mktemp("parity")
     directories = [seal_random_run(base / f"random-{seed}", seed) for seed in SEEDS]
-    for seed, scenario in enumerate(sorted(STORIES.keys() - BROKER_STORIES)):
+    for seed, scenario in enumerate(sorted(SCENARIOS.keys() - BROKER_SCENARIOS)):
         shape = Shape(seed=seed, duration_s=4, faults=((1, 2),), scenario=scenario)
         violation = VIOLATIONS[seed % len(VIOLATIONS)] if seed % 2 else None
         directories.append(seal_run(base / f"{scenario}-{seed}", shape, violation))

@@ -9,7 +9,7 @@ from chaos.scenario import Scenario
 NAME = "toothless"
 
 
-def story(fault: Fault) -> Scenario:
+def scenario_of(fault: Fault) -> Scenario:
     """It fires soon, and is held for a second or so."""
     window = Window(at_s=0.3, hold_s=1.2, fault=fault)
 
@@ -17,4 +17,4 @@ def story(fault: Fault) -> Scenario:
         del rng, nodes
         return Schedule(duration_s=duration_s, windows=(window,))
 
-    return Scenario(name=NAME, story="one fault", description="", faults=(fault,), draw=draw)
+    return Scenario(name=NAME, summary="one fault", description="", faults=(fault,), draw=draw)

@@ -1,6 +1,6 @@
 """Keeps the invariants of a run: the first that is broken is told, and the run goes on without.
 
-So the black-box checks get the whole story as well, and one can see whether they see it too.
+So the black-box checks get the whole run as well, and one can see whether they see it too.
 """
 
 from collections.abc import Iterable, Sequence

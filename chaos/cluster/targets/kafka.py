@@ -60,7 +60,7 @@ class Kafka:
     conditions: Conditions = field(default_factory=Conditions)
 
     # A JVM is slow to start on a machine that others use too, and a broker to hand over its work.
-    # Records are batched: a disk that is full within seconds is another story.
+    # Records are batched: a disk that is full within seconds is another matter.
     bounds = TargetBounds(answers_within_s=120.0, stops_within_s=30, disk_mebibytes=4096)
 
     traces = False

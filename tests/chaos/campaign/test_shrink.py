@@ -1,4 +1,4 @@
-"""Ever less of a planted bug's failure, and the story of what is left."""
+"""Ever less of a planted bug's failure, and the narrative of what is left."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.narrative import story
+from chaos.campaign.narrative import narrative
 from chaos.campaign.shrinker import Attempt, Shrinker
 from chaos.cli import main
 from chaos.conditions import Conditions
@@ -143,7 +143,7 @@ def test_a_story_is_in_order_and_says_who_did_what() -> None:
         run_id="r", verdict=Verdict.INVALID, sentence="INVALID: Q1: it broke", results=(row,)
     )
     run = make_run(ops=ops, traces=[one, two], faults=[cut], mutation="Q-X", seed=9)
-    lines = story(run, judgement, "kraft-chaos replay here").splitlines()
+    lines = narrative(run, judgement, "kraft-chaos replay here").splitlines()
     told = [line[13:].strip() for line in lines if line[:9].strip().replace(".", "").isdigit()]
     assert told == [
         "node 1 starts",
@@ -174,7 +174,7 @@ def test_a_planted_bug_shrinks_to_what_a_person_can_read(
     assert main(["shrink", str(failing.directory), "--minutes", "2", "--out", str(out)]) == 0
     assert "INVALID: Q22-cut-off-leader-resigns" in capsys.readouterr().out
     (left,) = out.iterdir()
-    text = (left / "story.txt").read_text()
+    text = (left / "narrative.txt").read_text()
     assert "with Q-ZOMBIE planted in every node" in text
     assert "nobody reaches it any more" in text
     assert main(["replay", str(left), "--out", str(tmp_path / "again")]) == 1

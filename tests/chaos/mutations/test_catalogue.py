@@ -9,7 +9,7 @@ import pytest
 import chaos.mutations
 from chaos.mutations.catalogue import MUTATIONS
 from chaos.mutations.planted import planted_by
-from chaos.scenarios import CATALOGUE
+from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.suite import CHECKS
 
 
@@ -28,9 +28,9 @@ def test_each_replaces_a_decision_that_the_node_takes(mutation: str) -> None:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS)
-def test_each_has_named_checks_and_a_story(mutation: object) -> None:
+def test_each_has_named_checks_and_a_scenario(mutation: object) -> None:
     entry = next(one for one in MUTATIONS.values() if one is mutation)
-    assert entry.scenario in CATALOGUE
+    assert entry.scenario in CONTROLLER_SCENARIOS
     assert entry.duration_s > 0
     assert entry.checks
     assert entry.tries >= 1

@@ -1,4 +1,4 @@
-"""Two ways of one story, beside each other, and numbers over all runs of each."""
+"""Two sides of one scenario, beside each other, and numbers over all runs of each."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ def side(
         SideRun(
             judgement=replace(judgement(VALID), statistics=dict(each)),
             href=f"run-{number}/report.html",
-            command=f"kraft-chaos run story --seed {number}",
+            command=f"kraft-chaos run scenario --seed {number}",
         )
         for number, each in enumerate(numbers)
     ]
@@ -75,7 +75,7 @@ def test_facts_that_are_nothing_on_every_side_are_left_out() -> None:
         side("off", {}, expected=Verdict.INVALID),
         runs=(SideRun(judgement=judgement(LOST), href="r.html", command="again"),),
     )
-    page = render_comparison("story", "what happens", (lossy,), "log-durability")
+    page = render_comparison("scenario", "what happens", (lossy,), "log-durability")
     assert "300" in page
     assert "1 of 1" in page
     assert ">info</td>" not in page
@@ -84,13 +84,13 @@ def test_facts_that_are_nothing_on_every_side_are_left_out() -> None:
 def test_an_overview_shows_every_side_of_every_story_and_the_way_to_its_page() -> None:
     fine = Compared(
         name="fine",
-        story="nothing happens",
+        description="nothing happens",
         sides=(side("on", {}, {}), side("off", {})),
         href="fine.html",
     )
     wrong = Compared(
         name="wrong",
-        story="something happens",
+        description="something happens",
         sides=(side("on", {}, expected=Verdict.INVALID),),
         href="wrong.html",
     )

@@ -1,4 +1,4 @@
-"""A story told to a cluster that stands.
+"""What a run does to a cluster that stands.
 
 first acknowledged write - load and hurt - heal - whole again - final reads by fresh clients
 """
@@ -33,7 +33,7 @@ class StuckError(RunFailedError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Timeouts:
     """How long each may take. A fetch time-out is 2 s, an election's at most as long: what has not
     come about after 30 s has failed again and again."""
 
@@ -42,8 +42,8 @@ class Bounds:
     final_reads_s: float = 20.0
 
 
-class Story:
-    """Of one run; told once."""
+class Experiment:
+    """Of one run; run once."""
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class Story:
         recorder: Recorder,
         phases: Phases,
         directory: Path,
-        bounds: Bounds,
+        timeouts: Timeouts,
     ) -> None:
         self._plan = plan
-        self._bounds = bounds
+        self._timeouts = timeouts
         self._cluster = cluster
         self._schedule = plan.drawn()
         self._recorder = recorder
@@ -86,7 +86,7 @@ class Story:
         looked = {kind: watch.looks for kind, watch in watches.items() if watch is not None}
         return {kind.value: looks.as_json() for kind, looks in looked.items()}
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         """From the first write to the last read. Raises what kept it from its end."""
         try:
             async with asyncio.TaskGroup() as group:
@@ -114,12 +114,12 @@ class Story:
         script = self._plan.scenario.script
         with self._phases.timed("first_write", "waiting for the first acknowledged write"):
             if not await self._another_write():
-                within = f"{self._bounds.write_s:g} s"
+                within = f"{self._timeouts.write_s:g} s"
                 await self._stuck(f"no write was acknowledged within {within}")
         with self._phases.timed("hurt", "hurting it"):
             if script is not None:
                 self._phases.tell(f"load runs; faults to come: {len(script.faults)}")
-                await self._nemesis.tell(script)
+                await self._nemesis.follow(script)
             else:
                 faults = len(self._schedule.windows)
                 lasts = f"{self._plan.duration_s:g} s"
@@ -130,13 +130,13 @@ class Story:
 
     async def _become_whole(self) -> None:
         """Raises NeverBackError, StuckError."""
-        seconds = self._bounds.whole_s
+        seconds = self._timeouts.whole_s
         if not await self._probe.wait_until_whole(seconds):
             await self._stuck(f"the quorum was not whole {seconds:g} s after the last cure")
         if self._watch is not None and not await self._watch.wait_until_whole(seconds):
             await self._stuck(f"not every replica was in sync {seconds:g} s after the last cure")
         if not await self._another_write():
-            within = f"{self._bounds.write_s:g} s"
+            within = f"{self._timeouts.write_s:g} s"
             await self._stuck(f"no write was acknowledged within {within} of being whole")
 
     async def _stuck(self, what: str) -> NoReturn:
@@ -152,7 +152,7 @@ class Story:
         """Whether one is acknowledged within the time; nobody waits for a load that has come to its
         end."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._bounds.write_s
+        deadline = loop.time() + self._timeouts.write_s
         before = self._workload.acknowledged_writes
         while self._workload.acknowledged_writes == before and not self._workload.is_over:
             if loop.time() > deadline:
@@ -162,7 +162,7 @@ class Story:
 
     async def _final_reads(self) -> None:
         with self._phases.timed("final_reads", "reading every key by fresh clients"):
-            unread = await self._workload.read_all(self._bounds.final_reads_s)
+            unread = await self._workload.read_all(self._timeouts.final_reads_s)
         if unread:
             self._phases.tell(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
 
