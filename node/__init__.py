@@ -7,6 +7,7 @@ real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows no oth
     ids.py, events.py, effects.py, messages.py   the words: identities, what happens, what is
                                                  wanted, requests and answers
     errors.py       the protocol's error codes
+    limits.py       how much a frame, request, record, batch and answer may be
     config.py       settings, with Kafka's names and defaults
     trace.py        the lines in which a node tells what it does
     wire/           frames to messages and back

@@ -18,6 +18,8 @@ from node.effects import (
     ElectionState,
     SendReply,
     SendToPeer,
+    Trace,
+    TraceValue,
 )
 from node.events import (
     ConnectionClosed,
@@ -37,6 +39,7 @@ from node.storage.view import LogView
 from node.wire import (
     API_RANGES,
     MalformedFrame,
+    UnencodableMessage,
     decode_request,
     decode_response,
     encode_request,
@@ -155,8 +158,23 @@ class Node:
         headers = self._incoming.get(answer.connection)
         if not headers:
             return []  # it hung up in the meantime
-        frame = encode_response(headers.popleft(), answer.response)
+        header = headers.popleft()
+        try:
+            frame = encode_response(header, answer.response)
+        except UnencodableMessage as error:
+            return self._hang_up(answer.connection, header, error)
         return [SendReply(connection=answer.connection, frame=frame)]
+
+    def _hang_up(
+        self, connection: ConnectionId, header: RequestHeader, error: UnencodableMessage
+    ) -> list[Effect]:
+        """Nothing that could be said is true: whoever asked is told nothing."""
+        self._incoming.pop(connection, None)
+        asked: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
+        return [
+            Trace(event="n.unanswered", fields={**asked, "reason": str(error)}),
+            CloseConnection(connection=connection),
+        ]
 
     def _ask(self, ask: Ask) -> Effect:
         header, frame = encode_request(

@@ -13,6 +13,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # cut off, and the log ends at `end`. flushed: the mark, at or below it; reason: what was wrong.
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.stop": ("code", "reason"),
+    # An answer cannot be said in the version that was asked for; the connection is closed.
+    "n.unanswered": ("api", "version", "reason"),
     # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
     # silent_ns: for how long the leader that the node followed until now had not answered a Fetch;
     # by the node's own clock; -1 if it followed none, had no answer yet, or was told of a
@@ -33,6 +35,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.append": ("base", "last", "epoch", "crc", "role"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
+    # What a voter answered makes no sense; the connection to it is closed.
+    "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),
     # The leader took a Fetch into account; only when offset or outcome differ from the last one.
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),

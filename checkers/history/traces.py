@@ -14,6 +14,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.stop": ("code", "reason"),
+    "n.unanswered": ("api", "version", "reason"),
     "q.state": (
         "state",
         "epoch",
@@ -28,6 +29,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.append": ("base", "last", "epoch", "crc", "role"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
+    "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),
     "q.vote": ("candidate", "candidate_dir", "epoch", "granted"),

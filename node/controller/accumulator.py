@@ -1,13 +1,14 @@
 """Records that wait to be appended together: one batch, one flush, for all writes of a moment."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from node import limits
 from node.ids import ConnectionId, Offset
 from node.messages import AlterConfigsRequest, AlterConfigsResponse
 from node.raft.timers import NEVER_NS
-from node.records.metadata import MetadataRecord
-
-_MAX_RECORDS = 10_000  # about half a MiB; a batch may have 8
+from node.records.batch import HEADER_SIZE, RECORD_OVERHEAD
+from node.records.metadata import MetadataRecord, encode_metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +22,13 @@ class PendingWrite:
 
 @dataclass(slots=True)
 class Accumulation:
-    """Records in the order they were decided, and the clients that wait for them."""
+    """The records of one batch in the order they were decided, as they are and as bytes, and the
+    clients that wait for them. `size` bounds the bytes of the batch."""
 
     records: list[MetadataRecord] = field(default_factory=list)
+    values: list[bytes] = field(default_factory=list)
     writes: list[PendingWrite] = field(default_factory=list)
+    size: int = HEADER_SIZE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,23 +41,37 @@ class AppendedBatch:
     writes: list[PendingWrite]
 
 
+def encode_all(records: Sequence[MetadataRecord]) -> Accumulation:
+    """What is to be appended at once or not at all, and how large it is."""
+    values = [encode_metadata(record) for record in records]
+    size = HEADER_SIZE + sum(len(value) + RECORD_OVERHEAD for value in values)
+    return Accumulation(records=list(records), values=values, size=size)
+
+
 class Accumulator:
     def __init__(self, linger_ns: int) -> None:
         self._linger_ns = linger_ns
-        self._open = Accumulation()
-        self.deadline_ns = NEVER_NS  # when the open batch is to be appended
+        self._batches: list[Accumulation] = []  # all but the last are full
+        self.deadline_ns = NEVER_NS  # when they are to be appended
 
-    def add(self, records: list[MetadataRecord], write: PendingWrite | None, mono_ns: int) -> None:
-        """The first record starts the clock."""
-        if not self._open.records:
+    def add(self, added: Accumulation, mono_ns: int) -> None:
+        """The first record starts the clock; a full batch stops it."""
+        if not self._batches:
+            self._batches.append(Accumulation())
             self.deadline_ns = mono_ns + self._linger_ns
-        self._open.records.extend(records)
-        if write is not None:
-            self._open.writes.append(write)
-        if len(self._open.records) >= _MAX_RECORDS:
+        elif self._batches[-1].size + added.size > limits.MAX_BATCH_BYTES:
+            self._batches.append(Accumulation())
+            self.deadline_ns = mono_ns
+        last = self._batches[-1]
+        last.records += added.records
+        last.values += added.values
+        last.writes += added.writes
+        last.size += added.size
+        if len(last.records) >= limits.MAX_RECORDS_PER_BATCH:
             self.deadline_ns = mono_ns
 
-    def take(self) -> Accumulation:
-        taken, self._open = self._open, Accumulation()
+    def take(self) -> list[Accumulation]:
+        """What gathered, a batch each, oldest first."""
+        taken, self._batches = self._batches, []
         self.deadline_ns = NEVER_NS
         return taken

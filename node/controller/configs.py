@@ -1,14 +1,15 @@
 """The configuration of CLIENT_METRICS resources: all that a quorum without brokers can alter.
 
-Rules of Kafka's `ClientMetricsConfigs` and `ConfigurationControlManager`. A resource is altered
-whole or not at all; one that is refused does not keep others of the same request from succeeding.
+Rules of Kafka's `ConfigurationControlManager`. A resource is altered whole or not at all; one that
+is refused does not keep others of the same request from succeeding. What a request has too much of
+(`node.limits`) refuses it whole.
 """
 
-import re
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from node import limits
+from node.controller.client_metrics import DEFINITIONS, Definition, items
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.messages import (
@@ -23,67 +24,104 @@ from node.records.metadata import ConfigRecord
 
 CLIENT_METRICS = 16
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
-_INTERVAL_MS = range(100, 3_600_001)
-_MATCH_KEYS = (
-    "client_id",
-    "client_instance_id",
-    "client_software_name",
-    "client_software_version",
-    "client_source_address",
-    "client_source_port",
-)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Definition:
-    """A key of the schema. `fault` says what is wrong with a value, if anything."""
-
-    default: str
-    is_list: bool
-    fault: Callable[[str], str | None]
-
-
-class _RefusedError(Exception):
-    """A resource cannot be altered as asked; becomes its result."""
+class RefusedError(Exception):
+    """A resource cannot be altered or described as asked; becomes its result."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.error = error
-        self.message = message
+        self.message = message[: limits.MAX_MESSAGE_CHARACTERS]
 
 
-def _interval_fault(value: str) -> str | None:
-    if re.fullmatch(r"\s*[+-]?[0-9]{1,10}\s*", value, re.ASCII) is None:
-        return f"Invalid value {value} for configuration interval.ms: Not a number of type INT"
-    if int(value) not in _INTERVAL_MS:
-        return (
-            f"Invalid value {value} for interval.ms, interval must be between "
-            f"{_INTERVAL_MS.start} and {_INTERVAL_MS.stop - 1}"
+# --- whole requests ---
+
+
+def alter_all(
+    image: Image, changes: Sequence[ResourceChange]
+) -> tuple[list[ConfigRecord], tuple[ResourceResult, ...]]:
+    """The records that alter what can be altered, and a result for each resource."""
+    try:
+        _check_amount(image, changes)
+    except RefusedError as refused:
+        return [], refuse_alteration(changes, refused.error, refused.message)
+    records: list[ConfigRecord] = []
+    results: list[ResourceResult] = []
+    seen: set[tuple[int, str]] = set()
+    for change in changes:
+        if (change.type, change.name) in seen:
+            repeated = "Each resource must appear at most once."
+            results += refuse_alteration([change], ErrorCode.INVALID_REQUEST, repeated)
+            continue
+        seen.add((change.type, change.name))
+        decided, result = alter(image, change)
+        records += decided
+        results.append(result)
+    return records, tuple(results)
+
+
+def refuse_alteration(
+    changes: Sequence[ResourceChange], error: ErrorCode, message: str
+) -> tuple[ResourceResult, ...]:
+    return tuple(
+        ResourceResult(type=change.type, name=change.name, error=error, message=message)
+        for change in changes
+    )
+
+
+def describe_all(image: Image, queries: Sequence[ResourceQuery]) -> tuple[ResourceDescription, ...]:
+    """A result for each resource; once the answer is full, that there is no more room in it."""
+    results: list[ResourceDescription] = []
+    left = limits.MAX_DESCRIBED_CHARACTERS
+    for query in queries:
+        if left <= 0:
+            full = "The answer has no room for this resource; ask for it alone."
+            results += refuse_description([query], ErrorCode.MESSAGE_TOO_LARGE, full)
+            continue
+        results.append(describe(image, query))
+        left -= sum(len(entry.value or "") for entry in results[-1].entries)
+    return tuple(results)
+
+
+def refuse_description(
+    queries: Sequence[ResourceQuery], error: ErrorCode, message: str
+) -> tuple[ResourceDescription, ...]:
+    return tuple(
+        ResourceDescription(type=query.type, name=query.name, error=error, message=message)
+        for query in queries
+    )
+
+
+def _check_amount(image: Image, resources: Sequence[ResourceChange]) -> None:
+    """Raises RefusedError where to decide would take long, or more than a batch would be written.
+
+    Counted is all that has to be read: appending to a long list takes as long as writing it.
+    """
+    changes = [(each, change) for each in resources for change in each.changes]
+    if len(resources) + len(changes) > limits.MAX_RECORDS_PER_USER_OP:
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            f"More than {limits.MAX_RECORDS_PER_USER_OP} resources and changes in one request.",
         )
-    return None
+    current = sum(
+        len(image.config((each.type, each.name)).get(change.name, "")) for each, change in changes
+    )
+    if current + sum(len(change.value or "") for _, change in changes) > limits.MAX_BATCH_BYTES:
+        raise RefusedError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"The values altered by one request have more than {limits.MAX_BATCH_BYTES} bytes.",
+        )
+    patterns = sum(len(change.value or "") for _, change in changes if change.name == "match")
+    if patterns > limits.MAX_PATTERN_CHARACTERS_PER_USER_OP:
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            f"The patterns of one request have more than "
+            f"{limits.MAX_PATTERN_CHARACTERS_PER_USER_OP} characters.",
+        )
 
 
-def _match_fault(value: str) -> str | None:
-    for pattern in _items(value):
-        key, equals, expression = pattern.partition("=")
-        if not equals or key.strip() not in _MATCH_KEYS:
-            return f"Illegal client matching pattern: {pattern}"
-        try:
-            re.compile(expression.strip())
-        except re.error:
-            return f"Illegal client matching pattern: {pattern}"
-    return None
-
-
-def _no_fault(_value: str) -> None:
-    return None
-
-
-_DEFINITIONS = {
-    "interval.ms": _Definition(default="300000", is_list=False, fault=_interval_fault),
-    "match": _Definition(default="", is_list=True, fault=_match_fault),
-    "metrics": _Definition(default="", is_list=True, fault=_no_fault),
-}
+# --- one resource ---
 
 
 def alter(image: Image, change: ResourceChange) -> tuple[list[ConfigRecord], ResourceResult]:
@@ -96,12 +134,12 @@ def alter(image: Image, change: ResourceChange) -> tuple[list[ConfigRecord], Res
             if count > 1
         ]
         if repeated:
-            raise _RefusedError(
+            raise RefusedError(
                 ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {repeated[0]}"
             )
         entries = image.config((change.type, change.name))
         records = [_record(change, entry, entries.get(entry.name)) for entry in change.changes]
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return [], ResourceResult(
             type=change.type, name=change.name, error=refused.error, message=refused.message
         )
@@ -112,7 +150,7 @@ def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
     """Every key of the schema, or those asked for, with what is set or the default."""
     try:
         _check_resource(query.type, query.name)
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return ResourceDescription(
             type=query.type, name=query.name, error=refused.error, message=refused.message
         )
@@ -126,7 +164,7 @@ def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
                 value=entries.get(name, definition.default),
                 is_default=name not in entries,
             )
-            for name, definition in _DEFINITIONS.items()
+            for name, definition in DEFINITIONS.items()
             if query.keys is None or name in query.keys
         ),
     )
@@ -134,55 +172,64 @@ def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
 
 def _check_resource(resource_type: int, name: str) -> None:
     if resource_type != CLIENT_METRICS:
-        raise _RefusedError(
+        raise RefusedError(
             ErrorCode.INVALID_REQUEST,
             f"Resource type {resource_type} cannot be configured here: no broker is registered, "
             f"only CLIENT_METRICS ({CLIENT_METRICS}) is known.",
         )
     if not name:
-        raise _RefusedError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+        raise RefusedError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+    if _is_too_long(name):
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            f"Subscription name has more than {limits.MAX_STRING_BYTES} bytes",
+        )
 
 
 def _record(resource: ResourceChange, change: ConfigChange, current: str | None) -> ConfigRecord:
-    definition = _DEFINITIONS.get(change.name)
+    definition = DEFINITIONS.get(change.name)
     if definition is None:
-        raise _RefusedError(
+        raise RefusedError(
             ErrorCode.INVALID_CONFIG, f"Unknown client metrics configuration: {change.name}"
         )
     value = _new_value(change, definition, current)
-    fault = None if value is None else definition.fault(value)
-    if fault is not None:
-        raise _RefusedError(ErrorCode.INVALID_CONFIG, fault)
+    if value is not None and _is_too_long(value):
+        raise RefusedError(
+            ErrorCode.INVALID_CONFIG,
+            f"The value of {change.name} would have more than {limits.MAX_STRING_BYTES} bytes",
+        )
     return ConfigRecord(
         resource_type=resource.type, resource_name=resource.name, name=change.name, value=value
     )
 
 
-def _new_value(change: ConfigChange, definition: _Definition, current: str | None) -> str | None:
+def _is_too_long(text: str) -> bool:
+    return len(text.encode()) > limits.MAX_STRING_BYTES
+
+
+def _new_value(change: ConfigChange, definition: Definition, current: str | None) -> str | None:
+    """What the change makes of the value: None deletes it. What was there is sound already."""
     if change.operation == _DELETE:
         return None
     if change.operation not in (_SET, _APPEND, _SUBTRACT):
-        raise _RefusedError(
+        raise RefusedError(
             ErrorCode.INVALID_REQUEST, f"Unknown config operation {change.operation}"
         )
     if change.value is None:
-        raise _RefusedError(
-            ErrorCode.INVALID_REQUEST, f"Null value not supported for {change.name}"
-        )
-    if change.operation == _SET:
-        return change.value
-    if not definition.is_list:
-        raise _RefusedError(
+        raise RefusedError(ErrorCode.INVALID_REQUEST, f"Null value not supported for {change.name}")
+    if change.operation != _SET and not definition.is_list:
+        raise RefusedError(
             ErrorCode.INVALID_CONFIG,
             f"Can't append to or subtract from key {change.name} because its type is not LIST.",
         )
-    old = _items(definition.default if current is None else current)
-    given = _items(change.value)
-    if change.operation == _APPEND:
-        return ",".join([*old, *(item for item in given if item not in old)])
-    return ",".join([item for item in old if item not in given])
-
-
-def _items(value: str) -> list[str]:
-    """A LIST's elements."""
-    return [item.strip() for item in value.split(",") if item.strip()]
+    fault = None if change.operation == _SUBTRACT else definition.fault(change.value)
+    if fault is not None:
+        raise RefusedError(ErrorCode.INVALID_CONFIG, fault)
+    if change.operation == _SET:
+        return change.value
+    old = items(definition.default if current is None else current)
+    given = dict.fromkeys(items(change.value))
+    if change.operation == _SUBTRACT:
+        return ",".join(item for item in old if item not in given)
+    known = frozenset(old)
+    return ",".join([*old, *(item for item in given if item not in known)])

@@ -4,9 +4,16 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from node import limits
 from node.config import QuorumTimeouts
 from node.controller import configs
-from node.controller.accumulator import Accumulator, AppendedBatch, PendingWrite
+from node.controller.accumulator import (
+    Accumulation,
+    Accumulator,
+    AppendedBatch,
+    PendingWrite,
+    encode_all,
+)
 from node.controller.image import METADATA_VERSION, Image
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Offset, uuid_text
@@ -17,8 +24,6 @@ from node.messages import (
     CreateTopicsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
-    ResourceDescription,
-    ResourceResult,
     TopicResult,
 )
 from node.raft.outbox import Answer, Outbox
@@ -33,7 +38,6 @@ from node.records.metadata import (
     MetadataRecord,
     NoOpRecord,
     decode_metadata,
-    encode_metadata,
 )
 
 _REPLAY_BYTES = 1024 * 1024  # of the log at most in one step
@@ -78,7 +82,8 @@ class Controller:
         self._raft = raft
         self._outbox = outbox
         self._bootstrap = bootstrap
-        self._idle_interval_ns = timeouts.idle_interval_ms * MS
+        # 0 switches the no-ops off (MetadataLogConfig).
+        self._idle_interval_ns = timeouts.idle_interval_ms * MS or NEVER_NS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self.image = Image()  # all that is committed and below `applied`
         self.applied = raft.log.view.start()
@@ -100,26 +105,20 @@ class Controller:
         """None: answered when the records are committed."""
         claim = self._claim
         if claim is None:
-            return _refuse_alteration(request, _STANDBY)
-        records: list[MetadataRecord] = []
-        results = []
-        seen: set[tuple[int, str]] = set()
-        for change in request.resources:
-            decided, result = configs.alter(claim.image, change)
-            if (change.type, change.name) in seen:
-                decided, result = [], _refuse_repeated(change.type, change.name)
-            seen.add((change.type, change.name))
-            results.append(result)
-            records.extend(decided)
-        response = AlterConfigsResponse(results=tuple(results))
+            return _refuse_alteration(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
+        records, results = configs.alter_all(claim.image, request.resources)
+        response = AlterConfigsResponse(results=results)
+        encoded = encode_all(records)
+        if encoded.size > limits.MAX_BATCH_BYTES:
+            return _refuse_alteration(
+                request, ErrorCode.MESSAGE_TOO_LARGE, "The records do not fit into one batch."
+            )
         if request.validate_only or not records:
             return response
-        self._write(
-            records,
-            PendingWrite(connection=connection, request=request, response=response),
-            claim,
-            now.mono_ns,
+        encoded.writes.append(
+            PendingWrite(connection=connection, request=request, response=response)
         )
+        self._write(encoded, claim, now.mono_ns)
         return None
 
     def describe_configs(
@@ -173,10 +172,11 @@ class Controller:
         if self._claim is None:
             return
         if now.mono_ns >= self._idle_deadline_ns:
-            self._write([NoOpRecord()], None, self._claim, now.mono_ns)
+            self._write(encode_all([NoOpRecord()]), self._claim, now.mono_ns)
             self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         if now.mono_ns >= self._accumulator.deadline_ns:
-            self._append(now)
+            for taken in self._accumulator.take():
+                self._append(taken, now)
 
     def deadline_ns(self) -> int:
         if self._is_replaying:
@@ -199,7 +199,7 @@ class Controller:
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=role.epoch, offset=self.applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
-            self._write(first_records(self._bootstrap), None, self._claim, now.mono_ns)
+            self._write(encode_all(first_records(self._bootstrap)), self._claim, now.mono_ns)
 
     def may_claim(self, role: Leader) -> bool:
         return role.high_watermark is not None and self.applied >= role.high_watermark
@@ -222,31 +222,25 @@ class Controller:
         self._claim = None
         self._idle_deadline_ns = NEVER_NS
         writes = [write for batch in self._appended for write in batch.writes]
-        writes += self._accumulator.take().writes
+        writes += [write for batch in self._accumulator.take() for write in batch.writes]
         self._appended.clear()
         for write in writes:
-            self._answer(write.connection, _refuse_alteration(write.request, _LOST))
+            refusal = _refuse_alteration(write.request, ErrorCode.NOT_CONTROLLER, _LOST)
+            self._answer(write.connection, refusal)
         for read in self._reads:
             self._answer(read.connection, _refuse_description(read.request))
         self._reads.clear()
 
     # --- writes ---
 
-    def _write(
-        self,
-        records: list[MetadataRecord],
-        write: PendingWrite | None,
-        claim: Claim,
-        mono_ns: int,
-    ) -> None:
-        for record in records:
+    def _write(self, added: Accumulation, claim: Claim, mono_ns: int) -> None:
+        for record in added.records:
             claim.image.replay(record)
-        self._accumulator.add(records, write, mono_ns)
+        self._accumulator.add(added, mono_ns)
 
-    def _append(self, now: Now) -> None:
-        taken = self._accumulator.take()
+    def _append(self, taken: Accumulation, now: Now) -> None:
         base = self._raft.log.end.offset
-        last = self._raft.append([(None, encode_metadata(record)) for record in taken.records], now)
+        last = self._raft.append([(None, value) for value in taken.values], now)
         self._appended.append(
             AppendedBatch(base=base, last=last, records=taken.records, writes=taken.writes)
         )
@@ -301,8 +295,7 @@ class Controller:
         answered: PendingRead | None = None
         while self._reads and self._reads[0].ticket <= confirmed:
             answered = self._reads.popleft()
-            described = answered.request.resources
-            results = tuple(configs.describe(self.image, query) for query in described)
+            results = configs.describe_all(self.image, answered.request.resources)
             self._answer(answered.connection, DescribeConfigsResponse(results=results))
         if answered is not None:
             self._trace_reads(answered, epoch)
@@ -325,38 +318,15 @@ class Controller:
         self._outbox.emit(Answer(connection=connection, response=response))
 
 
-def _refuse_alteration(request: AlterConfigsRequest, message: str) -> AlterConfigsResponse:
+def _refuse_alteration(
+    request: AlterConfigsRequest, error: ErrorCode, message: str
+) -> AlterConfigsResponse:
     return AlterConfigsResponse(
-        results=tuple(
-            ResourceResult(
-                type=change.type,
-                name=change.name,
-                error=ErrorCode.NOT_CONTROLLER,
-                message=message,
-            )
-            for change in request.resources
-        )
-    )
-
-
-def _refuse_repeated(resource_type: int, name: str) -> ResourceResult:
-    return ResourceResult(
-        type=resource_type,
-        name=name,
-        error=ErrorCode.INVALID_REQUEST,
-        message="Each resource must appear at most once.",
+        results=configs.refuse_alteration(request.resources, error, message)
     )
 
 
 def _refuse_description(request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(
-        results=tuple(
-            ResourceDescription(
-                type=query.type,
-                name=query.name,
-                error=ErrorCode.NOT_CONTROLLER,
-                message=_STANDBY,
-            )
-            for query in request.resources
-        )
+        results=configs.refuse_description(request.resources, ErrorCode.NOT_CONTROLLER, _STANDBY)
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from node import limits
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
 from node.messages import FetchRequest, FetchResponse
@@ -210,8 +211,9 @@ class LeaderFetch:
         answer; what was appended since may ride along, as nothing counts it before it is ours."""
         records = b""
         if request.fetch_offset < self._log.durable:
-            limit = min(request.max_bytes, self._quorum.timeouts.fetch_max_bytes)
-            records = self._log.view.read(Offset(request.fetch_offset), max(limit, 1))
+            wanted = min(request.max_bytes, self._quorum.timeouts.fetch_max_bytes)
+            limit = min(max(wanted, 1), limits.MAX_FETCH_BYTES)
+            records = self._log.view.read(Offset(request.fetch_offset), limit)
         self._reads.on_answer(connection, request.replica, mono_ns)
         return self._answer(records=records)
 

@@ -29,6 +29,9 @@ _LOG_APPEND_TIME = 0x08
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
 KeyValue = tuple[bytes | None, bytes | None]
+# What a record without key and headers has beside its value, at most: three lengths and an offset
+# delta of five bytes each would be the most that a batch can hold, four bytes are always there.
+RECORD_OVERHEAD = 19
 
 
 class DamagedBatch(ValueError):

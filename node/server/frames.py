@@ -2,9 +2,9 @@
 
 from struct import Struct
 
+from node import limits
+
 SIZE = Struct(">i")
-# socket.request.max.bytes
-MAX_FRAME_BYTES = 104_857_600
 
 
 class FrameSizeRefused(ValueError):
@@ -14,7 +14,7 @@ class FrameSizeRefused(ValueError):
 class FrameCutter:
     """Holds what is not a whole frame yet."""
 
-    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+    def __init__(self, max_bytes: int = limits.SOCKET_REQUEST_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._rest = bytearray()
 

@@ -1,5 +1,6 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
+from node import limits
 from node.messages import ApiVersionsRequest, Request, RequestHeader, Response
 from node.wire.admin import API_VERSIONS
 from node.wire.api import Api, kio_class, kio_module
@@ -11,7 +12,7 @@ from node.wire.headers import (
     request_header,
     response_header,
 )
-from node.wire.malformed import MalformedFrame
+from node.wire.malformed import MalformedFrame, UnencodableMessage
 from node.wire.reader import read_whole
 from node.wire.writer import write_whole
 
@@ -42,12 +43,19 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
 
 
 def encode_response(header: RequestHeader, response: Response) -> bytes:
-    """The answer to the request with this header, in its version (ApiVersions: in 0 if unknown)."""
+    """The answer to the request with this header, in its version (ApiVersions: in 0 if unknown).
+
+    Raises UnencodableMessage, also on what is larger than anybody takes.
+    """
     api = BY_KEY[header.api_key]
     version = header.api_version if api.serves(header.api_version) else 0
     kio = kio_module(api.package, version, "response")
     entity = api.write_response(response, kio)
-    return response_header(header.correlation_id, tagged=_tagged(api, entity)) + write_whole(entity)
+    head = response_header(header.correlation_id, tagged=_tagged(api, entity))
+    frame = head + write_whole(entity)
+    if len(frame) > limits.SOCKET_REQUEST_MAX_BYTES:
+        raise UnencodableMessage(f"an answer of {len(frame)} bytes")
+    return frame
 
 
 def encode_request(

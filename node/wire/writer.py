@@ -15,6 +15,7 @@ from typing import Any
 
 from node.ids import ZERO_UUID
 from node.wire.fields import FIXED, WireField, runs, wire_fields
+from node.wire.malformed import UnencodableMessage
 
 # Appends the encoding of a value to what is written so far.
 Writer = Callable[[bytearray, Any], None]
@@ -25,9 +26,12 @@ _INT16 = struct.Struct(">h")
 
 
 def write_whole(message: Any) -> bytes:
-    """Raises struct.error or TypeError on values that the protocol cannot carry."""
+    """Raises UnencodableMessage on values that the protocol cannot carry."""
     out = bytearray()
-    struct_writer(message.__class__)(out, message)
+    try:
+        struct_writer(message.__class__)(out, message)
+    except (struct.error, TypeError, UnicodeEncodeError) as error:
+        raise UnencodableMessage(f"{message.__class__.__name__}: {error}") from error
     return bytes(out)
 
 

@@ -16,6 +16,7 @@ from node.effects import (
     SendReply,
     SendToPeer,
     Stop,
+    Trace,
 )
 from node.errors import ErrorCode
 from node.events import (
@@ -31,15 +32,20 @@ from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
+    CreateTopicsRequest,
+    DescribeConfigsRequest,
     DescribeConfigsResponse,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     Endpoint,
+    NewTopic,
     Request,
     RequestHeader,
+    ResourceQuery,
     Response,
 )
 from node.node import Node
+from node.records.metadata import ConfigRecord
 from node.wire import decode_response, encode_request
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import read_request, write_request
@@ -183,6 +189,35 @@ def test_a_malformed_frame_closes_its_connection_after_earlier_answers() -> None
     while not trio.to_client:
         trio.turn()
     assert (NodeId(1), CloseConnection(connection=CLIENT)) in trio.others
+
+
+def test_an_answer_that_its_version_cannot_carry_ends_the_connection_not_the_node() -> None:
+    """As where Apache Kafka led before and took a value that only flexible versions can tell."""
+    trio = Trio(1)
+    node = trio.active()
+    long = ConfigRecord(resource_type=16, resource_name="a", name="metrics", value="x" * 40_000)
+    trio.nodes[node].core.controller.image.replay(long)
+    everything = DescribeConfigsRequest(resources=(ResourceQuery(type=16, name="a", keys=None),))
+    trio.send(node, everything, version=3)
+    for _ in range(10):
+        trio.turn()
+    assert (node, CloseConnection(connection=CLIENT)) in trio.others
+    (line,) = [e for _, e in trio.others if isinstance(e, Trace) and e.event == "n.unanswered"]
+    assert (line.fields["api"], line.fields["version"]) == (32, 3)
+    trio.step(node, ConnectionClosed(connection=CLIENT))
+    answer = trio.ask(node, everything, version=4)
+    assert isinstance(answer, DescribeConfigsResponse)
+    assert answer.results[0].entries[2].value == long.value
+
+
+def test_an_answer_that_is_larger_than_a_frame_ends_the_connection_not_the_node() -> None:
+    trio = Trio(1)
+    node = trio.active()
+    names = "n" * 1_000_000
+    request = CreateTopicsRequest(topics=(NewTopic(name=names),) * 105)
+    trio.send(node, request)
+    assert (node, CloseConnection(connection=CLIENT)) in trio.others
+    assert trio.to_client == []
 
 
 def test_an_answer_to_a_closed_connection_goes_nowhere() -> None:

@@ -66,3 +66,11 @@ n1 flush to 5
 after 1000ms:
 n1 append 5 epoch=1 no-op
 n1 flush to 6
+
+# Unless that is 0: then it writes none (Kafka's meaning of metadata.max.idle.interval.ms=0).
+quorum 3 append.linger.ms=0 max.idle.interval.ms=0
+elect n1
+fetch-request from=n2 to=n1 epoch=1 log=1@1
+
+wait 1200ms
+----

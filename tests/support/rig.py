@@ -258,6 +258,7 @@ def fetch(
     last_epoch: int = 0,
     replica: ReplicaKey = OTHER,
     max_wait_ms: int = 500,
+    max_bytes: int = 1024 * 1024,
 ) -> FetchRequest:
     return FetchRequest(
         cluster_id=CLUSTER,
@@ -266,5 +267,5 @@ def fetch(
         fetch_offset=offset,
         last_epoch=last_epoch,
         max_wait_ms=max_wait_ms,
-        max_bytes=1024 * 1024,
+        max_bytes=max_bytes,
     )

@@ -1,8 +1,11 @@
 """What may be set on a CLIENT_METRICS resource, and what is refused with which error."""
 
+from time import process_time
+
 import pytest
 
-from node.controller.configs import alter, describe
+from node import limits
+from node.controller.configs import alter, alter_all, describe, describe_all
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.messages import ConfigChange, ResourceChange, ResourceQuery
@@ -107,3 +110,117 @@ def test_deleting_the_last_key_leaves_nothing_behind() -> None:
     assert image.config((16, "r")) == {}
     image.replay(ConfigRecord(resource_type=16, resource_name="q", name="match", value=None))
     assert image.config((16, "q")) == {}
+
+
+# --- how much one client may ask for ---
+
+LONGEST = "x" * limits.MAX_STRING_BYTES
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a{99999999999}",  # OverflowError
+        "a{1001}",
+        "(" * 1000 + ")" * 1000,  # RecursionError
+        "()" * (limits.MAX_PATTERN_GROUPS + 1),
+        "a" * (limits.MAX_PATTERN_CHARACTERS + 1),
+        "(?u)a",  # ValueError
+        "[z-a]",
+        "\\N{NO SUCH LETTER}",
+        "(?P<a>b)(?P<a>b)",
+        "*",
+    ],
+)
+def test_a_pattern_that_cannot_be_compiled_or_is_too_large_is_refused(pattern: str) -> None:
+    records, result = alter(Image(), change("match", f"client_id={pattern}"))
+    assert (records, result.error) == ([], ErrorCode.INVALID_CONFIG)
+    assert result.message is not None
+    assert len(result.message) <= limits.MAX_MESSAGE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a{1000}", "(" * 100 + ")" * 100, "ä" * 255, "[[a]", "[à-ü]+", "(a*)*b", "x=y"]
+)
+@pytest.mark.filterwarnings("error")
+def test_a_pattern_at_the_limit_is_taken_without_a_word(pattern: str) -> None:
+    _, result = alter(Image(), change("match", f"client_id={pattern}"))
+    assert result.error == ErrorCode.NONE
+
+
+def test_patterns_of_a_request_are_compiled_in_little_time() -> None:
+    """The dearest that was found: classes of all characters, without regard to case."""
+    item = "client_id=(?i)" + "[\0-\uffff]" * 48
+    value = ",".join(item.replace("48", str(n)) for n in range(60))[: 16 * 1024]
+    began = process_time()
+    alter_all(Image(), [change("match", value)])
+    assert process_time() - began < 1.0
+
+
+@pytest.mark.parametrize("name", ["metrics", "interval.ms", "match"])
+def test_a_value_that_an_older_version_cannot_carry_is_refused(name: str) -> None:
+    records, result = alter(Image(), change(name, LONGEST + "x"))
+    assert (records, result.error) == ([], ErrorCode.INVALID_CONFIG)
+    assert result.message is not None
+    assert len(result.message) <= limits.MAX_MESSAGE_CHARACTERS
+
+
+def test_values_are_measured_in_bytes_and_lists_as_they_become() -> None:
+    assert len(alter(Image(), change("metrics", LONGEST))[0]) == 1
+    assert alter(Image(), change("metrics", "ä" * 16_384))[1].error == ErrorCode.INVALID_CONFIG
+    full = image_with("metrics", LONGEST)
+    assert alter(full, change("metrics", "y", APPEND))[1].error == ErrorCode.INVALID_CONFIG
+    assert alter(full, change("metrics", "x,y", SUBTRACT))[1].error == ErrorCode.NONE
+    long_name = change("interval.ms", "1000", name=LONGEST + "x")
+    assert alter(Image(), long_name)[1].error == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ([change("interval.ms", "1000")] * 5001, ErrorCode.INVALID_REQUEST),
+        (
+            [change("metrics", LONGEST, name=f"r{n}") for n in range(257)],
+            ErrorCode.MESSAGE_TOO_LARGE,
+        ),
+        (
+            [change("match", "client_id=" + "a" * 250, name=f"r{n}") for n in range(64)],
+            ErrorCode.INVALID_REQUEST,
+        ),
+    ],
+)
+def test_a_request_for_too_much_is_refused_whole(
+    changes: list[ResourceChange], error: ErrorCode
+) -> None:
+    records, results = alter_all(Image(), changes)
+    assert records == []
+    assert [result.error for result in results] == [error] * len(changes)
+    assert all(result.message for result in results)
+
+
+def test_appending_to_what_is_long_counts_as_much() -> None:
+    image = Image()
+    for n in range(257):
+        image.replay(
+            ConfigRecord(resource_type=16, resource_name=f"r{n}", name="metrics", value=LONGEST)
+        )
+    little = [change("metrics", "y", SUBTRACT, name=f"r{n}") for n in range(257)]
+    _, results = alter_all(image, little)
+    assert {result.error for result in results} == {ErrorCode.MESSAGE_TOO_LARGE}
+
+
+def test_a_long_list_is_altered_in_little_time() -> None:
+    image = image_with("metrics", ",".join(f"{n:x}" for n in range(6500)))
+    other = ",".join(f"y{n:x}" for n in range(5000))
+    began = process_time()
+    alter(image, change("metrics", other, APPEND))
+    alter(image, change("metrics", other, SUBTRACT))
+    assert process_time() - began < 0.5
+
+
+def test_an_answer_that_is_full_says_so() -> None:
+    image = image_with("metrics", LONGEST)
+    results = describe_all(image, [ResourceQuery(type=16, name="r", keys=None)] * 300)
+    errors = [result.error for result in results]
+    assert errors == [ErrorCode.NONE] * 256 + [ErrorCode.MESSAGE_TOO_LARGE] * 44
+    assert results[-1].entries == ()

@@ -1,19 +1,25 @@
 """The controller on top of a quorum, as far as the stories (tests/stories) do not tell of it."""
 
+from node import limits
+from node.controller.accumulator import Accumulator, encode_all
 from node.effects import AppendBatches, FlushLog
 from node.errors import ErrorCode
-from node.ids import ConnectionId
+from node.ids import ConnectionId, Epoch, Offset
 from node.messages import (
     AlterConfigsRequest,
     AlterConfigsResponse,
+    ConfigChange,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
+    FetchResponse,
     NewTopic,
+    ResourceChange,
 )
-from node.records.batch import split_batches
+from node.records.batch import encode_batch, split_batches
 from node.records.metadata import (
+    ConfigRecord,
     FeatureLevelRecord,
     decode_metadata,
 )
@@ -143,3 +149,90 @@ def test_a_restarted_node_replays_what_is_committed_and_no_more() -> None:
     again.become_leader()
     catch_up(again)
     assert again.core.controller.image.config((16, "a")) == {"interval.ms": "2000"}
+
+
+# --- batches are bounded in bytes ---
+
+
+def large_write(name: str, megabytes: int) -> AlterConfigsRequest:
+    """As many resources with a value of 32,767 bytes as make up so much."""
+    value = "x" * limits.MAX_STRING_BYTES
+    return AlterConfigsRequest(
+        resources=tuple(
+            ResourceChange(
+                type=16,
+                name=f"{name}-{n}",
+                changes=(ConfigChange(name="metrics", operation=0, value=value),),
+            )
+            for n in range(megabytes * 32)
+        ),
+        validate_only=False,
+    )
+
+
+def test_writes_of_a_moment_share_batches_that_every_follower_can_fetch() -> None:
+    rig = active()
+    end = rig.log.end()
+    rig.flushes = False
+    for connection in range(30, 34):
+        rig.request(large_write(f"c{connection}", 3), connection)
+    rig.flushes = True
+    rig.flush()
+    batches = list(split_batches(rig.log.read(end.offset, 10**9)))
+    assert sum(batch.header.record_count for batch in batches) == 4 * 96
+    assert all(len(batch.data) <= limits.MAX_BATCH_BYTES for batch in batches)
+    answer = rig.request(
+        fetch(epoch=1, offset=end.offset, last_epoch=1, max_bytes=2**31 - 1), VOTER_CONNECTION + 2
+    )
+    assert isinstance(answer, FetchResponse)
+    assert 0 < len(answer.records) <= limits.MAX_FETCH_BYTES
+    catch_up(rig, VOTER_CONNECTION + 3)
+    assert all(written(rig, connection).results[0].error == 0 for connection in range(30, 34))
+
+
+def test_what_gathers_in_the_linger_is_cut_into_batches() -> None:
+    linger = Accumulator(linger_ns=10**9)
+    for _ in range(5):
+        linger.add(encode_all([config("x" * limits.MAX_STRING_BYTES)] * 100), mono_ns=7)
+    assert linger.deadline_ns == 7
+    taken = linger.take()
+    assert [len(each.records) for each in taken] == [200, 200, 100]
+    assert linger.take() == []
+
+
+def test_the_size_of_a_batch_is_never_underrated() -> None:
+    for value, count in (("", 1), ("x" * 100, 9000), ("x" * limits.MAX_STRING_BYTES, 3)):
+        encoded = encode_all([config(value)] * count)
+        data = encode_batch(
+            [(None, each) for each in encoded.values],
+            base_offset=Offset(2**62),
+            leader_epoch=Epoch(1),
+            timestamp_ms=1,
+        )
+        assert len(data) <= encoded.size
+
+
+def test_a_request_that_fits_no_batch_is_refused_and_leaves_nothing() -> None:
+    rig = active()
+    end = rig.log.end()
+    # Many short records: the values are small, what they are wrapped in is not.
+    name = "n" * 2000
+    changes = tuple(
+        ResourceChange(
+            type=16,
+            name=f"{name}{n}",
+            changes=(ConfigChange(name="interval.ms", operation=0, value="1000"),),
+        )
+        for n in range(4500)
+    )
+    for validate_only in (True, False):
+        request = AlterConfigsRequest(resources=changes, validate_only=validate_only)
+        answer = rig.request(request, 40)
+        assert isinstance(answer, AlterConfigsResponse)
+        assert {result.error for result in answer.results} == {ErrorCode.MESSAGE_TOO_LARGE}
+    assert rig.log.end() == end
+    assert rig.core.controller.image.config((16, f"{name}0")) == {}
+
+
+def config(value: str) -> ConfigRecord:
+    return ConfigRecord(resource_type=16, resource_name="r", name="metrics", value=value)

@@ -1,0 +1,34 @@
+"""How much one frame, request, record, batch and answer may be.
+
+Whoever sends more is refused: a client with an error, a peer by hanging up. No client can fill the
+node or hold its only thread, and nothing is written that a follower could not fetch or a client
+of an older version could not be told. Kafka's names and defaults where it has them.
+"""
+
+# socket.request.max.bytes; answers too, as peers and clients take no more.
+SOCKET_REQUEST_MAX_BYTES = 104_857_600
+
+# KafkaRaftClient.MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES.
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+MAX_FETCH_BYTES = MAX_BATCH_BYTES
+
+# QuorumController.MAX_RECORDS_PER_USER_OP and MAX_RECORDS_PER_BATCH.
+MAX_RECORDS_PER_USER_OP = 10_000
+MAX_RECORDS_PER_BATCH = 10_000
+
+# Length of a string in messages that are not flexible (int16). Kafka takes longer ones in flexible
+# versions, and then fails to describe them in older ones.
+MAX_STRING_BYTES = 2**15 - 1
+
+# Of what an answer says in words; it may quote what was asked.
+MAX_MESSAGE_CHARACTERS = 200
+
+# Config values in one answer to DescribeConfigs.
+MAX_DESCRIBED_CHARACTERS = 8 * 1024 * 1024
+
+# A regular expression of a client metrics subscription, and all of one request. Kafka has no such
+# limits; the repetitions are RE2's. Compiling takes some ten microseconds a character.
+MAX_PATTERN_CHARACTERS = 255
+MAX_PATTERN_GROUPS = 100
+MAX_PATTERN_REPETITIONS = 1000
+MAX_PATTERN_CHARACTERS_PER_USER_OP = 16 * 1024
