@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import planned_voters
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.verdict import CheckResult
@@ -72,8 +73,8 @@ def traced(info: RunInfo) -> bool:
 
 
 def traced_quorum(info: RunInfo) -> bool:
-    """Applies where nodes trace what they do, and there is more than one."""
-    return traced(info) and info.nodes > 1
+    """Applies where nodes trace what they do, and more than one of them votes."""
+    return traced(info) and len(planned_voters(info)) > 1
 
 
 def several_nodes(info: RunInfo) -> bool:

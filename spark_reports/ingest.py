@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-from checkers.history.sealed_run import RunInfo
+from checkers.evidence.voter_history import planned_voters
 from spark_reports.sealed_archive import SealedRun
 from spark_reports.spark_schemas import RUNS, SCHEMAS
 
@@ -30,15 +30,11 @@ class Tables:
 
 def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
     """All tables of the runs (at least one), read lazily."""
-    rows = [(run.info.run_id, run.scenario, run.version, _voters(run.info)) for run in runs]
+    rows = [
+        (run.info.run_id, run.scenario, run.version, list(planned_voters(run.info))) for run in runs
+    ]
     tables = {name: _read(session, name, runs) for name in SCHEMAS}
     return Tables(runs=F.broadcast(session.createDataFrame(rows, RUNS)), **tables)
-
-
-def _voters(info: RunInfo) -> list[int]:
-    """The controllers; without roles, all nodes."""
-    controllers = [int(node) for node, role in info.roles.items() if "controller" in role]
-    return sorted(controllers) or list(range(1, info.nodes + 1))
 
 
 def _read(session: SparkSession, name: str, runs: Sequence[SealedRun]) -> DataFrame:

@@ -2,7 +2,9 @@
 
 The second opinion on what `fate_counts` counts of registers run by run, by the rule of the check
 `durability`: a write is *there* if a majority of the voters' disks has its record at one offset,
-and *possible* as long as the disks that were not read whole could make up a majority.
+and *possible* as long as the disks that were not read whole could make up a majority. Voters are
+here those that a run was planned with: of sets that change, and of disks that are no voter's any
+more, only the check knows.
 
     ok     there -> survived       possible -> undecided           else lost
     info   there -> recovered      possible -> open                else not happened

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from checkers.evidence.faults import faults_of
 from checkers.evidence.lives import NodeEvent, lives_of
+from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import Run
 
 _TOLD = ("n.start", "n.stop", "q.state")
@@ -38,7 +39,7 @@ class Standing:
     """Answers for any moment of one run; ns since its start."""
 
     def __init__(self, run: Run) -> None:
-        self._nodes = range(1, run.info.nodes + 1)
+        self._nodes = planned_voters(run.info)
         self._told: dict[int, list[_Told]] = defaultdict(list)
         for life in lives_of(run.tables["node_events"]):
             for event in life.events():

@@ -1,4 +1,4 @@
-"""The fields of metadata records about brokers and partitions, by Kafka's own names.
+"""The fields of records about brokers, partitions and voters, by Kafka's own names.
 
 Written from the field tables in Kafka's sources (`metadata/src/main/resources/common/metadata`).
 All are flexible: the fields of the version first, then those that carry a tag, where they differ
@@ -85,8 +85,20 @@ def _list(kind: Kind) -> Kind:
 
 
 def _structures(*members: tuple[str, Kind]) -> Kind:
+    read_all = _list(_structure(*members))
+
+    def read(fields: Fields, version: int) -> Value:
+        found = read_all(fields, version)
+        if found is None:
+            raise DamagedError(f"no list of structures at {fields.at}")
+        return found
+
+    return read
+
+
+def _structure(*members: tuple[str, Kind]) -> Kind:
     layout = Layout(fields=tuple(Field(name=name, kind=kind) for name, kind in members))
-    return _list(lambda fields, version: dict(layout.read(fields, version)))
+    return lambda fields, version: layout.read(fields, version)
 
 
 def _of(*members: tuple[str, Kind] | tuple[str, Kind, int]) -> tuple[Field, ...]:
@@ -107,6 +119,7 @@ _ENDPOINTS = _structures(
 _FEATURES = _structures(
     ("name", _text), ("minSupportedVersion", _int16), ("maxSupportedVersion", _int16)
 )
+_VOTER = (("voterId", _int32), ("voterDirectoryId", _uuid))
 _EPOCH_OF_BROKER = _of(("id", _int32), ("epoch", _int64))
 
 LAYOUTS: Mapping[str, Layout] = {
@@ -187,6 +200,26 @@ LAYOUTS: Mapping[str, Layout] = {
             ("grantingVoters", _structures(("voterId", _int32))),
         )
     ),
+    "KRaftVoters": Layout(
+        fields=_of(
+            ("version", _int16),
+            (
+                "voters",
+                _structures(
+                    *_VOTER,
+                    ("endpoints", _structures(("name", _text), ("host", _text), ("port", _uint16))),
+                    (
+                        "kRaftVersionFeature",
+                        _structure(
+                            ("minSupportedVersion", _int16), ("maxSupportedVersion", _int16)
+                        ),
+                    ),
+                ),
+            ),
+        )
+    ),
+    "AddVoter": Layout(fields=_of(("version", _int16), *_VOTER)),
+    "RemoveVoter": Layout(fields=_of(("version", _int16), *_VOTER)),
 }
 
 

@@ -6,8 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from checkers.disk.fields import DamagedError
-
-NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # the zero uuid: none
+from checkers.history.tables import NO_DIRECTORY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from checkers.disk.fields import DamagedError
 from checkers.disk.files import (
-    NO_DIRECTORY,
     MetaProperties,
     QuorumState,
     read_clean_shutdown,
@@ -23,7 +22,7 @@ from checkers.disk.metadata_log import (
     records_table,
 )
 from checkers.disk.replicas import Replicas, read_replicas
-from checkers.history.tables import DISKS
+from checkers.history.tables import DISKS, NO_DIRECTORY
 
 _NODE = re.compile(r"node-(\d+)")
 

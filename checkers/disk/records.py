@@ -92,7 +92,7 @@ def decode_control(record: Record) -> Decoded:
     if name == "KRaftVersion":
         body.int16()
         return Decoded(type=name, name="kraft.version", value=str(body.int16()))
-    return Decoded(type=name)
+    return Decoded(type=name, detail=_json(read_detail(name, body, version=0)))
 
 
 def decode_metadata(record: Record) -> Decoded:

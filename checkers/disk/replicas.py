@@ -12,10 +12,10 @@ import pyarrow as pa
 from checkers.disk.batches import Scan
 from checkers.disk.columns import Column, batch_columns, joined, table
 from checkers.disk.fields import DamagedError
-from checkers.disk.files import NO_DIRECTORY, read_meta_properties, read_offsets, read_topic_id
+from checkers.disk.files import read_meta_properties, read_offsets, read_topic_id
 from checkers.disk.metadata_log import METADATA_LOG
 from checkers.disk.segments import LogFiles
-from checkers.history.tables import REPLICA_BATCHES, REPLICA_SPANS, REPLICAS
+from checkers.history.tables import NO_DIRECTORY, REPLICA_BATCHES, REPLICA_SPANS, REPLICAS
 
 # Deleted, future and stray ones have more behind the number.
 _PARTITION = re.compile(r"[A-Za-z0-9._-]+-\d+")

@@ -1,10 +1,11 @@
 """The committed metadata log, as it is on the voters' disks after the run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
+from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,21 +17,36 @@ class CommittedLog:
     batches: Sequence[StoredBatch]  # those below `end`
 
 
-def committed_log(voters: Sequence[int], logs: StoredLogs) -> CommittedLog | None:
-    """None if no majority of the voters' logs can be read.
+def committed_log(
+    node: int | None,
+    voters: VoterHistory,
+    logs: StoredLogs,
+    disks: Mapping[int, ReplicaKey],
+) -> CommittedLog | None:
+    """Of the newest log, which is on that node; None if no majority of its voters can be read.
 
-    The newest log, by the epoch of its last batch and then its length, holds all that is committed
-    (Raft, Leader Completeness); what of it no majority holds may be uncommitted.
+    The newest log holds all that is committed (Raft, Leader Completeness); what of it no majority
+    holds may be uncommitted. What stands before a change of the voters may have been committed by
+    those before it.
     """
-    found = {node: logs[node] for node in voters if logs.get(node)}
-    majority = len(voters) // 2 + 1
-    if len(found) < majority:
+    if node is None:
         return None
-    node = max(found, key=lambda one: (found[one][-1].epoch, found[one][-1].last, -one))
-    newest = found[node]
-    ends = sorted((_agrees_up_to(newest, found[voter]) for voter in found), reverse=True)
-    end = ends[majority - 1]
-    return CommittedLog(node=node, end=end, batches=[batch for batch in newest if batch.last < end])
+    agreed = {disks[one]: _agrees_up_to(logs[node], log) for one, log in logs.items()}
+    if not voters.newest.has_majority(agreed):
+        return None
+    until = [*voters.offsets[1:], logs[node][-1].last + 1]
+    end = max(
+        min(_held_by_majority(each, agreed), limit)
+        for each, limit in zip(voters.sets, until, strict=True)
+    )
+    batches = [batch for batch in logs[node] if batch.last < end]
+    return CommittedLog(node=node, end=end, batches=batches)
+
+
+def _held_by_majority(voters: VoterSet, agreed: Mapping[ReplicaKey, int]) -> int:
+    """How far a majority of the voters agrees; 0 where so many cannot be read."""
+    ends = sorted((end for key, end in agreed.items() if voters.includes(key)), reverse=True)
+    return ends[voters.majority - 1] if len(ends) >= voters.majority else 0
 
 
 def _agrees_up_to(one: Sequence[StoredBatch], other: Sequence[StoredBatch]) -> int:

@@ -19,6 +19,15 @@ from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
 from checkers.evidence.planned import Kind
 from checkers.evidence.traced_logs import TracedLogs, traced_logs
+from checkers.evidence.voter_history import (
+    ReplicaKey,
+    Rows,
+    VoterHistory,
+    newest_log,
+    planned_voters,
+    voter_history,
+    voter_records,
+)
 from checkers.history.sealed_run import Run, RunInfo
 
 T = TypeVar("T")
@@ -55,20 +64,27 @@ class Evidence:
         return missing(self.run)
 
     @cached_property
-    def voters(self) -> tuple[int, ...]:
-        """The nodes that vote: the controllers; without roles, all nodes."""
-        controllers = [int(node) for node, role in self.info.roles.items() if "controller" in role]
-        return tuple(sorted(controllers)) or tuple(range(1, self.info.nodes + 1))
+    def voters(self) -> VoterHistory:
+        """Who votes, at any offset of the newest metadata log that is on a disk."""
+        return self.voters_on(self._newest_log)
+
+    def voters_on(self, node: int | None) -> VoterHistory:
+        """The same by the log on a node's own disk, which may hold what nobody committed."""
+        return voter_history(
+            node, planned_voters(self.info), self.metadata_logs, self.once(_voter_records)
+        )
+
+    @cached_property
+    def disks(self) -> Mapping[int, ReplicaKey]:
+        """Each node with the disk that was collected of it, as far as that is known."""
+        rows = self.tables["disks"].select(["node", "directory"]).to_pylist()
+        found = {row["node"]: ReplicaKey(row["node"], row["directory"]) for row in rows}
+        return {node: ReplicaKey(node) for node in self.metadata_logs} | found
 
     @cached_property
     def brokers(self) -> tuple[int, ...]:
         """The nodes that may hold partitions."""
         return tuple(sorted(int(n) for n, role in self.info.roles.items() if "broker" in role))
-
-    @property
-    def majority(self) -> int:
-        """The fewest voters that are more than half of them."""
-        return len(self.voters) // 2 + 1
 
     @cached_property
     def faults(self) -> tuple[FaultFact, ...]:
@@ -93,7 +109,12 @@ class Evidence:
     @cached_property
     def committed_log(self) -> CommittedLog | None:
         """The committed metadata log; None if no majority of the voters' logs can be read."""
-        return committed_log(self.voters, self.metadata_logs)
+        return committed_log(self._newest_log, self.voters, self.metadata_logs, self.disks)
+
+    @cached_property
+    def _newest_log(self) -> int | None:
+        records = self.once(_voter_records)
+        return newest_log(planned_voters(self.info), self.metadata_logs, records)
 
     @cached_property
     def timeline(self) -> Timeline | None:
@@ -114,3 +135,7 @@ class Evidence:
     def polled(self) -> pa.Table:
         """The spans that consumers were given, but for records whose bytes are nobody's."""
         return polled(self.tables["spans"])
+
+
+def _voter_records(evidence: Evidence) -> Rows:
+    return voter_records(evidence.tables["log_records"])

@@ -197,7 +197,7 @@ def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> froze
     nodes |= set(replicas.filter(pc.equal(replicas["key"], key))["node"].to_pylist())
     if len(nodes) >= _replication(evidence):
         return frozenset(nodes)
-    return frozenset(evidence.brokers or evidence.voters) | nodes
+    return frozenset(evidence.brokers or evidence.voters.nodes) | nodes
 
 
 # --- full recoveries ---

@@ -17,7 +17,7 @@ from crc32c import crc32c
 from checkers.history.sealed_run import Run, read_run_info
 from checkers.history.tables import TABLES
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 MANIFEST = "_manifest.json"
 
 ManifestValue = (

@@ -15,6 +15,8 @@ a clock, is the order of real time in the linearizability check. A run directory
 
 import pyarrow as pa
 
+NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of none or of any
+
 # One row an operation, invocation and completion paired. An operation that never completed is an
 # `info` without complete_index and t1. phase: main | final. What an operation on a log sent or
 # polled is in SPANS.
@@ -175,7 +177,7 @@ LOG_RECORDS = pa.schema(
         ("name", pa.string()),
         ("value", pa.string()),
         ("leader", pa.int32()),  # of a LeaderChange
-        ("detail", pa.string()),  # JSON: the fields of a record about brokers or partitions
+        ("detail", pa.string()),  # JSON: the fields of a record about brokers, partitions or voters
     ]
 )
 

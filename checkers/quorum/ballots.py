@@ -1,6 +1,7 @@
 """Leaders are elected by majorities: Q4, by what they write themselves."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.voter_history import VoterSet
 from checkers.verdict import CheckResult
 
 _SHOWN = ("node", "offset", "epoch", "leader")
@@ -18,13 +20,19 @@ _SHOWN = ("node", "offset", "epoch", "leader")
 def elected_by_a_majority(evidence: Evidence) -> CheckResult:
     """Q4: a LeaderChange names a majority of its voters as those that granted their votes.
 
-    All of them are voters, none is named twice, and the leader is one. The voters that it names are
-    controllers of the cluster, and with a static quorum all of them.
+    None is named twice, and each is a voter. The voters that it names are those that its own log
+    has in force where it stands, with a static quorum all controllers.
     """
     records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
     rows = changes.filter(changes["detail"].is_valid()).to_pylist()
-    found = [(row, _wrong(row["leader"], json.loads(row["detail"]), evidence)) for row in rows]
+    histories = {node: evidence.voters_on(node) for node in {row["node"] for row in rows}}
+    found = []
+    for row in rows:
+        voters, at = histories[row["node"]], row["offset"] - 1
+        if at >= voters.known - 1:
+            wrong = _wrong(row["leader"], json.loads(row["detail"]), voters.at(at))
+            found.append((row, wrong))
     return conclude(
         looked_at=len(found),
         unit="LeaderChange records",
@@ -35,16 +43,17 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
     )
 
 
-def _wrong(leader: int, detail: Mapping[str, Any], evidence: Evidence) -> str:
+def _wrong(leader: int, detail: Mapping[str, Any], in_force: VoterSet) -> str:
     """What is wrong with a ballot, as the end of a sentence; "" if nothing is."""
     voters = [one["voterId"] for one in detail["voters"]]
     granting = [one["voterId"] for one in detail["grantingVoters"]]
     told = f"the votes of {sorted(granting)} of the voters {sorted(voters)}"
-    if not set(voters) <= set(evidence.voters):
-        return f"{told}; the controllers are {list(evidence.voters)}"
-    if len({*granting}) < len(granting) or not {*granting, leader} <= {*voters}:
+    if {*voters} != {*in_force.nodes}:
+        return f"{told}; those in force there are {list(in_force.nodes)}"
+    twice = Counter(granting) - Counter(key.node for key in in_force.keys)
+    if twice or leader not in voters:
         return f"{told}, and node {leader} leads: not all of them are voters, or one is named twice"
-    if 2 * len(granting) <= len(voters):
+    if len(granting) < in_force.majority:
         return f"{told}, which are no majority"
     return ""
 

@@ -11,7 +11,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.quorum.epochs import leader_changes
-from checkers.registers.survival import complete_disks, stored_values
+from checkers.registers.survival import nowhere_stored, stored_values, told_whole
 from checkers.verdict import CheckResult
 
 Op = dict[str, int | str]
@@ -31,19 +31,17 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
     gives. Needs: ops, log_records, disks; where disks are missing or damaged, absence proves
     nothing. (KAFKA-20839)
     """
-    copies, complete = evidence.once(stored_values), evidence.once(complete_disks)
-    voters = len(evidence.voters)
-    majority = voters // 2 + 1
+    stored, nowhere = evidence.once(stored_values), evidence.once(nowhere_stored)
     looked_at, missing, violations = 0, 0, []
     for key, value, row in _values_read(evidence):
         looked_at += 1
-        found = copies.get((key, value), 0)
-        if found >= majority:
+        held = stored.get((key, value), nowhere)
+        if held.times:
             continue
-        if found + voters - complete >= majority:
+        if held.possible:
             missing += 1
             continue
-        violations.append(_phantom(evidence, row, found))
+        violations.append(_phantom(evidence, row, held.most))
     return conclude(
         looked_at=looked_at,
         unit="values read",
@@ -51,7 +49,7 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
         needs="reads that returned a value",
         holds="each is in the committed log on a majority of disks",
         algorithm="join of values read with records by key and value",
-        gaps=[f"{missing:,} were not found, and only {complete} disks could be read whole"]
+        gaps=[f"{missing:,} were not found, and only {told_whole(evidence)} could be read whole"]
         if missing
         else [],
     )
@@ -69,7 +67,11 @@ def _values_read(evidence: Evidence) -> Iterator[tuple[str, str, Op]]:
 
 
 def _phantom(evidence: Evidence, row: Op, found: int) -> Violation:
-    on = "no disk has" if not found else f"only {found} of {len(evidence.voters)} disks have"
+    on = (
+        "no disk has"
+        if not found
+        else f"only {found} of {len(evidence.voters.newest.keys)} disks have"
+    )
     shown = [_shown(row, "read a value that is in no committed log")]
     for write in _writes_of(evidence, row)[:1]:
         shown.insert(0, _shown(write, "asked for that value; nobody committed it"))

@@ -11,15 +11,18 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.lives import NEED, NodeEvent, witness
 from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import ReplicaKey
 from checkers.quorum.leadership import (
     SECOND,
     bounds_of,
     cuts_links,
-    heard_by,
+    hears_majority,
     leads_at,
     leaves_majority,
     processes_of,
+    replicas_at,
     state_at,
+    voters_between,
 )
 from checkers.verdict import CheckResult, EventValue
 
@@ -46,7 +49,9 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
         led = leads_at(evidence, fault.begin_ns)
         if led is None or not fault.ran_its_course or not cuts_links(fault):
             continue
-        if not leaves_majority(fault, led[1].node, evidence.voters):
+        replicas = replicas_at(evidence, fault.begin_ns)
+        sets = voters_between(evidence, fault.begin_ns, fault.end_ns)
+        if not all(leaves_majority(fault, led[1].node, voters, replicas) for voters in sets):
             continue
         later = faults[number + 1 :]
         until = later[0].t_start if later else evidence.info.duration_ns
@@ -55,7 +60,7 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
             continue  # somebody else is hurt at the same time: that may be the reason
         for victim in sorted(set(fault.nodes) - {led[1].node}):
             looked_at += 1
-            if heard_by(fault, victim, evidence.voters) + 1 < evidence.majority:
+            if not any(hears_majority(fault, victim, voters, replicas) for voters in sets):
                 violations += _disturbance(evidence, fault, led[1], victim, until)
             violations += _unwanted(evidence, fault, victim, until)
     return conclude(
@@ -115,7 +120,9 @@ def _unwanted(evidence: Evidence, fault: FaultFact, victim: int, until: int) -> 
         if not stands or not fault.begin_ns < stood.t <= until:
             continue
         content = _content(evidence, stood)
-        if len(content) < evidence.majority:
+        having = [ReplicaKey(event.node, event.directory) for event in content]
+        sets = voters_between(evidence, stood.t, stood.t)
+        if not all(voters.has_majority(having) for voters in sets):
             continue
         names = ", ".join(str(event.node) for event in content)
         text = f"node {victim}, cut off and back again, deposed a leader that is well: it stood in "

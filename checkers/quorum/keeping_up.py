@@ -9,7 +9,16 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
-from checkers.quorum.leadership import LATENCY_S, SECOND, Calm, bounds_of, calms, processes_of
+from checkers.evidence.voter_history import ReplicaKey
+from checkers.quorum.leadership import (
+    LATENCY_S,
+    SECOND,
+    Calm,
+    bounds_of,
+    calms,
+    processes_of,
+    voters_between,
+)
 from checkers.verdict import CheckResult
 
 
@@ -90,9 +99,12 @@ def _appended(evidence: Evidence, led: NodeEvent, begin: int, end: int) -> NodeE
 
 def _others(evidence: Evidence, calm: Calm, leader: int) -> Iterator[Process]:
     """Processes of voters that are well and lived all through the calm."""
+    sets = voters_between(evidence, calm.begin, calm.end)
     for process in evidence.once(processes_of):
         lived = process.events[0].t <= calm.begin and process.events[-1].t >= calm.end
-        if lived and process.node in calm.nodes - {leader} and process.node in evidence.voters:
+        replica = ReplicaKey(process.node, process.directory)
+        votes = all(voters.includes(replica) for voters in sets)
+        if lived and votes and process.node in calm.nodes - {leader}:
             yield process
 
 

@@ -15,6 +15,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.verdict import CheckResult
 
 SECOND = 1_000_000_000
@@ -52,17 +53,20 @@ def cuts_links(fault: FaultFact) -> bool:
     return fault.cuts and bool(fault.links)
 
 
-def heard_by(fault: FaultFact, node: int, voters: Collection[int]) -> int:
-    """How many other voters' bytes still reach a node."""
-    others = set(voters) - {node}
-    return sum((other, node) not in fault.links for other in others)
+def hears_majority(
+    fault: FaultFact, node: int, voters: VoterSet, replicas: Collection[ReplicaKey]
+) -> bool:
+    """Whether the bytes of a majority still reach a node, of whom it is one if it is a voter."""
+    return voters.has_majority(r for r in replicas if (r.node, node) not in fault.links)
 
 
-def leaves_majority(fault: FaultFact, node: int, voters: Collection[int]) -> bool:
-    """Whether a voter and those that it still reaches, and that reach it, are a majority."""
-    others = set(voters) - {node}
-    near = sum(not {(node, other), (other, node)} & fault.links for other in others)
-    return near + 1 > len(voters) // 2
+def leaves_majority(
+    fault: FaultFact, node: int, voters: VoterSet, replicas: Collection[ReplicaKey]
+) -> bool:
+    """Whether a node and those that it still reaches, and that reach it, are a majority."""
+    return voters.has_majority(
+        r for r in replicas if not {(node, r.node), (r.node, node)} & fault.links
+    )
 
 
 def _is_plain(fault: FaultFact) -> bool:
@@ -93,6 +97,46 @@ def leads_at(evidence: Evidence, at: int) -> tuple[Process, NodeEvent] | None:
     return max(leading, key=lambda pair: pair[1].epoch) if leading else None
 
 
+def replicas_at(evidence: Evidence, at: int) -> tuple[ReplicaKey, ...]:
+    """All nodes that ever voted, each with the disk that it had at a moment."""
+    disks = {node: ReplicaKey(node) for node in evidence.voters.nodes}
+    for process in evidence.once(processes_of):  # of a node, in order
+        if process.node in disks and process.events[0].t <= at:
+            disks[process.node] = ReplicaKey(process.node, process.directory)
+    return tuple(disks.values())
+
+
+def voters_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
+    """The sets of voters that may have been in force between two times, for anybody.
+
+    One is from when the first node appended it until the last one appended the next.
+    """
+    times = evidence.once(_change_times)
+    return tuple(
+        voters
+        for voters, (since, _), (_, until) in zip(
+            evidence.voters.sets, times, [*times[1:], (0, FOREVER_NS)], strict=True
+        )
+        if since <= end and begin <= until
+    )
+
+
+def _change_times(evidence: Evidence) -> list[tuple[int, int]]:
+    """By set of voters, when the first node appended it, and when the last one did."""
+    appended: list[list[int]] = [[] for _ in evidence.voters.offsets]
+    for process in evidence.once(processes_of):
+        for event in process.events:
+            if event.event == "q.append":
+                for times, offset in zip(appended, evidence.voters.offsets, strict=True):
+                    if event.base <= offset <= event.last:
+                        times.append(event.t)
+    # The first set is there before anybody appends anything; and a snapshot may bring any.
+    return [
+        (min(times), max(times)) if number and times else (-FOREVER_NS, FOREVER_NS)
+        for number, times in enumerate(appended)
+    ]
+
+
 # --- Q22 ---
 
 
@@ -109,9 +153,8 @@ def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
     Where faults overlap, one that hits the leader as well excuses it. (KIP-595 check-quorum,
     KAFKA-15489)
     """
-    bound_s = (
-        bounds_of(evidence).check_quorum_s * (1 if len(evidence.voters) <= 3 else 2) + LATENCY_S
-    )
+    most = max(len(voters.keys) for voters in evidence.voters.sets)
+    bound_s = bounds_of(evidence).check_quorum_s * (1 if most <= 3 else 2) + LATENCY_S
     looked_at = 0
     violations: list[Violation] = []
     for fault in evidence.faults:
@@ -126,7 +169,9 @@ def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
             continue
         if _hit_by_others(evidence, fault, led[1].node):
             continue
-        if heard_by(fault, led[1].node, evidence.voters) + 1 >= evidence.majority:
+        replicas = replicas_at(evidence, fault.begin_ns)
+        sets = voters_between(evidence, fault.begin_ns, fault.end_ns)
+        if any(hears_majority(fault, led[1].node, voters, replicas) for voters in sets):
             continue
         looked_at += 1
         violations += _acts_after(*led, fault, limit)
@@ -247,7 +292,9 @@ def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
         if all(fault.begin_ns <= begin < fault.end_ns and _is_plain(fault) for fault in active):
             left = _connected(evidence, active)
             left -= {node for node, ended, again in dead if ended <= begin < again}
-            if len(left) >= evidence.majority:
+            up = [replica for replica in replicas_at(evidence, begin) if replica.node in left]
+            sets = voters_between(evidence, begin, end)
+            if all(voters.has_majority(up) for voters in sets):
                 cause = active[-1] if active else None
                 yield Calm(begin=begin, end=end, nodes=left, fault=cause)
 
@@ -273,7 +320,7 @@ def _connected(evidence: Evidence, active: Sequence[FaultFact]) -> frozenset[int
     """
     off = {node for fault in active if fault.halts for node in fault.nodes}
     apart = {node for fault in active if cuts_links(fault) for node in fault.nodes} - off
-    left = frozenset(evidence.voters) - off - apart
+    left = frozenset(evidence.voters.nodes) - off - apart
     cut = {link for fault in active if cuts_links(fault) for link in fault.links}
     joined = any((a, b) not in cut and (b, a) not in cut for a in apart for b in left)
     return frozenset() if joined else left

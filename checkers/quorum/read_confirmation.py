@@ -4,6 +4,7 @@ from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, witness
+from checkers.evidence.voter_history import ReplicaKey
 from checkers.verdict import CheckResult
 
 
@@ -36,10 +37,12 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
 def _unconfirmed(event: NodeEvent, evidence: Evidence) -> list[Violation]:
     told, arrived = event.more.get("heard"), event.more.get("arrived")
     heard = told if isinstance(told, list) else []
-    since = {voter["id"] for voter in heard if voter["since"] >= arrived}
-    confirming = (since | {event.node}) & set(evidence.voters)
-    if len(confirming) >= evidence.majority:
+    since = {ReplicaKey(one["id"], one["dir"]) for one in heard if one["since"] >= arrived}
+    confirming = sorted(since | {ReplicaKey(event.node, event.directory)})
+    sets = evidence.voters.during(event.epoch)
+    if not sets or any(voters.has_majority(confirming) for voters in sets):
         return []
+    names = [key.node for key in confirming if sets[0].includes(key)]
     text = f"node {event.node} answered a read in epoch {event.epoch}, and of "
-    text += f"{evidence.majority} voters that are a majority only {sorted(confirming)} had sent "
+    text += f"{sets[0].majority} voters that are a majority only {names} had sent "
     return [Violation(f"{text}a Fetch since it arrived", [witness(event, "answers a read")])]

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
-from checkers.disk.files import NO_DIRECTORY
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, witness
 from checkers.evidence.planned import Kind
+from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult, EventValue
 
 NOBODY = -1

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import pyarrow.compute as pc
@@ -9,10 +10,12 @@ import pyarrow.compute as pc
 from checkers.check import check, of_registers
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
 ALGORITHM = "join of acknowledged values with records by key and value, copies by offset and epoch"
+NEWEST = (1 << 63) - 1  # an offset behind all records
 CLIENT_METRICS = "16"  # the resource type that registers are made of
 Written = tuple[str, str]  # key and value, as the record has them
 
@@ -57,17 +60,13 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
 
 def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
     """Every write as a row of `OPS`, in their order, and what became of it."""
-    stored, complete = evidence.once(stored_copies), evidence.once(complete_disks)
-    voters = len(evidence.voters)
-    majority = voters // 2 + 1
+    stored, nowhere = evidence.once(stored_values), evidence.once(nowhere_stored)
     writes = _writes(evidence)
     others = Counter(_written(row) for row in writes if row["outcome"] != "fail")
     for row in writes:
-        copies = stored.get(_written(row), ())
-        times = sum(count >= majority for count in copies)
-        possible = max(copies, default=0) + voters - complete >= majority
+        held = stored.get(_written(row), nowhere)
         least = others[_written(row)] if row["outcome"] == "fail" else 0
-        yield row, _fate(row["outcome"], found=times > least, possible=possible)
+        yield row, _fate(row["outcome"], found=held.times > least, possible=held.possible)
 
 
 def _written(row: _Row) -> Written:
@@ -90,25 +89,54 @@ def _fate(outcome: EventValue, *, found: bool, possible: bool) -> Fate:
     return Fate.RECOVERED if found else Fate.OPEN if possible else Fate.NOT_HAPPENED
 
 
-def stored_values(evidence: Evidence) -> dict[Written, int]:
-    """For each written value, on how many disks its record stands at one and the same offset."""
-    return {written: max(copies) for written, copies in evidence.once(stored_copies).items()}
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the disks have of one value. `possible`: those that were not read may have the rest."""
+
+    times: int  # the offsets at which a majority of the voters has it
+    most: int  # the most voters that have it at one offset
+    possible: bool
 
 
-def stored_copies(evidence: Evidence) -> dict[Written, tuple[int, ...]]:
-    """For each written value, on how many disks its record stands, offset by offset."""
-    highest = _highest_high_watermark(evidence)
-    records, voters = evidence.tables["log_records"], set(evidence.voters)
+def stored_values(evidence: Evidence) -> dict[Written, Held]:
+    """For each value that stands on a disk, whether a majority of the voters has it."""
+    highest, disks = _highest_high_watermark(evidence), evidence.disks
+    records = evidence.tables["log_records"]
     configs = records.filter(pc.equal(records["type"], "Config"))
-    copies: dict[Written, dict[tuple[int, int], set[int]]] = defaultdict(lambda: defaultdict(set))
+    copies: dict[Written, dict[tuple[int, int], set[ReplicaKey]]]
+    copies = defaultdict(lambda: defaultdict(set))
     names = ("node", "offset", "epoch", "resource_type", "resource", "value")
     for node, offset, epoch, kind, key, value in zip(
         *(configs[name].to_pylist() for name in names), strict=True
     ):
         counts = str(kind) == CLIENT_METRICS and (highest is None or offset < highest)
-        if counts and value is not None and node in voters:
-            copies[(key, value)][(offset, epoch)].add(node)
-    return {written: tuple(map(len, places.values())) for written, places in copies.items()}
+        if counts and value is not None:
+            copies[(key, value)][(offset, epoch)].add(disks.get(node, ReplicaKey(node)))
+    return {written: _held(evidence, places) for written, places in copies.items()}
+
+
+def nowhere_stored(evidence: Evidence) -> Held:
+    """Of a value that no disk has."""
+    return _held(evidence, {})
+
+
+def _held(evidence: Evidence, places: Mapping[tuple[int, int], set[ReplicaKey]]) -> Held:
+    whole = evidence.once(whole_disks)
+    times, most, possible = 0, 0, False
+    for (offset, _), having in (places or {(NEWEST, 0): set()}).items():
+        for voters in _deciding(evidence, offset):
+            count = voters.count(having)
+            most = max(most, count)
+            possible |= count + len(voters.keys) - voters.count(whole) >= voters.majority
+        times += any(voters.has_majority(having) for voters in _deciding(evidence, offset))
+    return Held(times, most, possible)
+
+
+def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:
+    """The sets of voters of which a majority has to have what is committed there: the last that is
+    committed itself, and any behind it. One of them is enough, for it held when the record was."""
+    log = evidence.committed_log
+    return evidence.voters.since(max(offset, log.end - 1 if log else 0))
 
 
 def _highest_high_watermark(evidence: Evidence) -> int | None:
@@ -118,14 +146,22 @@ def _highest_high_watermark(evidence: Evidence) -> int | None:
     return highest
 
 
-def complete_disks(evidence: Evidence) -> int:
-    """How many disks of voters were read whole, from offset 0 on."""
+def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
+    """The disks that were read whole, from offset 0 on."""
     batches = evidence.tables["log_batches"]
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
     begin = {row["node"]: row["base_offset_min"] for row in starts}
-    voters = evidence.voters
-    disks = [row for row in evidence.tables["disks"].to_pylist() if row["node"] in voters]
-    return sum(row["problem"] is None and begin.get(row["node"], 0) == 0 for row in disks)
+    return frozenset(
+        evidence.disks[row["node"]]
+        for row in evidence.tables["disks"].to_pylist()
+        if row["problem"] is None and begin.get(row["node"], 0) == 0
+    )
+
+
+def told_whole(evidence: Evidence) -> str:
+    """How many disks of the voters could be read whole, in words."""
+    voters = evidence.voters.newest
+    return f"{voters.count(evidence.once(whole_disks))} of {len(voters.keys)} disks"
 
 
 def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
@@ -133,7 +169,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
         fates[fate] for fate in (Fate.LOST, Fate.UNEXPECTED, Fate.UNDECIDED)
     )
     acknowledged = len(fates[Fate.SURVIVED]) + len(lost) + len(undecided)
-    recovered, complete = len(fates[Fate.RECOVERED]), evidence.once(complete_disks)
+    recovered = len(fates[Fate.RECOVERED])
     violations = lost or unexpected
     verdict, message = (
         Verdict.VALID,
@@ -154,7 +190,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
     elif undecided:
         verdict = Verdict.UNKNOWN
         message = f"{len(undecided):,} of {acknowledged:,} acknowledged writes were not found, "
-        message += f"and only {complete} of {len(evidence.voters)} disks could be read whole"
+        message += f"and only {told_whole(evidence)} could be read whole"
     return CheckResult(
         verdict=verdict,
         message=f"{message}{_damage(evidence)}",
@@ -169,7 +205,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
             "recovered": recovered,
             "not_happened": len(fates[Fate.NOT_HAPPENED]),
             "failed_but_found": len(unexpected),
-            "whole_disks": complete,
+            "whole_disks": evidence.voters.newest.count(evidence.once(whole_disks)),
         },
     )
 

@@ -1,13 +1,15 @@
 """The reader of disks: what it finds on whole ones, and that it reports what is damaged."""
 
+import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkers.disk import read_disks
 from checkers.disk.fields import DamagedError, Fields
-from checkers.history.tables import DISKS, LOG_BATCHES, LOG_RECORDS
+from checkers.history.tables import DISKS, LOG_BATCHES, LOG_RECORDS, NO_DIRECTORY
 from tests.support.log_files import (
     config_batch,
     config_value,
@@ -27,6 +29,7 @@ V0 = (
     '{"clusterId":"","leaderId":-1,"leaderEpoch":4,"votedId":3,"appliedOffset":0,'
     '"currentVoters":[],"data_version":0}'
 )
+ID, ID_TEXT = bytes(range(16)), "AAECAwQFBgcICQoLDA0ODw"
 BATCHES = [
     leader_change_batch(0, 1, 2),
     config_batch(1, 1, ("r-0", 101), ("r-1", 102)),
@@ -80,7 +83,7 @@ def test_quorum_state_of_version_0_forgets_the_directory(tmp_path: Path) -> None
 
 
 def test_other_records_are_known_by_name_or_number(tmp_path: Path) -> None:
-    voters = record(b"\0\0\1", key=struct.pack(">hh", 0, 6))
+    voters = record(b"\0\0\1\0", key=struct.pack(">hh", 0, 6))
     version = record(struct.pack(">hh", 0, 1) + b"\0", 1, key=struct.pack(">hh", 0, 5))
     odd = record(b"", 2, key=struct.pack(">hh", 0, 77))
     data = [
@@ -112,6 +115,99 @@ def test_other_records_are_known_by_name_or_number(tmp_path: Path) -> None:
     assert (rows[3]["name"], rows[3]["value"]) == ("metadata.version", "25")
     assert rows[7]["resource"] == "3"
     assert rows[8]["value"] is None
+
+
+JSON = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "name", "fields"),
+    [
+        (
+            6,  # KIP-853: VotersRecord
+            struct.pack(">h", 0)
+            + uvarint(3)
+            + struct.pack(">i", 1)
+            + ID
+            + uvarint(2)
+            + text("CONTROLLER")
+            + text("node-1")
+            + struct.pack(">H", 65535)
+            + b"\0"
+            + struct.pack(">hh", 0, 1)
+            + b"\0"
+            + b"\0"
+            + struct.pack(">i", 2)
+            + bytes(16)
+            + uvarint(1)
+            + struct.pack(">hh", 0, 0)
+            + b"\0"
+            + b"\0"
+            + b"\0",
+            "KRaftVoters",
+            {
+                "version": 0,
+                "voters": [
+                    {
+                        "voterId": 1,
+                        "voterDirectoryId": ID_TEXT,
+                        "endpoints": [{"name": "CONTROLLER", "host": "node-1", "port": 65535}],
+                        "kRaftVersionFeature": {
+                            "minSupportedVersion": 0,
+                            "maxSupportedVersion": 1,
+                        },
+                    },
+                    {
+                        "voterId": 2,
+                        "voterDirectoryId": NO_DIRECTORY,
+                        "endpoints": [],
+                        "kRaftVersionFeature": {
+                            "minSupportedVersion": 0,
+                            "maxSupportedVersion": 0,
+                        },
+                    },
+                ],
+            },
+        ),
+        (
+            7,  # KIP-856: AddVoterRecord
+            struct.pack(">hi", 0, 3) + ID + b"\0",
+            "AddVoter",
+            {"version": 0, "voterId": 3, "voterDirectoryId": ID_TEXT},
+        ),
+        (
+            8,  # RemoveVoterRecord, with a tagged field of later
+            struct.pack(">hi", 0, 3) + ID + b"\1\5\2ab",
+            "RemoveVoter",
+            {"version": 0, "voterId": 3, "voterDirectoryId": ID_TEXT},
+        ),
+    ],
+)
+def test_records_of_voters(
+    kind: int, value: bytes, name: str, fields: JSON, tmp_path: Path
+) -> None:
+    """Whole; and cut after any byte, or too long, they are damage and nothing worse."""
+    cut = [value[:size] for size in range(len(value))] + [value + b"\0"]
+    for number, each in enumerate([value, *cut]):
+        batch = record_batch(0, 1, [record(each, key=struct.pack(">hh", 0, kind))], control=True)
+        log_directory(tmp_path / str(number), 1, [batch])
+        tables = read_disks(tmp_path / str(number))
+        (problem,) = tables["disks"]["problem"].to_pylist()
+        rows = tables["log_records"].to_pylist()
+        if number == 0:
+            assert problem is None
+            assert [row["type"] for row in rows] == [name]
+            assert json.loads(rows[0]["detail"]) == fields
+        else:
+            assert problem is not None
+            assert rows == []
+
+
+def test_a_record_of_voters_without_its_list(tmp_path: Path) -> None:
+    value = struct.pack(">h", 0) + uvarint(0) + b"\0"
+    batch = record_batch(0, 1, [record(value, key=struct.pack(">hh", 0, 6))], control=True)
+    log_directory(tmp_path, 1, [batch])
+    assert "no list of structures" in problem_of(tmp_path)
 
 
 def problem_of(disks: Path) -> str:

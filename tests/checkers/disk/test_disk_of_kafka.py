@@ -160,6 +160,7 @@ def test_what_was_written_there(read: tuple[Path, Tables, Dumped]) -> None:
         "LeaderChange",
         "Config",
         "FeatureLevel",
+        "KRaftVoters",
     }
 
 

@@ -23,7 +23,7 @@ def ballot(leader: int, voters: Sequence[int], granting: Sequence[int]) -> dict[
     [
         (1, (1, 2, 3), (1, 2), VALID),
         (1, (1, 2, 3), (2, 3), VALID),  # it need not name itself
-        (1, (1,), (1,), VALID),
+        (1, (1,), (1,), INVALID),  # there are others
         (1, (1, 2, 3), (1,), INVALID),
         (1, (1, 2), (1,), INVALID),  # half of them
         (1, (1, 2, 3), (1, 1), INVALID),
@@ -37,6 +37,11 @@ def test_ballots(
 ) -> None:
     result = elected_by_a_majority(make_run(records=[ballot(leader, voters, granting)]))
     assert (result.verdict, result.looked_at) == (verdict, 1), result.message
+
+
+def test_a_quorum_of_one() -> None:
+    result = elected_by_a_majority(make_run(records=[ballot(1, (1,), (1,))], nodes=1))
+    assert result.verdict is VALID, result.message
 
 
 def test_without_a_ballot_nothing_is_known() -> None:

@@ -1,0 +1,228 @@
+"""Who votes: the sets of voters over the metadata log, by the control records on the disks.
+
+A voter is a replica: a node with its disk. A set is in force from its record on, committed or not,
+and no longer once the record is truncated. So it is asked for at an offset, of one log: of the
+newest one, which holds all that is committed, or of the one that lies on a certain disk. Sets are
+written whole (Voters, KIP-853) or change by one voter (AddVoter and RemoveVoter, KIP-856). Where a
+log names none, as with a static quorum, it is the set that the run was planned with, and nobody
+knows of its directories. LeaderChange records name voters as well; they are judged by these sets.
+"""
+
+import json
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
+from checkers.history.sealed_run import RunInfo
+from checkers.history.tables import NO_DIRECTORY
+
+_HEADER = "SnapshotHeader"
+Row = Mapping[str, Any]
+Rows = Mapping[int, Sequence[Row]]  # by node
+
+
+class ReplicaKey(NamedTuple):
+    """A node with its disk; NO_DIRECTORY: nobody knows which disk."""
+
+    node: int
+    directory: str = NO_DIRECTORY
+
+    def may_be(self, other: "ReplicaKey") -> bool:
+        unknown = NO_DIRECTORY in (self.directory, other.directory)
+        return self.node == other.node and (unknown or self.directory == other.directory)
+
+
+@dataclass(frozen=True, slots=True)
+class VoterSet:
+    """The voters of one moment. One node may be two of them, by two disks (KIP-856)."""
+
+    keys: frozenset[ReplicaKey]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(sorted({key.node for key in self.keys}))
+
+    @property
+    def majority(self) -> int:
+        """The fewest voters that are more than half of them."""
+        return len(self.keys) // 2 + 1
+
+    def includes(self, replica: ReplicaKey) -> bool:
+        return any(key.may_be(replica) for key in self.keys)
+
+    def count(self, replicas: Iterable[ReplicaKey]) -> int:
+        """How many of these replicas are voters; a replica is one at most."""
+        return sum(self.includes(replica) for replica in set(replicas))
+
+    def has_majority(self, replicas: Iterable[ReplicaKey]) -> bool:
+        return self.count(replicas) >= self.majority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoterHistory:
+    """The sets of one log: `sets[i]` is in force from `offsets[i]` on, the first one from 0.
+
+    Where a snapshot hides the log's head and names voters, nobody knows who voted below `known`.
+    """
+
+    offsets: tuple[int, ...]
+    sets: tuple[VoterSet, ...]
+    known: int
+    # Of each epoch in the log, rising, and where it begins.
+    epochs: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    @property
+    def newest(self) -> VoterSet:
+        return self.sets[-1]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """All that were ever voters."""
+        return tuple(sorted({node for voters in self.sets for node in voters.nodes}))
+
+    def at(self, offset: int) -> VoterSet:
+        """The set in force when the log ended behind this offset."""
+        return self.since(offset)[0]
+
+    def since(self, offset: int) -> tuple[VoterSet, ...]:
+        """The set in force at an offset, and all that came after it."""
+        return self.sets[max(bisect_right(self.offsets, offset) - 1, 0) :]
+
+    def during(self, epoch: int) -> tuple[VoterSet, ...]:
+        """The sets that were in force in an epoch: the one that it began with, and its changes.
+
+        Of an epoch of which nothing is in the log, the set with which the next one began. None of
+        an epoch whose beginning a snapshot hides.
+        """
+        begun, ended = bisect_left(self.epochs, epoch), bisect_right(self.epochs, epoch)
+        start = self.starts[begun] if begun < len(self.starts) else self.offsets[-1]
+        if start < self.known:
+            return ()
+        first = bisect_right(self.offsets, start) - 1
+        until = len(self.offsets)
+        if ended < len(self.starts):
+            until = bisect_left(self.offsets, self.starts[ended])
+        return self.sets[first : max(until, first + 1)]
+
+
+def planned_voters(info: RunInfo) -> tuple[int, ...]:
+    """The nodes that were to vote: the controllers; without roles, all nodes."""
+    controllers = [int(node) for node, role in info.roles.items() if "controller" in role]
+    return tuple(sorted(controllers)) or tuple(range(1, info.nodes + 1))
+
+
+def voter_records(log_records: pa.Table) -> Rows:
+    """The records on each node's disk that say who votes, as they stand there."""
+    kinds = pa.array(list(_CHANGES))
+    about = log_records.filter(pc.is_in(log_records["type"], value_set=kinds))
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in about.select(["node", "offset", "type", "detail"]).to_pylist():
+        found[row["node"]].append(row)
+    return found
+
+
+def newest_log(planned: Sequence[int], logs: StoredLogs, records: Rows) -> int | None:
+    """The node whose log holds all that is committed; None if no log of a voter can be read.
+
+    By the epoch of its last batch and then its length (Raft, Leader Completeness). A voter is who
+    was planned to be one, or is named by any log.
+    """
+    histories = (_sets(records.get(one, ()), planned)[1] for one in logs)
+    named = {node for sets in histories for voters in sets for node in voters.nodes}
+    found = [node for node in named.union(planned) if logs.get(node)]
+    return max(found, key=lambda one: (logs[one][-1].epoch, logs[one][-1].last, -one), default=None)
+
+
+def voter_history(
+    node: int | None, planned: Sequence[int], logs: StoredLogs, records: Rows
+) -> VoterHistory:
+    """The sets by the log on a node's disk; of what a snapshot hides there, by another's log.
+
+    That other log has to hold the first batch of this one: then they agree on all before it.
+    """
+    if node is None:
+        return _history(*_sets((), planned), known=0, log=())
+    log, rows = logs.get(node, []), list(records.get(node, ()))
+    head = log[0].base if log else 0
+    if head > 0:
+        others = [one for one in logs if logs[one][0].base < head and log[0] in logs[one]]
+        longest = min(others or [node], key=lambda one: (logs[one][0].base, one))
+        rows = [row for row in records.get(longest, ()) if row["offset"] < head] + rows
+        head = logs[longest][0].base
+    named = (row["offset"] for row in rows if row["type"] != _HEADER)
+    known = min(named, default=0) if head > 0 else 0
+    return _history(*_sets(rows, planned), known=known, log=log)
+
+
+def _history(
+    offsets: tuple[int, ...],
+    sets: tuple[VoterSet, ...],
+    *,
+    known: int,
+    log: Sequence[StoredBatch],
+) -> VoterHistory:
+    starts: dict[int, int] = {}
+    for batch in log:
+        starts.setdefault(batch.epoch, batch.base)
+    return VoterHistory(
+        offsets=offsets,
+        sets=sets,
+        known=known,
+        epochs=tuple(sorted(starts)),
+        starts=tuple(starts[epoch] for epoch in sorted(starts)),
+    )
+
+
+def _sets(
+    rows: Sequence[Row], planned: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[VoterSet, ...]]:
+    """Where each set begins, and the set, along one log."""
+    first = now = frozenset(ReplicaKey(node) for node in planned)
+    found = {0: now}
+    for row in sorted(rows, key=lambda row: int(row["offset"])):
+        now = _CHANGES[row["type"]](now, first, json.loads(row["detail"] or "{}"))
+        found[row["offset"]] = now
+    keys = list(found.values())
+    changed = [i for i, each in enumerate(keys) if i == 0 or each != keys[i - 1]]
+    offsets = tuple(found)
+    return tuple(offsets[i] for i in changed), tuple(VoterSet(keys[i]) for i in changed)
+
+
+Keys = frozenset[ReplicaKey]
+
+
+def _whole(_now: Keys, _first: Keys, fields: Row) -> Keys:
+    return frozenset(_key(voter) for voter in fields["voters"])
+
+
+def _added(now: Keys, _first: Keys, fields: Row) -> Keys:
+    """The first records of a KIP-856 quorum tell the directories of voters known by id alone."""
+    return (now - {ReplicaKey(fields["voterId"])}) | {_key(fields)}
+
+
+def _removed(now: Keys, _first: Keys, fields: Row) -> Keys:
+    return now - {_key(fields)}
+
+
+def _anew(_now: Keys, first: Keys, _fields: Row) -> Keys:
+    """A snapshot names all voters again."""
+    return first
+
+
+def _key(fields: Row) -> ReplicaKey:
+    return ReplicaKey(fields["voterId"], fields["voterDirectoryId"])
+
+
+_CHANGES: Mapping[str, Callable[[Keys, Keys, Row], Keys]] = {
+    "KRaftVoters": _whole,
+    "AddVoter": _added,
+    "RemoveVoter": _removed,
+    _HEADER: _anew,
+}
