@@ -1,4 +1,5 @@
-"""What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, R reads.
+"""What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, R reads, A
+answers.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
 may accuse as well, since one wrong decision breaks more than one promise. What needs a voter set
@@ -155,7 +156,6 @@ _CATALOGUE = (
         scenario="returning-minority",
         duration_s=16.0,
         nodes=5,
-        simulated=True,
     ),
     Mutation(
         id="R-STALE-READ",
@@ -164,6 +164,31 @@ _CATALOGUE = (
         checks=("linearizable",),
         scenario="partition-leader",
         duration_s=12.0,
+    ),
+    Mutation(
+        id="A-CUT-SHORT",
+        wrong="now and then an answer lacks the byte that ends it",
+        real="the rule of KIP-482, left out",
+        checks=("answers-well-formed",),
+        scenario="partition-leader",
+        duration_s=12.0,
+    ),
+    Mutation(
+        id="A-LENIENT",
+        wrong="a value that must be refused is taken",
+        real="KAFKA-13490",
+        checks=("wrong-requests-refused",),
+        scenario="partition-leader",
+        duration_s=12.0,
+    ),
+    Mutation(
+        id="A-DONE-ANYWAY",
+        wrong="a request that is only to be validated changes what it names",
+        real="the rule of KIP-339, left out",
+        checks=("durability", "linearizable"),
+        scenario="blackout",
+        duration_s=21.0,
+        tries=4,
     ),
 )
 

@@ -1,10 +1,12 @@
 """Nothing is acknowledged to acks=all by too few: P17."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
@@ -17,6 +19,8 @@ from checkers.partitions.leaders import names, state
 from checkers.verdict import CheckResult
 
 _HISTORY = f"{NEED}, the metadata log, and what clients sent"
+_ON_NO_DISK = -1  # for a leader epoch
+_ANY = -1  # for a node: a library chose it, or the epoch tells more
 
 
 @check(
@@ -28,10 +32,11 @@ _HISTORY = f"{NEED}, the metadata log, and what clients sent"
 def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
     """P17: nothing is acknowledged to acks=all while the ISR is smaller than min ISR.
 
-    The leader epoch of a record is that of its batch on a disk. The states of the ISR that its
-    leader may have known while the operation ran are those of that epoch in the metadata log: from
-    the last one that the leader itself had told of before, to the last one that can have been
-    committed by its end. In all of them the ISR was too small.
+    The states of the ISR that the leader may have known while the operation ran: from the last one
+    that it had told of itself before, to the last one that can have been committed by the end. Of
+    a record that a disk holds they are those of its batch's leader epoch; of one that no disk holds
+    any more, those in which the node led that acknowledged it, or where a library does not tell
+    which one did, all. In each of them the ISR was too small.
     """
     found = evidence.timeline
     if found is None:
@@ -41,12 +46,12 @@ def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
     stored = split(evidence.tables["replica_spans"], "key")
     histories = evidence.once(isr_histories)
     for (name,), part in sorted(split(sent, "key").items()):
-        key = str(name)
-        if (key,) not in stored or key not in histories:
+        history = histories.get(str(name))
+        if history is None:
             continue
-        epochs = _epochs_at(stored[key,], part)
-        looked_at += int(np.count_nonzero(epochs >= 0))
-        violations += _too_small(evidence, histories[key], part, epochs)
+        for known in _known(evidence, history, part, _epochs_at(stored.get((name,)), part)):
+            looked_at += len(known.rows)
+            violations += _too_small(history, part, known)
     return conclude(
         looked_at=looked_at,
         unit="acknowledged spans",
@@ -60,9 +65,11 @@ def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
     )
 
 
-def _epochs_at(stored: pa.Table, sent: pa.Table) -> Ints:
-    """The epoch of each span, by any disk that holds its first record; else -1."""
-    epochs = np.full(sent.num_rows, -1, np.int64)
+def _epochs_at(stored: pa.Table | None, sent: pa.Table) -> Ints:
+    """The epoch of each span, by any disk that holds its first record; else `_ON_NO_DISK`."""
+    epochs = np.full(sent.num_rows, _ON_NO_DISK, np.int64)
+    if stored is None:
+        return epochs
     offset, value = columns(sent, "offset", "value")
     for (number,), part in split(stored, "epoch").items():
         for log in split(part, "node").values():
@@ -73,32 +80,65 @@ def _epochs_at(stored: pa.Table, sent: pa.Table) -> Ints:
     return epochs
 
 
-# The image of a broker's metadata is put in place a moment before its partitions follow it.
-_SETTLED_NS = 100_000_000
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """Spans of one leader: `states` are the places in the history in which it led; of each of the
+    `rows` it may have known those from `low` to `high`."""
+
+    states: Ints
+    rows: Ints
+    t0: Ints
+    low: Ints
+    high: Ints
+    on_a_disk: bool
 
 
-def _too_small(
+def _known(
     evidence: Evidence, history: IsrHistory, sent: pa.Table, epochs: Ints
-) -> Iterator[Violation]:
-    """Spans during which the ISR had min ISR in no state that the leader may have known."""
+) -> Iterator[_Known]:
+    """By the leader epoch that a disk tells, or the node that acknowledged."""
     ops = evidence.tables["ops"].take(sent["op_id"])
-    t0, t1 = (ops[name].to_numpy() for name in ("t0", "t1"))
+    t0, t1, node = columns(ops, "t0", "t1", "node")
+    leaders = np.array([one.leader for one in history.states], np.int64)
     of_epoch = np.array([one.leader_epoch for one in history.states], np.int64)
-    size = np.array([len(one.isr) for one in history.states], np.int64)
     last = np.searchsorted(history.not_before, t1, side="right") - 1
-    for epoch in np.unique(epochs[epochs >= 0]).tolist():
-        states = np.flatnonzero(of_epoch == epoch)
+    node = np.where(epochs == _ON_NO_DISK, node, _ANY)
+    for epoch, acknowledging in np.unique(np.stack([epochs, node], axis=1), axis=0).tolist():
+        led = of_epoch == epoch if epoch != _ON_NO_DISK else _led_by(leaders, acknowledging)
+        states = np.flatnonzero(led)
         if not len(states):
             continue
-        rows = np.flatnonzero(epochs == epoch)
-        first = _known_before(history, history.states[states[0]].leader, t0[rows])
-        low, high = np.maximum(first, states[0]), np.minimum(last[rows], states[-1])
-        for begin, end in np.unique(np.stack([low, high], axis=1), axis=0).tolist():
-            between = slice(begin, end + 1)
-            if begin > end or size[between].max() >= history.min_isr[between].min():
-                continue
-            for at in rows[(low == begin) & (high == end)].tolist():
-                yield _too_early(sent.slice(at, 1).to_pylist()[0], int(t0[at]), history, begin, end)
+        rows = np.flatnonzero((epochs == epoch) & (node == acknowledging))
+        told = [_known_before(history, leader, t0[rows]) for leader in set(leaders[states])]
+        yield _Known(
+            states=states,
+            rows=rows,
+            t0=t0[rows],
+            low=np.maximum(np.min(told, axis=0), states[0]),
+            high=np.minimum(last[rows], states[-1]),
+            on_a_disk=epoch != _ON_NO_DISK,
+        )
+
+
+def _led_by(leaders: Ints, node: int) -> NDArray[np.bool_]:
+    return np.full(len(leaders), fill_value=True) if node == _ANY else leaders == node
+
+
+def _too_small(history: IsrHistory, sent: pa.Table, known: _Known) -> Iterator[Violation]:
+    """Spans during which the ISR had min ISR in no state that the leader may have known."""
+    size = np.array([len(one.isr) for one in history.states], np.int64)
+    low, high = known.low, known.high
+    for begin, end in np.unique(np.stack([low, high], axis=1), axis=0).tolist():
+        between = known.states[(known.states >= begin) & (known.states <= end)]
+        if not len(between) or size[between].max() >= history.min_isr[between].min():
+            continue
+        for at in np.flatnonzero((low == begin) & (high == end)).tolist():
+            span = sent.slice(int(known.rows[at]), 1).to_pylist()[0]
+            yield _too_early(span, int(known.t0[at]), history, between, known.on_a_disk)
+
+
+# The image of a broker's metadata is put in place a moment before its partitions follow it.
+_SETTLED_NS = 100_000_000
 
 
 def _known_before(history: IsrHistory, leader: int, t0: Ints) -> Ints:
@@ -112,15 +152,20 @@ def _known_before(history: IsrHistory, leader: int, t0: Ints) -> Ints:
 
 
 def _too_early(
-    span: dict[str, Any], t0: int, history: IsrHistory, begin: int, end: int
+    span: dict[str, Any], t0: int, history: IsrHistory, between: Ints, on_a_disk: bool
 ) -> Violation:
-    current, needed = history.states[end], int(history.min_isr[begin : end + 1].min())
+    current, needed = history.states[between[-1]], int(history.min_isr[between].min())
     text = f"{span['key']}, offset {span['offset']}: acknowledged to acks=all by node "
     text += f"{current.leader} in epoch {current.leader_epoch}, while the ISR was "
     text += f"[{names(current.isr)}] and min ISR is {needed}"
+    text += "" if on_a_disk else "; it is on no disk any more"
     known = [
-        {"what": "state of the ISR", "offset": int(history.offsets[at]), **state(one)}
-        for at, one in enumerate(history.states[begin : end + 1], start=begin)
+        {
+            "what": "state of the ISR",
+            "offset": int(history.offsets[at]),
+            **state(history.states[at]),
+        }
+        for at in between.tolist()
     ]
     sent = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
     return Violation(text, [{"what": "acknowledged", "t_ns": t0, **sent}, *known])

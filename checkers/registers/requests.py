@@ -100,14 +100,17 @@ def _must_be_refused(row: Row) -> bool:
 @check(
     "requests-are-whole",
     applies=of_registers,
-    source="KIP-339; records of one request are one batch",
+    source="KIP-339; ConfigurationControlManager, ControllerResult.atomicOf",
     rests_on=(Kind.OPERATIONS, Kind.METADATA_LOGS),
 )
 def requests_are_whole(evidence: Evidence) -> CheckResult:
     """What is not refused of a request that names several keys is written wholly or not at all.
 
-    A refusal is of one key, and the others are altered all the same; but what is altered is altered
-    by one batch, so that no power cut leaves half of it.
+    KIP-339 promises it of one resource, which is a key here, and calls updates of several "not
+    transactional": some may be refused and others be done. What is relied on is how controllers do
+    those that they do not refuse: Apache Kafka's returns their records as one atomic result, which
+    is appended as one batch or not at all, and a batch is committed as a whole. So does our node:
+    no fault can leave half of them. Judged by the values in the committed log, not by batches.
     """
     found, looked_at = evidence.once(committed_values), 0
     violations = []

@@ -11,7 +11,7 @@ from chaos.selftest.kill_table import Kind
 from chaos.selftest.suspects import SelftestArguments, suspects
 from chaos.selftest.trying import KEPT
 
-SIMULATED_ONLY = ("Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY", "Q-HALF-MAJORITY")
+SIMULATED_ONLY = ("Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY")
 
 
 def asked(runtime: str, *mutations: str) -> SelftestArguments:

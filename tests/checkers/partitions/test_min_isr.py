@@ -94,8 +94,40 @@ def test_a_high_watermark_of_the_quorum_dates_a_change() -> None:
     assert acknowledged_with_min_isr(cluster.run()).verdict is Verdict.INVALID
 
 
+def test_a_record_that_no_disk_holds_any_more_was_acknowledged_all_the_same() -> None:
+    """Its loss may be allowed by then; that it was acknowledged was not."""
+    cluster = started().commit(change("t-0", isr=[1], eligibleLeaderReplicas=[2, 3]))
+    asked(cluster, 0, **WHOLE)
+    asked(cluster, 1 * SECOND, **SHRUNK)
+    acknowledged(cluster, 0, 500)
+    acknowledged(cluster, 1, 2 * SECOND)
+    empty = acknowledged_with_min_isr(cluster.run())
+    cluster.replica(1, "t-0", [(0, 100, 1, 0)])
+    cut_off = acknowledged_with_min_isr(cluster.run())
+    for result in (empty, cut_off):
+        assert (result.verdict, result.count, result.looked_at) == (Verdict.INVALID, 1, 2)
+        assert "offset 1: acknowledged to acks=all by node 1 in epoch 0" in result.message
+        assert result.message.endswith("it is on no disk any more")
+
+
+@pytest.mark.parametrize(("node", "verdict"), [(1, "INVALID"), (2, "VALID"), (-1, "VALID")])
+def test_of_what_is_on_no_disk_only_states_of_the_node_that_acknowledged_count(
+    node: int, verdict: str
+) -> None:
+    """Node 2 leads later, with a whole ISR; of a library's send nobody knows whose it was."""
+    cluster = started().commit(change("t-0", isr=[1], eligibleLeaderReplicas=[2, 3]))
+    asked(cluster, 1 * SECOND, **SHRUNK)
+    cluster.commit(change("t-0", leader=2, isr=ALL, eligibleLeaderReplicas=[]))
+    acknowledged(cluster, 0, 2 * SECOND)
+    cluster.rows["ops"][-1]["node"] = node
+    result = acknowledged_with_min_isr(cluster.run())
+    assert result.verdict is Verdict[verdict], result.message
+    assert result.looked_at == 1
+
+
+@pytest.mark.parametrize("stored", [True, False])
 @pytest.mark.parametrize("seed", range(60))
-def test_random_courses_of_the_isr(seed: int) -> None:
+def test_random_courses_of_the_isr(seed: int, stored: bool) -> None:
     """A broker that heeds min ISR is never accused, whatever is asked and however late it learns;
     one that does not is, once its own answers frame what it acknowledged."""
     rng = random.Random(seed)
@@ -120,7 +152,8 @@ def test_random_courses_of_the_isr(seed: int) -> None:
             acknowledged(cluster, offset, began + 1500)
             offset += 1
             broken += len(isr) < 2
-    cluster.replica(1, "t-0", [(0, 100, max(offset, 1), 0)])
+    if stored:
+        cluster.replica(1, "t-0", [(0, 100, max(offset, 1), 0)])
     result = acknowledged_with_min_isr(cluster.run())
     assert (result.verdict is Verdict.INVALID) == (broken > 0), result.message
     assert result.count <= broken

@@ -1,0 +1,29 @@
+"""A-LENIENT: values of configs are taken as they come; nobody looks whether they are legal
+(KAFKA-13490, before which a quorum kept whatever it was told of topics)."""
+
+from chaos.mutations.planted import Planted
+from node.controller import configs
+from node.controller.client_metrics import DEFINITIONS
+from node.messages import ConfigChange, ResourceChange
+from node.records.metadata import ConfigRecord
+
+SET = 0
+
+_as_it_should = configs._record
+
+
+def taken_as_it_is(
+    resource: ResourceChange, change: ConfigChange, current: str | None
+) -> ConfigRecord:
+    """All else is judged as ever: deletions, lists, and configs that there are not."""
+    if change.operation != SET or change.value is None or change.name not in DEFINITIONS:
+        return _as_it_should(resource, change, current)
+    return ConfigRecord(
+        resource_type=resource.type,
+        resource_name=resource.name,
+        name=change.name,
+        value=change.value,
+    )
+
+
+PLANTED = Planted(owner=configs, decision="_record", wrong=taken_as_it_is)
