@@ -7,7 +7,7 @@ simulated cluster only: containers have the machine's own.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-Value = int | float
+_Value = int | float
 
 # Ours, Kafka's name for it, and what Kafka takes where nothing is said.
 _KAFKAS = (
@@ -44,7 +44,7 @@ class Conditions:
         values = [(kafkas, getattr(self, ours), usual) for ours, kafkas, usual in _KAFKAS]
         return {name: value for name, value, usual in values if value != usual}
 
-    def as_json(self) -> dict[str, Value]:
+    def as_json(self) -> dict[str, _Value]:
         return asdict(self)
 
     @property
@@ -52,7 +52,7 @@ class Conditions:
         return self.latency_most_us * self.spike_factor / 1e6
 
 
-def conditions_from(recorded: Mapping[str, Value]) -> Conditions:
+def conditions_from(recorded: Mapping[str, _Value]) -> Conditions:
     """What `as_json` gave; a run of before there were any had the defaults. Raises TypeError."""
     known = {field.name for field in fields(Conditions)}
     assert set(recorded) <= known, sorted(set(recorded) - known)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.nemesis.fault import Hit
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.operator_errors import OperatorError
@@ -60,6 +60,7 @@ def _hit(entry: dict[str, Any]) -> Hit:
         nodes=tuple(NodeId(node) for node in entry["nodes"]),
         links=tuple(Link(NodeId(a), NodeId(b)) for a, b in entry["links"]),
         evidence={
-            NodeId(int(node)): Evidence(**evidence) for node, evidence in entry["evidence"].items()
+            NodeId(int(node)): FaultEvidence(**evidence)
+            for node, evidence in entry["evidence"].items()
         },
     )

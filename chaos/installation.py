@@ -20,11 +20,11 @@ from chaos.setup import (
     node_image,
     toxiproxy_image,
 )
-from chaos.setup.needs import Progress
+from chaos.setup.needs import Tell
 from chaos.setup.places import cache_dir, repository, runtime_dir
 
 
-def prepare(progress: Progress, release: str = "") -> None:
+def prepare(progress: Tell, release: str = "") -> None:
     """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss.
 
     With a `release` of Apache Kafka, its image as well.
@@ -42,7 +42,7 @@ def prepare(progress: Progress, release: str = "") -> None:
         _warm(progress)
 
 
-def _images(client: docker.DockerClient, progress: Progress) -> None:
+def _images(client: docker.DockerClient, progress: Tell) -> None:
     """The proxy's binary and the base take half a minute each, and do not need each other."""
     with ThreadPoolExecutor(max_workers=2) as pool:
         proxy = pool.submit(toxiproxy_image.ensure, client, progress)
@@ -57,7 +57,7 @@ def _images(client: docker.DockerClient, progress: Progress) -> None:
         proxy.result()
 
 
-def _power(client: docker.DockerClient, progress: Progress) -> None:
+def _power(client: docker.DockerClient, progress: Tell) -> None:
     """Tried anew each time: loop devices go as well, with a module or a container's rights."""
     agent = images.agent_recipe(images.base_id(client)).name
     why = why_no_loop_disks(client, agent, again=True)
@@ -67,7 +67,7 @@ def _power(client: docker.DockerClient, progress: Progress) -> None:
         progress("  without it: baseline, partition-leader, kill-leader")
 
 
-def _warm(progress: Progress) -> None:
+def _warm(progress: Tell) -> None:
     """Compile the checkers' kernels once, so that the first verdict is as quick as the next."""
     stamp = cache_dir() / f"warm-{_digest(repository() / 'checkers' / 'linearizability')}"
     if stamp.exists():
@@ -87,7 +87,7 @@ def _digest(package: Path) -> str:
 
 
 @contextmanager
-def _alone(progress: Progress) -> Iterator[None]:
+def _alone(progress: Tell) -> Iterator[None]:
     """One set-up at a time for a user; the second waits and then finds everything there."""
     with (runtime_dir() / "setup.lock").open("w") as lock:
         try:

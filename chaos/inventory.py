@@ -19,7 +19,7 @@ _TRACE = re.compile(r"logs/node-(\d+)\.log")
 _DERIVED = (".index", ".timeindex", ".txnindex")
 _BLOCK = 1 << 20
 
-Entries = Mapping[str, Mapping[str, int]]
+_Entries = Mapping[str, Mapping[str, int]]
 
 
 class InventoryError(Exception):
@@ -68,14 +68,14 @@ def has_any_file(directory: Path, own_crc32c: int) -> bool:
         return next(_evidence(directory), None) is not None
 
 
-def _load(directory: Path, own_crc32c: int) -> Entries:
+def _load(directory: Path, own_crc32c: int) -> _Entries:
     try:
         data = (directory / INVENTORY).read_bytes()
     except OSError as error:
         raise InventoryError(f"{error.strerror}") from error
     if crc32c(data) != own_crc32c:
         raise InventoryError("is not the one that run.json names")
-    entries: Entries = json.loads(data)
+    entries: _Entries = json.loads(data)
     return entries
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from chaos.cluster.interface import Cluster, Described, Evidence, Link, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, Described, FaultEvidence, Link, NodeId, NodeStatus
 from chaos.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
@@ -23,7 +23,7 @@ from chaos.runtimes import RUNTIMES, let_go, why_lacking
 
 _LEADER_WITHIN_S = 15.0
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _title(hit: Hit) -> str:
     return f"{hit.fault.kind} of node {nodes}{links}"
 
 
-def _said(evidence: Evidence) -> str:
+def _said(evidence: FaultEvidence) -> str:
     return f"{'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}"
 
 
@@ -205,11 +205,11 @@ def _cut_already(hits: Sequence[Hit]) -> frozenset[Link]:
     return frozenset(link for hit in hits for link in hit.links)
 
 
-async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, Evidence]]:
+async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, FaultEvidence]]:
     return [(hit, await cure(cluster, hit)) for hit in hits]
 
 
-async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[Found]]) -> Found:
+async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[_Found]]) -> _Found:
     probe = QuorumProbe(driver_for(cluster))
     try:
         return await ask(probe)

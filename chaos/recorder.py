@@ -25,7 +25,9 @@ EVENTS_A_FRAME = 5_000
 FRAME_NS = 1_000_000_000
 
 FactValue = int | float | str | bool | None
-Event = dict[str, FactValue | list[int] | list[str] | dict[str, FactValue] | list[list[FactValue]]]
+EventFields = dict[
+    str, FactValue | list[int] | list[str] | dict[str, FactValue] | list[list[FactValue]]
+]
 
 
 class RecordingError(Exception):
@@ -45,7 +47,7 @@ class EventWriter:
         self._opened_ns = 0
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
 
-    def write(self, event: Event, now_ns: int) -> None:
+    def write(self, event: EventFields, now_ns: int) -> None:
         """Keep one event; a full frame is written. Raises RecordingError."""
         lines = self._lines
         if not lines:
@@ -139,13 +141,13 @@ class Recorder:
         phase: str,
         request: int | None = None,
     ) -> None:
-        together: Event = {"r": request} if request is not None else {}
+        together: EventFields = {"r": request} if request is not None else {}
         self._invoke(process, f, key, value, node, phase, together)
 
     def invoke_send(
         self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
     ) -> None:
-        how: Event = {"s": [_line(span)], "a": acks, "x": idempotent}
+        how: EventFields = {"s": [_line(span)], "a": acks, "x": idempotent}
         self._sending.add(process)
         self.counts["sent"] += 1
         self._invoke(process, SEND, span.key, span.value, node, phase, how)
@@ -172,7 +174,7 @@ class Recorder:
         value: int | None,
         node: int,
         phase: str,
-        more: Event,
+        more: EventFields,
     ) -> None:
         now = self._clock.now_ns()
         self._operations.write(
@@ -194,7 +196,12 @@ class Recorder:
         self.counts["invoked"] += 1
 
     def _complete(
-        self, process: int, outcome: EventType, value: int | None, error: str | None, more: Event
+        self,
+        process: int,
+        outcome: EventType,
+        value: int | None,
+        error: str | None,
+        more: EventFields,
     ) -> None:
         now = self._clock.now_ns()
         self._operations.write(
@@ -215,19 +222,19 @@ class Recorder:
     def malformed(self, answer: MalformedAnswer) -> None:
         """An answer that cannot be read, whoever had asked: a row of `tables.MALFORMED`."""
         now = self._clock.now_ns()
-        told: Event = {"node": answer.node, "api": answer.api, "problem": answer.problem}
-        head: Event = {"type": "malformed", "t": now, "head": answer.head.hex()}
+        told: EventFields = {"node": answer.node, "api": answer.api, "problem": answer.problem}
+        head: EventFields = {"type": "malformed", "t": now, "head": answer.head.hex()}
         self._faults.write(head | told, now)
 
-    def probe(self, row: Event) -> None:
+    def probe(self, row: EventFields) -> None:
         """What a node said when the harness asked: a row of `tables.PROBES`."""
         self._faults.write({"type": "probe", **row}, self._clock.now_ns())
         self.counts[f"probes-{row['kind']}"] += 1
 
-    def fault(self, fault_id: int, stage: FaultStage, event: Event) -> int:
+    def fault(self, fault_id: int, stage: FaultStage, event: EventFields) -> int:
         """One stage of a fault, on the disk when this returns. Returns the time it was given."""
         now = self._clock.now_ns()
-        head: Event = {"type": "fault", "id": fault_id, "stage": stage.value, "t": now}
+        head: EventFields = {"type": "fault", "id": fault_id, "stage": stage.value, "t": now}
         self._faults.write(head | event, now)
         self._faults.flush(sync=True)
         self.counts["faults"] += stage is FaultStage.START

@@ -8,7 +8,7 @@ from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, NodeId
 from chaos.nemesis.awaited import Condition, Sight, Whole
 from chaos.probes import driver_for
-from chaos.recorder import Event, Recorder
+from chaos.recorder import EventFields, Recorder
 from workloads.connection import Driver
 from workloads.leader import LeaderFinder
 from workloads.survey import Survey
@@ -26,7 +26,7 @@ _SAMPLE_S = 0.5
 
 
 @dataclass(slots=True)
-class Looks:
+class LookCount:
     """How often somebody looked, and the longest time between two looks, in ns."""
 
     count: int = 0
@@ -51,7 +51,7 @@ class QuorumWatch:
         self._finder = LeaderFinder(driver)
         self._recorder = recorder
         self._clock = clock
-        self.looks = Looks()
+        self.looks = LookCount()
 
     async def sample(self) -> None:
         """Until cancelled."""
@@ -94,7 +94,7 @@ class PartitionWatch:
         self._workload = workload
         self._recorder = recorder
         self._clock = clock
-        self.looks = Looks()
+        self.looks = LookCount()
 
     async def look(self) -> Sight:
         """How things stand, as told since this was called."""
@@ -135,7 +135,7 @@ class PartitionWatch:
         self._survey.close()
 
 
-def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) -> Event:
+def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) -> EventFields:
     return {
         "t0": asked_ns,
         "t1": answered_ns,
@@ -148,7 +148,7 @@ def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) 
     }
 
 
-def _row(asked_ns: int, answered_ns: int, node: int, claim: PartitionClaim) -> Event:
+def _row(asked_ns: int, answered_ns: int, node: int, claim: PartitionClaim) -> EventFields:
     return {
         "t0": asked_ns,
         "t1": answered_ns,

@@ -29,6 +29,7 @@ And beside them:
     linearizability/    the search for an order of operations
     foreign/            histories that others recorded
     page/               the page of one run
+    array_types.py      arrays of numbers, by what they hold
     counted.py          how many, in words
     interval.py         how far a share that was counted can be trusted
 """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
-Witness = Sequence[Mapping[str, EventValue]]
+_Witness = Sequence[Mapping[str, EventValue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Violation:
     """One broken promise, said in a sentence, and the events that show it."""
 
     message: str
-    witness: Witness = ()
+    witness: _Witness = ()
 
 
 def unread(unit: str, needs: str) -> CheckResult:

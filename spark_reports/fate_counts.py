@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Flags
 from checkers.evidence.evidence import Evidence
 from checkers.history.calls import Outcome
 from checkers.history.history_kinds import HistoryKind
@@ -18,8 +19,7 @@ from checkers.log.findings import Findings, findings_of
 from checkers.registers.survival import Fate, fates_of_writes
 from spark_reports.phase_words import phases_of
 
-Flags = NDArray[np.bool_]
-Phases = NDArray[np.str_]
+_Phases = NDArray[np.str_]
 
 RECORDS, WRITES = "records", "register writes"  # what logs and what registers hold
 CULPRITS_A_RUN = 20
@@ -93,7 +93,7 @@ def account_of(evidence: Evidence) -> Account:
     return _of_writes(evidence, phases)
 
 
-def _of_records(evidence: Evidence, phases: Phases) -> Account:
+def _of_records(evidence: Evidence, phases: _Phases) -> Account:
     findings = evidence.once(findings_of)
     flags = _record_flags(findings)
     own = phases[findings.log.sent.op]
@@ -136,7 +136,7 @@ def _record_flags(findings: Findings) -> Mapping[str, Flags]:
     }
 
 
-def _duplicated(findings: Findings, phases: Phases) -> Phases:
+def _duplicated(findings: Findings, phases: _Phases) -> _Phases:
     """The phase of each record that stands at two offsets: when the second was told."""
     return np.concatenate(
         [phases[:0], *(phases[c.other] for c in findings.found if c.anomaly is Anomaly.DUPLICATE)]
@@ -144,7 +144,7 @@ def _duplicated(findings: Findings, phases: Phases) -> Phases:
 
 
 def _lost(
-    evidence: Evidence, findings: Findings, rows: NDArray[np.int64], own: Phases
+    evidence: Evidence, findings: Findings, rows: NDArray[np.int64], own: _Phases
 ) -> Iterator[Culprit]:
     log = findings.log
     for row in rows.tolist():
@@ -173,7 +173,7 @@ _COUNTED_AS: Mapping[Fate, Sequence[str]] = {
 }
 
 
-def _of_writes(evidence: Evidence, phases: Phases) -> Account:
+def _of_writes(evidence: Evidence, phases: _Phases) -> Account:
     by_phase: dict[str, dict[str, int]] = {}
     culprits: list[Culprit] = []
     op_ids = evidence.tables["ops"]["op_id"].to_pylist()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _OPERATIONS_A_PARTITION = 600_000
 _PARTITIONS_LIMIT = 32
 
-Row = TypeVar("Row")
+_Row = TypeVar("_Row")
 
 
 class NothingToReportError(Exception):
@@ -105,7 +105,7 @@ def _cells(frame: "DataFrame") -> "tuple[GroupCounts, ...]":
     return tuple(sorted(found, key=lambda cell: cell.order))
 
 
-def _rows(frame: "DataFrame", kind: type[Row]) -> tuple[Row, ...]:
+def _rows(frame: "DataFrame", kind: type[_Row]) -> tuple[_Row, ...]:
     """The frame's rows as values, in a fixed order. Its columns are the fields of `kind`."""
     return tuple(kind(**row.asDict()) for row in frame.orderBy(*frame.columns[:4]).collect())
 

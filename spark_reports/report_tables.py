@@ -8,7 +8,7 @@ from urllib.parse import quote
 from checkers.interval import in_words
 from checkers.page import units
 from checkers.page.markup import Child, Markup, joined, tag
-from checkers.page.page_tables import Column, table
+from checkers.page.page_tables import Heading, table
 from checkers.verdict import Verdict
 from spark_reports.fate_counts import CULPRITS_A_RUN, RECORDS, WRITES
 from spark_reports.phase_words import PHASES
@@ -24,7 +24,7 @@ from spark_reports.report_summary import (
 from spark_reports.sealed_archive import SealedRun
 
 _NUMBER = "number"
-_SCENARIO_COLUMNS: tuple[Column, ...] = (
+_SCENARIO_COLUMNS: tuple[Heading, ...] = (
     ("scenario", ""),
     ("runs", _NUMBER),
     *((verdict.word, _NUMBER) for verdict in reversed(Verdict)),
@@ -91,7 +91,7 @@ def _told(cells: Sequence[GroupCounts]) -> list[str]:
     return [name for name in _NUMBERS if name in _ALWAYS or total(cells, name)]
 
 
-def _durability_columns(names: Sequence[str]) -> list[Column]:
+def _durability_columns(names: Sequence[str]) -> list[Heading]:
     return [
         ("scenario", ""),
         ("target", "fixed"),
@@ -134,7 +134,7 @@ def _doubt_table(summary: ReportSummary, out: Path) -> Markup | None:
     if not doubtful:
         return None
     rows = [("", (_link(run, out), run.scenario, reason)) for run, reason in doubtful]
-    columns: tuple[Column, ...] = (("run", ""), ("scenario", ""), ("undecided", "wide"))
+    columns: tuple[Heading, ...] = (("run", ""), ("scenario", ""), ("undecided", "wide"))
     return joined(tag("h3", "Not known: evidence is missing or undecided"), table(columns, rows))
 
 
@@ -190,7 +190,7 @@ def _side_column(
     ]
 
 
-_CULPRIT_COLUMNS: tuple[Column, ...] = (
+_CULPRIT_COLUMNS: tuple[Heading, ...] = (
     ("run", ""),
     ("kind", ""),
     ("fate", "fixed"),
@@ -229,7 +229,7 @@ def _culprit_table(summary: ReportSummary, out: Path) -> Markup | None:
     return joined(tag("h3", title), table(_CULPRIT_COLUMNS, rows))
 
 
-_LATENCY_COLUMNS: tuple[Column, ...] = (
+_LATENCY_COLUMNS: tuple[Heading, ...] = (
     ("scenario", ""),
     ("phase", ""),
     *((name, _NUMBER) for name in ("ok", "fail", "info", "p50", "p99", "max")),
@@ -255,7 +255,7 @@ def latency_table(summary: ReportSummary) -> Markup:
     return table(_LATENCY_COLUMNS, rows)
 
 
-_ELECTION_COLUMNS: tuple[Column, ...] = (
+_ELECTION_COLUMNS: tuple[Heading, ...] = (
     ("scenario", ""),
     ("fault", ""),
     *((name, _NUMBER) for name in ("hit the leader", "next leader", "median", "p99", "max")),
@@ -282,7 +282,7 @@ def _election_cells(summary: ReportSummary, scenario: str, kind: str) -> Sequenc
     )
 
 
-_RUN_COLUMNS: tuple[Column, ...] = (
+_RUN_COLUMNS: tuple[Heading, ...] = (
     ("verdict", "fixed"),
     ("as expected", ""),
     ("run", ""),
@@ -341,5 +341,5 @@ def skipped_table(summary: ReportSummary) -> Markup:
     rows: list[tuple[str, Sequence[Child]]] = [
         ("", (str(skipped.directory), skipped.reason)) for skipped in summary.archive.skipped
     ]
-    columns: tuple[Column, ...] = (("directory", ""), ("why", "wide"))
+    columns: tuple[Heading, ...] = (("directory", ""), ("why", "wide"))
     return table(columns, rows)

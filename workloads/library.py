@@ -12,7 +12,7 @@ from workloads.log_driver import SendResult
 from workloads.operation_history import Span
 from workloads.wire.error_codes import ErrorCode
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Report = Callable[[SendResult], None]
 
 # Errors of a send that the library attempted once, which prove that nothing was appended. A library
@@ -60,7 +60,7 @@ async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float
         return SendResult(outcome=EventType.INFO, error="no delivery report")
 
 
-async def in_thread(pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+async def in_thread(pool: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
     """What blocks, without blocking the event loop."""
     return await asyncio.get_running_loop().run_in_executor(pool, work)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chaos.cluster.interface import DiskSickness, Evidence, Link, PowerCutMode
+from chaos.cluster.interface import DiskSickness, FaultEvidence, Link, PowerCutMode
 
 FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
 FAILED = 1  # the exit code of a node whose disk failed, or that broke a rule of its own
@@ -68,7 +68,7 @@ class CutMeasured:
     opposite_probes: tuple[Probe, ...]
 
 
-def of_cut(seen: CutMeasured) -> Evidence:
+def of_cut(seen: CutMeasured) -> FaultEvidence:
     """A cut bit when it was seen to stop bytes of its direction, on both paths, and no others.
 
     Proved for the moment of the heal, by effect: a marked request was taken in and not passed on;
@@ -91,9 +91,9 @@ def of_cut(seen: CutMeasured) -> Evidence:
     }
     lacking = _lacking(seen) or ("" if seen.opposite_cut else _not_one_way(seen))
     if lacking:
-        return Evidence(bit=False, what=lacking, facts=facts)
+        return FaultEvidence(bit=False, what=lacking, facts=facts)
     what = f"{facts['swallowed_bytes']} bytes swallowed on {seen.link}"
-    return Evidence(bit=True, what=what, facts=facts)
+    return FaultEvidence(bit=True, what=what, facts=facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class ShutMeasured:
     open_ways: tuple[str, ...]  # which the proxy itself does not say it stops
 
 
-def of_shut_out(seen: ShutMeasured) -> Evidence:
+def of_shut_out(seen: ShutMeasured) -> FaultEvidence:
     """Clients were shut out when a marked request was taken in, not passed on and not answered."""
     facts = {
         "swallowed_bytes": max(seen.swallowed, seen.probe.swallowed),
@@ -122,7 +122,7 @@ def of_shut_out(seen: ShutMeasured) -> Evidence:
     elif seen.probe.swallowed < seen.probe_bytes:
         lacking = "a marked request was not swallowed"
     what = lacking or f"{facts['swallowed_bytes']} bytes of clients swallowed"
-    return Evidence(bit=not lacking, what=what, facts=facts)
+    return FaultEvidence(bit=not lacking, what=what, facts=facts)
 
 
 def _lacking(seen: CutMeasured) -> str:
@@ -153,60 +153,62 @@ def _not_one_way(seen: CutMeasured) -> str:
     return ""
 
 
-def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> Evidence:
+def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> FaultEvidence:
     """Links were slow when every probe waited for its way there and its answer's way back."""
     facts: dict[str, int | str | bool] = {
         f"{link} answer_ms": round(answer) for link, answer in answers_ms.items()
     }
     if not answers_ms:
-        return Evidence(bit=False, what="no two nodes run whose link could be probed", facts=facts)
+        return FaultEvidence(
+            bit=False, what="no two nodes run whose link could be probed", facts=facts
+        )
     quickest = min(answers_ms.values())
-    return Evidence(
+    return FaultEvidence(
         bit=0 < 2 * latency_ms <= quickest,
         what=f"an answer between nodes took {quickest:.0f} ms at least",
         facts=facts,
     )
 
 
-def of_flaky_links(resets: Mapping[Link, int]) -> Evidence:
+def of_flaky_links(resets: Mapping[Link, int]) -> FaultEvidence:
     """Links were flaky when a connection on one of them was reset for that reason.
 
     Which connections are made, and when something is said on them, is the nodes' affair.
     """
     total = sum(resets.values())
     facts: dict[str, int | str | bool] = {f"{link} resets": n for link, n in resets.items() if n}
-    return Evidence(bit=total > 0, what=f"{total} connections were reset", facts=facts)
+    return FaultEvidence(bit=total > 0, what=f"{total} connections were reset", facts=facts)
 
 
-def of_sick_disk(sickness: DiskSickness, syncs: int, exit_code: int) -> Evidence:
+def of_sick_disk(sickness: DiskSickness, syncs: int, exit_code: int) -> FaultEvidence:
     """A slow disk bit when a sync was slow; any other when the node died of it."""
     if sickness is DiskSickness.SLOW:
         facts: dict[str, int | str | bool] = {"slow_syncs": syncs}
-        return Evidence(bit=syncs > 0, what=f"{syncs} syncs were slow", facts=facts)
+        return FaultEvidence(bit=syncs > 0, what=f"{syncs} syncs were slow", facts=facts)
     died = exit_code == FAILED
     what = "the node died of its disk" if died else "the node never met the trouble of its disk"
-    return Evidence(bit=died, what=what, facts={"exit_code": exit_code})
+    return FaultEvidence(bit=died, what=what, facts={"exit_code": exit_code})
 
 
-def of_clock(shown_ms: int, asked_ms: int) -> Evidence:
+def of_clock(shown_ms: int, asked_ms: int) -> FaultEvidence:
     """A clock went wrong when, read back, it is as far off true time as it was asked to be."""
-    return Evidence(
+    return FaultEvidence(
         bit=shown_ms == asked_ms,
         what=f"its time of day is {shown_ms} ms off true time",
         facts={"offset_ms": shown_ms},
     )
 
 
-def of_clock_rate(shown: float, asked: float) -> Evidence:
+def of_clock_rate(shown: float, asked: float) -> FaultEvidence:
     """A clock went at another rate when it was seen to, over some time."""
-    return Evidence(
+    return FaultEvidence(
         bit=abs(shown - asked) < 0.001 * asked,
         what=f"its clock goes {shown:.4g} times as fast as true time",
         facts={"rate_ppm": round(shown * 1e6)},
     )
 
 
-def of_kill(running_before: bool, running_after: bool, exit_code: int) -> Evidence:
+def of_kill(running_before: bool, running_after: bool, exit_code: int) -> FaultEvidence:
     """A kill bit when a process that ran is gone by that signal.
 
     A node that was dead already, or ended by itself, was not killed. Not proved: that the signal
@@ -222,10 +224,10 @@ def of_kill(running_before: bool, running_after: bool, exit_code: int) -> Eviden
     else:
         what = f"the process ended by itself, with exit code {exit_code}"
     facts = {"ran": running_before, "runs": running_after, "exit_code": exit_code}
-    return Evidence(bit=bit, what=what, facts=facts)
+    return FaultEvidence(bit=bit, what=what, facts=facts)
 
 
-def of_wipe(before: str, after: str, *, emptied: bool) -> Evidence:
+def of_wipe(before: str, after: str, *, emptied: bool) -> FaultEvidence:
     """A wipe bit when the old log directory was gone, and the new one has another directory id."""
     bit = emptied and bool(after) and after != before
     if bit:
@@ -239,10 +241,10 @@ def of_wipe(before: str, after: str, *, emptied: bool) -> Evidence:
         "directory_id_after": after,
         "emptied": emptied,
     }
-    return Evidence(bit=bit, what=what, facts=facts)
+    return FaultEvidence(bit=bit, what=what, facts=facts)
 
 
-def of_pause(states: str) -> Evidence:
+def of_pause(states: str) -> FaultEvidence:
     """A pause bit when the node has threads and every one of them stands still.
 
     A thread in uninterruptible sleep (D) counts: it stops before it returns from the kernel, so it
@@ -252,7 +254,7 @@ def of_pause(states: str) -> Evidence:
     moving = sum(state in "RS" for state in states)
     bit = bool(states) and moving == 0
     what = f"{len(states)} threads stopped" if bit else f"{moving} of {len(states)} threads go on"
-    return Evidence(bit=bit, what=what, facts={"threads": len(states), "moving": moving})
+    return FaultEvidence(bit=bit, what=what, facts={"threads": len(states), "moving": moving})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +271,7 @@ class PowerCutMeasured:
     troubled: int = 0  # how many were
 
 
-def of_power_cut(seen: PowerCutMeasured) -> Evidence:
+def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
     """A power cut bit when an unsynced overwriting was visible before it, and is forgotten.
 
     Proves that what this file system had not written at the cut is gone, and that no process could
@@ -304,5 +306,5 @@ def of_power_cut(seen: PowerCutMeasured) -> Evidence:
         what = "the disk forgot an unsynced overwriting of the canary"
         if seen.trouble:
             what += f", after {seen.troubled} {seen.trouble} syncs"
-        return Evidence(bit=True, what=what, facts=facts)
-    return Evidence(bit=False, what=what, facts=facts)
+        return FaultEvidence(bit=True, what=what, facts=facts)
+    return FaultEvidence(bit=False, what=what, facts=facts)

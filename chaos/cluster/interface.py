@@ -71,7 +71,7 @@ class DiskSickness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class FaultEvidence:
     """Whether a fault bit, and how one knows. Without it, the run is void.
 
     `facts` holds what was measured (swallowed bytes per link, canary found, exit code ...).
@@ -224,13 +224,13 @@ class Stepping(Protocol):
 
 @runtime_checkable
 class Killable(Protocol):
-    async def kill(self, node: NodeId) -> Evidence:
+    async def kill(self, node: NodeId) -> FaultEvidence:
         """SIGKILL: the process is gone, the page cache survives."""
 
 
 @runtime_checkable
 class Pausable(Protocol):
-    async def pause(self, node: NodeId) -> Evidence: ...
+    async def pause(self, node: NodeId) -> FaultEvidence: ...
 
     async def resume(self, node: NodeId) -> None: ...
 
@@ -240,7 +240,7 @@ class Cuttable(Protocol):
     async def cut(self, links: Sequence[Link]) -> None:
         """Let no byte pass along these links. Cutting a cut link changes nothing."""
 
-    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         """Let bytes pass again, and say for each link what was swallowed while it was cut.
 
         A link on which nobody sent anything is probed before it is healed: the evidence then
@@ -254,7 +254,7 @@ class Closable(Protocol):
     async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
         """Let no byte pass between clients and these nodes, either way."""
 
-    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, FaultEvidence]:
         """Let them pass again, and say what was swallowed meanwhile."""
 
 
@@ -263,7 +263,7 @@ class Slowable(Protocol):
     async def slow_links(self, latency_ms: int) -> None:
         """Let every byte between nodes take so long, in each direction."""
 
-    async def quicken_links(self) -> Evidence:
+    async def quicken_links(self) -> FaultEvidence:
         """Undo that, and say how long a probe's answer took between nodes that run."""
 
 
@@ -272,7 +272,7 @@ class Unsteady(Protocol):
     async def make_flaky(self, links: Sequence[Link], share: float) -> None:
         """Let this share of the writes along these links reset their connection."""
 
-    async def steady(self, links: Sequence[Link]) -> Evidence:
+    async def steady(self, links: Sequence[Link]) -> FaultEvidence:
         """Undo that, and say how many connections were reset."""
 
 
@@ -281,16 +281,16 @@ class Sickening(Protocol):
     async def sicken_disk(self, node: NodeId, sickness: DiskSickness) -> None:
         """Let the disk of a node be sick from now on. Nodes die of most of it."""
 
-    async def mend_disk(self, node: NodeId) -> Evidence:
+    async def mend_disk(self, node: NodeId) -> FaultEvidence:
         """Make it well, and say what came of it; who died of it stays off."""
 
 
 @runtime_checkable
 class ClockShifting(Protocol):
-    async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
+    async def jump_clock(self, node: NodeId, offset_ms: int) -> FaultEvidence:
         """Set the time of day of a node so much off true time; 0 sets it right."""
 
-    async def run_clock(self, node: NodeId, rate: float) -> Evidence:
+    async def run_clock(self, node: NodeId, rate: float) -> FaultEvidence:
         """Let the clocks of a node go so many times as fast as true time; 1 is right."""
 
 
@@ -298,14 +298,14 @@ class ClockShifting(Protocol):
 class PowerCuttable(Protocol):
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
-    ) -> Mapping[NodeId, Evidence]:
+    ) -> Mapping[NodeId, FaultEvidence]:
         """Cut the power of several nodes at one moment; what was not fsynced is gone.
 
         The evidence is complete only once the node is on again (the canary is looked at after the
         remount): `start` must be called before the run is judged, and `power_evidence` read then.
         """
 
-    async def power_evidence(self, node: NodeId) -> Evidence:
+    async def power_evidence(self, node: NodeId) -> FaultEvidence:
         """The canary of the last power cut of this node, read after it was started again."""
 
 
@@ -320,5 +320,5 @@ class DiskTroubling(PowerCuttable, Protocol):
 
 @runtime_checkable
 class Wipeable(Protocol):
-    async def wipe(self, node: NodeId) -> Evidence:
+    async def wipe(self, node: NodeId) -> FaultEvidence:
         """Give a node that is off a new, empty, formatted disk (new directory id)."""

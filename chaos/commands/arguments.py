@@ -41,14 +41,14 @@ class Parser(argparse.ArgumentParser):
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-Run: TypeAlias = Callable[[argparse.Namespace], int]
+_Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 
 def add(
     commands: Commands,
     name: str,
     short: str,
-    run: Run,
+    run: _Run,
     *,
     about: str,
     examples: str,

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from chaos.cluster.interface import Cluster, Evidence, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.nemesis.fault import ByNode
 from chaos.nemesis.proof import if_it_lasted, of_nodes
 
 
 async def on_each(
-    nodes: Sequence[NodeId], act: Callable[[NodeId], Awaitable[Evidence]]
-) -> dict[NodeId, Evidence]:
+    nodes: Sequence[NodeId], act: Callable[[NodeId], Awaitable[FaultEvidence]]
+) -> dict[NodeId, FaultEvidence]:
     found = await asyncio.gather(*(act(node) for node in nodes))
     return dict(zip(nodes, found, strict=True))
 
@@ -34,7 +34,7 @@ async def statuses(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[NodeId, No
 
 def of_lasting(
     evidence: ByNode, seen: Mapping[NodeId, NodeStatus], expected: NodeStatus
-) -> Evidence:
+) -> FaultEvidence:
     """One answer for all nodes that were hit: `seen` is what they were just before the cure."""
     return of_nodes(
         {node: if_it_lasted(found, seen[node], expected) for node, found in evidence.items()},

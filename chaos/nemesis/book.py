@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.parameters import parameters_of
 from chaos.recorder import Recorder
@@ -93,7 +93,7 @@ class FaultBook:
             case FaultStage.HEALED:
                 self._done[number] = replace(done, t_healed=now)
 
-    def evidence(self, number: int, evidence: Evidence) -> None:
+    def evidence(self, number: int, evidence: FaultEvidence) -> None:
         self._recorder.fault(
             number,
             FaultStage.EVIDENCE,

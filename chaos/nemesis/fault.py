@@ -12,13 +12,13 @@ from dataclasses import Field, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from chaos.cluster.interface import Cluster, Evidence, Link, NodeId
+from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.victims import Victim
 
 Words = Mapping[str, str]  # parameters as they are recorded
-ByNode = Mapping[NodeId, Evidence]
+ByNode = Mapping[NodeId, FaultEvidence]
 
 
 class Aspect(StrEnum):
@@ -57,7 +57,7 @@ class Fault(Protocol):
     async def inject(self, cluster: Cluster, hit: "Hit") -> ByNode:
         """Let it begin; it has begun when this returns, with what is known of each node by then."""
 
-    async def cure(self, cluster: Cluster, hit: "Hit") -> Evidence:
+    async def cure(self, cluster: Cluster, hit: "Hit") -> FaultEvidence:
         """Undo it, and say whether it had bitten. Nodes that were off answer again then."""
 
 
@@ -106,7 +106,7 @@ async def inject(
     return replace(hit, evidence=await fault.inject(cluster, hit))
 
 
-async def cure(cluster: Cluster, hit: Hit) -> Evidence:
+async def cure(cluster: Cluster, hit: Hit) -> FaultEvidence:
     return await hit.fault.cure(cluster, hit)
 
 

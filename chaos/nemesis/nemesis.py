@@ -26,7 +26,7 @@ from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.proof import of_failure
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until, in_words
+from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until, in_words
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
@@ -131,7 +131,7 @@ class Nemesis:
             finally:
                 self._book.save(plan)
 
-    async def _step(self, step: Step, opened: dict[str, _Opened]) -> None:
+    async def _step(self, step: ScriptStep, opened: dict[str, _Opened]) -> None:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.plan(fault)

@@ -3,17 +3,17 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from chaos.cluster.interface import Evidence, Link, NodeId, NodeStatus
+from chaos.cluster.interface import FaultEvidence, Link, NodeId, NodeStatus
 from checkers.counted import counted
 
 NEVER_FIRED = "nothing was hit"
 
 
 def of_links(
-    per_link: Mapping[Link, Evidence],
+    per_link: Mapping[Link, FaultEvidence],
     cut: tuple[Link, ...],
     off: Collection[NodeId] = frozenset(),
-) -> Evidence:
+) -> FaultEvidence:
     """A partition bit if every one of its links swallowed bytes that were sent along it.
 
     Nobody can send anything along a link to or from a node that is `off`: what it lacks says
@@ -31,12 +31,12 @@ def of_links(
     return replace(evidence, what=f"{evidence.what}; {links} of {nodes}, off by then, not proved")
 
 
-def of_nodes(per_node: Mapping[NodeId, Evidence], hit: tuple[NodeId, ...]) -> Evidence:
+def of_nodes(per_node: Mapping[NodeId, FaultEvidence], hit: tuple[NodeId, ...]) -> FaultEvidence:
     """A fault of several nodes bit if it did so on each of them."""
     return _all_of({f"node {node}": per_node.get(node) for node in hit})
 
 
-def if_it_lasted(evidence: Evidence, seen: NodeStatus, expected: NodeStatus) -> Evidence:
+def if_it_lasted(evidence: FaultEvidence, seen: NodeStatus, expected: NodeStatus) -> FaultEvidence:
     """Evidence of a fault of a node, taken as it began, and what its node is before the cure.
 
     A node that is up again by then was not hurt for as long as the record says.
@@ -47,32 +47,32 @@ def if_it_lasted(evidence: Evidence, seen: NodeStatus, expected: NodeStatus) -> 
     return replace(evidence, bit=False, what=what)
 
 
-def of_both(one: Evidence, other: Evidence) -> Evidence:
+def of_both(one: FaultEvidence, other: FaultEvidence) -> FaultEvidence:
     """A fault with two sides bit if both did."""
-    return Evidence(
+    return FaultEvidence(
         bit=one.bit and other.bit,
         what=f"{one.what}; {other.what}",
         facts={**one.facts, **other.facts},
     )
 
 
-def of_failure(what: str, error: BaseException) -> Evidence:
+def of_failure(what: str, error: BaseException) -> FaultEvidence:
     """A fault whose injection or proof failed did not bite as far as anybody knows."""
-    return Evidence(bit=False, what=f"{what}: {error}", facts={"failed": type(error).__name__})
+    return FaultEvidence(bit=False, what=f"{what}: {error}", facts={"failed": type(error).__name__})
 
 
-def _all_of(parts: Mapping[str, Evidence | None]) -> Evidence:
+def _all_of(parts: Mapping[str, FaultEvidence | None]) -> FaultEvidence:
     if not parts:
-        return Evidence(bit=False, what=NEVER_FIRED)
+        return FaultEvidence(bit=False, what=NEVER_FIRED)
     facts: dict[str, int | str | bool] = {}
     for name, part in parts.items():
         for fact, value in part.facts.items() if part is not None else ():
             facts[f"{name} {fact}"] = value
     lacking = {name: part for name, part in parts.items() if part is None or not part.bit}
-    return Evidence(bit=not lacking, what=_sentence(lacking or parts), facts=facts)
+    return FaultEvidence(bit=not lacking, what=_sentence(lacking or parts), facts=facts)
 
 
-def _sentence(parts: Mapping[str, Evidence | None]) -> str:
+def _sentence(parts: Mapping[str, FaultEvidence | None]) -> str:
     """Who said what: those who said the same are named together, those who name themselves once."""
     said: dict[str, list[str]] = {}
     for name, part in parts.items():

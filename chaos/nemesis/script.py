@@ -38,14 +38,14 @@ class Rest:
     seconds: float
 
 
-Step = Begin | End | Until | Rest
+ScriptStep = Begin | End | Until | Rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """Steps, one after the other. Each fault that begins ends, and each of them must bite."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
 
     def __post_init__(self) -> None:
         opened: list[str] = []
@@ -62,7 +62,7 @@ class Script:
         return tuple(step.fault for step in self.steps if isinstance(step, Begin))
 
 
-def in_words(step: Step) -> str:
+def in_words(step: ScriptStep) -> str:
     """A step as `schedule.json` tells it."""
     match step:
         case Begin(name=name, fault=fault):

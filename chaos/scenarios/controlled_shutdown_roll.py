@@ -3,7 +3,7 @@
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.processes import Terminate
-from chaos.nemesis.script import Begin, End, Rest, Script, Step, Until
+from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
@@ -11,7 +11,7 @@ from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
 _BROKERS = 3
 
 
-def _turn(broker: int) -> tuple[Step, ...]:
+def _turn(broker: int) -> tuple[ScriptStep, ...]:
     name = f"broker {broker}"
     return (
         Begin(name=name, fault=Terminate(victim=OneNode(NodeId(broker)))),

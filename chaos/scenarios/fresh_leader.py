@@ -3,7 +3,7 @@
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.links import SlowLinks
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.script import Begin, End, Rest, Script, Step
+from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep
 from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
 
@@ -13,7 +13,7 @@ _ROUNDS = 3
 _SLOW = SlowLinks(latency_ms=150)
 _KILL = Kill(victim=ControllerLeader())
 _CUT = NetworkPartition(victim=ControllerLeader())  # whoever leads next
-_STEPS: tuple[Step, ...] = (
+_STEPS: tuple[ScriptStep, ...] = (
     Rest(seconds=1.5),
     Begin(name="slow", fault=_SLOW),
     Rest(seconds=1.0),

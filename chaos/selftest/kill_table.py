@@ -19,7 +19,7 @@ _CAME_TO_NOTHING = (Verdict.ERROR, Verdict.VOID)
 _INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 
 
-class Kind(StrEnum):
+class SuspectKind(StrEnum):
     MUTATION = "mutation"
     CANARY = "canary"  # what any harness must see
     CORRECT = "correct"  # what runs as it is: nobody may accuse it
@@ -43,7 +43,7 @@ class SuspectRow:
     """All trials of one suspect. `named` are the checks of which one must be among the accusers;
     a correct node has none."""
 
-    kind: Kind
+    kind: SuspectKind
     id: str
     scenario: str
     named: tuple[str, ...]
@@ -82,7 +82,7 @@ class SuspectRow:
     def holds(self) -> bool:
         """Found by a check that is named for it, or the invariant of its name, in tries that all
         came to a verdict; or, of a correct node, found valid each time."""
-        if self.kind is Kind.CORRECT:
+        if self.kind is SuspectKind.CORRECT:
             return all(trial.verdict is Verdict.VALID for trial in self.trials)
         found = bool(self.by_name or self.inside_by_name)
         return found and not any(trial.verdict in _CAME_TO_NOTHING for trial in self.trials)
@@ -102,10 +102,10 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
     )
 
 
-def is_decided(kind: Kind, named: Sequence[str], trial: SuspectTry) -> bool:
+def is_decided(kind: SuspectKind, named: Sequence[str], trial: SuspectTry) -> bool:
     """Whether another run could not make it hold, or need not: a bug is found, a correct node is
     not valid, a try came to nothing."""
-    if kind is Kind.CORRECT:
+    if kind is SuspectKind.CORRECT:
         return trial.verdict is not Verdict.VALID
     return trial.verdict in _CAME_TO_NOTHING or any(
         check in named for check in (*trial.accusers, *trial.inside)
@@ -155,7 +155,7 @@ def as_json(rows: Sequence[SuspectRow]) -> dict[str, object]:
 
 def _cells(row: SuspectRow) -> tuple[str, ...]:
     accused = ", ".join(row.by_name or row.last.accusers) or row.last.verdict.word
-    named = "-" if row.kind is Kind.CORRECT else _named(row)
+    named = "-" if row.kind is SuspectKind.CORRECT else _named(row)
     mark = "ok" if row.holds else "WRONG"
     return (
         mark,
@@ -176,7 +176,7 @@ def _named(row: SuspectRow) -> str:
 
 def _complaint(row: SuspectRow) -> str:
     last = row.last
-    if row.kind is Kind.CORRECT:
+    if row.kind is SuspectKind.CORRECT:
         bad = next(trial for trial in row.trials if trial.verdict is not Verdict.VALID)
         return f"nothing is planted in it, and yet: {bad.sentence}  ({bad.directory})"
     for trial in row.trials:

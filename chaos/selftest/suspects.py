@@ -10,7 +10,7 @@ from chaos.cluster.targets.named import NODE
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.operator_errors import UsageError
 from chaos.scenario import SIM, Scenario
-from chaos.selftest.kill_table import Kind
+from chaos.selftest.kill_table import SuspectKind
 
 _CANARY_TRIES = 3
 
@@ -40,7 +40,7 @@ class SelftestArguments:
 class Suspect:
     """What is run, again and again, until it is decided. None: as scenario or seed have it."""
 
-    kind: Kind
+    kind: SuspectKind
     id: str
     scenario: str
     duration_s: float | None
@@ -50,7 +50,7 @@ class Suspect:
 
 
 _LYING_FSYNC = Suspect(
-    kind=Kind.CANARY,
+    kind=SuspectKind.CANARY,
     id="fsync that lies",
     scenario=LYING_FSYNC.name,
     duration_s=LYING_FSYNC.default_duration_s,
@@ -88,7 +88,7 @@ def _shown(name: str, shown: Mapping[str, Mutation]) -> Mutation:
 def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
     elsewhere = bool(arguments.scenario)
     return Suspect(
-        kind=Kind.MUTATION,
+        kind=SuspectKind.MUTATION,
         id=mutation.id,
         scenario=arguments.scenario or mutation.scenario,
         duration_s=None if elsewhere else mutation.duration_s,
@@ -107,7 +107,7 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
             if (suspect.scenario, suspect.nodes) == (scenario, nodes) and suspect.duration_s
         ]
         yield Suspect(
-            kind=Kind.CORRECT,
+            kind=SuspectKind.CORRECT,
             id="correct node",
             scenario=scenario,
             duration_s=max(lengths, default=None),
@@ -126,15 +126,15 @@ def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
             f"canaries only\n  try: kraft-chaos selftest --target {arguments.target}"
         )
     return [
-        _loading(QUIET_BROKERS, arguments, Kind.CORRECT),
-        _loading(LOST_ANSWERS, arguments, Kind.CORRECT),
-        _loading(RASH_CLIENT, arguments, Kind.CANARY, _RASH),
-        _loading(HASTY_CLIENT, arguments, Kind.CANARY, _HASTY),
+        _loading(QUIET_BROKERS, arguments, SuspectKind.CORRECT),
+        _loading(LOST_ANSWERS, arguments, SuspectKind.CORRECT),
+        _loading(RASH_CLIENT, arguments, SuspectKind.CANARY, _RASH),
+        _loading(HASTY_CLIENT, arguments, SuspectKind.CANARY, _HASTY),
     ]
 
 
 def _loading(
-    scenario: Scenario, arguments: SelftestArguments, kind: Kind, named: tuple[str, ...] = ()
+    scenario: Scenario, arguments: SelftestArguments, kind: SuspectKind, named: tuple[str, ...] = ()
 ) -> Suspect:
     return Suspect(
         kind=kind,
@@ -143,5 +143,5 @@ def _loading(
         duration_s=scenario.default_duration_s,
         nodes=None,
         named=named,
-        tries=arguments.tries or (1 if kind is Kind.CORRECT else _CANARY_TRIES),
+        tries=arguments.tries or (1 if kind is SuspectKind.CORRECT else _CANARY_TRIES),
     )

@@ -21,7 +21,7 @@ from chaos.planning import Choices, runtime_of, sparing_load
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from chaos.selftest.kill_table import (
-    Kind,
+    SuspectKind,
     SuspectRow,
     SuspectTry,
     as_json,
@@ -56,7 +56,7 @@ def selftest(arguments: SelftestArguments) -> int:
 
 def _sound(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     """Valid runs, for canaries that need no cluster. That there is none is said, and is exit 1."""
-    return [row for row in rows if row.kind is Kind.CORRECT and row.holds]
+    return [row for row in rows if row.kind is SuspectKind.CORRECT and row.holds]
 
 
 def _damaged_records(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
@@ -82,7 +82,7 @@ def _damaged(sound: SuspectRow, name: str, check: str, run: Run) -> SuspectRow:
         directory=sound.last.directory,
     )
     return SuspectRow(
-        kind=Kind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,)
+        kind=SuspectKind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,)
     )
 
 
@@ -102,7 +102,7 @@ def _damaged_image(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     )
     return [
         SuspectRow(
-            kind=Kind.CANARY,
+            kind=SuspectKind.CANARY,
             id="record removed from a disk",
             scenario=sound[0].scenario,
             named=_OFF_THE_DISK,
@@ -143,7 +143,7 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> SuspectTr
             rate=rate,
             target=arguments.target,
             runtime=arguments.runtime,
-            mutation=suspect.id if suspect.kind is Kind.MUTATION else "",
+            mutation=suspect.id if suspect.kind is SuspectKind.MUTATION else "",
         ),
         arguments.out,
         ConsoleProgress(quiet=True),

@@ -14,7 +14,7 @@ from docker.errors import APIError, ContainerError, DockerException
 
 from chaos.setup.docker_engine import apt_install
 from chaos.setup.images import BASE, image_id
-from chaos.setup.needs import Progress, SetupError
+from chaos.setup.needs import SetupError, Tell
 from chaos.setup.places import cache_dir
 from chaos.setup.shell import found_program, run
 
@@ -24,7 +24,7 @@ PACKAGES = "python3,e2fsprogs,mount,util-linux,strace"
 MEND = f"set {PULLED_VARIABLE} to an image with python3 that the engine can pull, or run as root"
 
 
-def ensure(client: docker.DockerClient, progress: Progress) -> None:
+def ensure(client: docker.DockerClient, progress: Tell) -> None:
     """Have the base image; SetupError says what was tried."""
     if image_id(client, BASE) is not None:
         return

@@ -10,7 +10,7 @@ import docker
 import requests
 from docker.errors import DockerException
 
-from chaos.setup.needs import Progress, SetupError
+from chaos.setup.needs import SetupError, Tell
 from chaos.setup.shell import found_program, run
 
 STATE = Path("/var/lib/kraft-chaos/engine")
@@ -85,7 +85,7 @@ def why_not_to_be_had() -> str:
     return ""
 
 
-def ensure(progress: Progress) -> None:
+def ensure(progress: Tell) -> None:
     """Make an engine answer, or say why none can."""
     why = why_unreachable()
     if why is None:

@@ -10,7 +10,7 @@ import docker
 from chaos.container_files import copy_out
 from chaos.releases import setup_command
 from chaos.setup import images
-from chaos.setup.needs import Progress, SetupError
+from chaos.setup.needs import SetupError, Tell
 from chaos.setup.places import cache_dir, repository
 from chaos.setup.shell import found_program, run
 
@@ -22,7 +22,7 @@ def name(client: docker.DockerClient, release: str) -> str:
     return images.kafka_recipe(images.base_id(client), release).name
 
 
-def ensure(client: docker.DockerClient, release: str, progress: Progress) -> None:
+def ensure(client: docker.DockerClient, release: str, progress: Tell) -> None:
     """Have the image; the base image is there. SetupError says what was tried."""
     recipe = images.kafka_recipe(images.base_id(client), release)
     if images.image_id(client, recipe.name) is not None:
@@ -33,7 +33,7 @@ def ensure(client: docker.DockerClient, release: str, progress: Progress) -> Non
     images.build(client, replace(recipe, files={**recipe.files, **files}), recipe.name)
 
 
-def _fetched(client: docker.DockerClient, release: str, progress: Progress) -> Path:
+def _fetched(client: docker.DockerClient, release: str, progress: Tell) -> Path:
     """A directory of the jars, fetched once."""
     kept = cache_dir() / f"kafka-{release}"
     if kept.is_dir():

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-Progress = Callable[[str], None]
+Tell = Callable[[str], None]
 
 
 class Found(StrEnum):

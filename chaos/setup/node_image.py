@@ -8,7 +8,7 @@ import docker
 
 from chaos.setup.base_image import python_version
 from chaos.setup.images import MEND, Recipe, base_id, node_recipe
-from chaos.setup.needs import Progress, SetupError
+from chaos.setup.needs import SetupError, Tell
 from chaos.setup.places import cache_dir
 from chaos.setup.shell import pip, run
 
@@ -24,7 +24,7 @@ def recipe(client: docker.DockerClient) -> Recipe:
     return node_recipe(base, wheels)
 
 
-def fetch_wheels(client: docker.DockerClient, progress: Progress) -> None:
+def fetch_wheels(client: docker.DockerClient, progress: Tell) -> None:
     """Download the node's libraries once, in the versions that the harness itself uses."""
     python = python_version(client, base_id(client))
     wheels = _directory(python)

@@ -11,7 +11,7 @@ import docker
 from docker.errors import DockerException
 
 from chaos.setup.images import TOXIPROXY, TOXIPROXY_VERSION, build, image_id, toxiproxy_recipe
-from chaos.setup.needs import Progress, SetupError
+from chaos.setup.needs import SetupError, Tell
 from chaos.setup.places import cache_dir
 from chaos.setup.shell import found_program, pip, run
 
@@ -21,7 +21,7 @@ OLDEST_GO = (1, 21)  # the first that fetches the tool chain which a module asks
 MEND = f"install Go >= 1.21, or set {PULLED_VARIABLE} to an image of toxiproxy {TOXIPROXY_VERSION}"
 
 
-def ensure(client: docker.DockerClient, progress: Progress) -> None:
+def ensure(client: docker.DockerClient, progress: Tell) -> None:
     """Have the image; SetupError says what was tried."""
     if image_id(client, TOXIPROXY) is not None:
         return
@@ -37,7 +37,7 @@ def ensure(client: docker.DockerClient, progress: Progress) -> None:
     build(client, toxiproxy_recipe(_binary(progress).read_bytes()), TOXIPROXY)
 
 
-def _binary(progress: Progress) -> Path:
+def _binary(progress: Tell) -> Path:
     """The static server, built once per version and machine kind."""
     kept = cache_dir() / f"toxiproxy-{TOXIPROXY_VERSION}-{platform.machine()}"
     if kept.exists():
@@ -52,7 +52,7 @@ def _binary(progress: Progress) -> Path:
     return kept
 
 
-def _go(progress: Progress) -> str:
+def _go(progress: Tell) -> str:
     on_path = found_program("go")
     if on_path and _version(on_path) >= OLDEST_GO:
         return on_path

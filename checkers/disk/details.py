@@ -11,8 +11,10 @@ from typing import TypeAlias
 
 from checkers.disk.fields import DamagedError, Fields
 
-Value: TypeAlias = "int | str | bool | list[Value] | dict[str, Value] | None"
-Kind: TypeAlias = Callable[[Fields, int], Value]  # reads one field of a record of this version
+FieldValue: TypeAlias = "int | str | bool | list[FieldValue] | dict[str, FieldValue] | None"
+_Reader: TypeAlias = Callable[
+    [Fields, int], FieldValue
+]  # reads one field of a record of this version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +22,7 @@ class Field:
     """A field without a tag, and the first version that has it."""
 
     name: str
-    kind: Kind
+    kind: _Reader
     since: int = 0
 
 
@@ -32,7 +34,7 @@ class Layout:
     tagged: Mapping[int, Field] = field(default_factory=dict)
     newest: int = 0
 
-    def read(self, fields: Fields, version: int) -> dict[str, Value]:
+    def read(self, fields: Fields, version: int) -> dict[str, FieldValue]:
         found = {one.name: one.kind(fields, version) for one in self.fields if one.since <= version}
         for _ in range(fields.uvarint()):
             tag, size = fields.uvarint(), fields.uvarint()
@@ -42,40 +44,40 @@ class Layout:
         return found
 
 
-def _int8(fields: Fields, _: int) -> Value:
+def _int8(fields: Fields, _: int) -> FieldValue:
     return fields.int8()
 
 
-def _int16(fields: Fields, _: int) -> Value:
+def _int16(fields: Fields, _: int) -> FieldValue:
     return fields.int16()
 
 
-def _uint16(fields: Fields, _: int) -> Value:
+def _uint16(fields: Fields, _: int) -> FieldValue:
     return fields.uint16()
 
 
-def _int32(fields: Fields, _: int) -> Value:
+def _int32(fields: Fields, _: int) -> FieldValue:
     return fields.int32()
 
 
-def _int64(fields: Fields, _: int) -> Value:
+def _int64(fields: Fields, _: int) -> FieldValue:
     return fields.int64()
 
 
-def _bool(fields: Fields, _: int) -> Value:
+def _bool(fields: Fields, _: int) -> FieldValue:
     return fields.boolean()
 
 
-def _text(fields: Fields, _: int) -> Value:
+def _text(fields: Fields, _: int) -> FieldValue:
     return fields.text()
 
 
-def _uuid(fields: Fields, _: int) -> Value:
+def _uuid(fields: Fields, _: int) -> FieldValue:
     return fields.uuid()
 
 
-def _list(kind: Kind) -> Kind:
-    def read(fields: Fields, version: int) -> Value:
+def _list(kind: _Reader) -> _Reader:
+    def read(fields: Fields, version: int) -> FieldValue:
         length = fields.uvarint() - 1
         if length > fields.left:
             raise DamagedError(f"a list of {length} at {fields.at}, {fields.left} bytes are left")
@@ -84,10 +86,10 @@ def _list(kind: Kind) -> Kind:
     return read
 
 
-def _structures(*members: tuple[str, Kind]) -> Kind:
+def _structures(*members: tuple[str, _Reader]) -> _Reader:
     read_all = _list(_structure(*members))
 
-    def read(fields: Fields, version: int) -> Value:
+    def read(fields: Fields, version: int) -> FieldValue:
         found = read_all(fields, version)
         if found is None:
             raise DamagedError(f"no list of structures at {fields.at}")
@@ -96,19 +98,19 @@ def _structures(*members: tuple[str, Kind]) -> Kind:
     return read
 
 
-def _structure(*members: tuple[str, Kind]) -> Kind:
+def _structure(*members: tuple[str, _Reader]) -> _Reader:
     layout = Layout(fields=tuple(Field(name=name, kind=kind) for name, kind in members))
     return lambda fields, version: layout.read(fields, version)
 
 
-def _of(*members: tuple[str, Kind] | tuple[str, Kind, int]) -> tuple[Field, ...]:
+def _of(*members: tuple[str, _Reader] | tuple[str, _Reader, int]) -> tuple[Field, ...]:
     return tuple(
         Field(name=member[0], kind=member[1], since=member[2] if len(member) > 2 else 0)
         for member in members
     )
 
 
-def _tags(*members: tuple[int, str, Kind]) -> dict[int, Field]:
+def _tags(*members: tuple[int, str, _Reader]) -> dict[int, Field]:
     return {tag: Field(name=name, kind=kind) for tag, name, kind in members}
 
 
@@ -223,7 +225,7 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 
 
-def read_detail(name: str, fields: Fields, version: int) -> dict[str, Value] | None:
+def read_detail(name: str, fields: Fields, version: int) -> dict[str, FieldValue] | None:
     """The fields of a record by name; None for a type whose fields nobody needs.
 
     Raises DamagedError: the bytes end early, go on, or are of a version that nobody wrote yet.

@@ -17,7 +17,7 @@ from checkers.history.tables import LOG_BATCHES, LOG_RECORDS
 METADATA_LOG = "__cluster_metadata-0"
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
-Row = dict[str, int | str | bool | None]
+_Row = dict[str, int | str | bool | None]
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class MetadataLog:
     """As read off one node's disk."""
 
     batches: list[pa.Table] = field(default_factory=list)
-    records: list[Row] = field(default_factory=list)
+    records: list[_Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     end: int = 0
 
@@ -56,7 +56,7 @@ def _add(batch: Batch, node: int, where: str, found: MetadataLog, at: int | None
         found.problems.append(f"{where}: {error}")
 
 
-def _rows(batch: Batch, node: int) -> Iterator[Row]:
+def _rows(batch: Batch, node: int) -> Iterator[_Row]:
     for record in read_records(batch):
         decoded = decode_control(record) if batch.control else decode_metadata(record)
         yield {

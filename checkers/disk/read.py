@@ -26,7 +26,7 @@ from checkers.history.tables import DISKS, NO_DIRECTORY
 
 _NODE = re.compile(r"node-(\d+)")
 
-Row = dict[str, int | str | None]
+_Row = dict[str, int | str | None]
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ def _election_state(log: Path) -> QuorumState | None:
     return read_quorum_state(path) if path.exists() else None
 
 
-def _row(disk: _Disk) -> Row:
+def _row(disk: _Disk) -> _Row:
     meta, state = disk.meta, disk.state
     return {
         "node": disk.node,

@@ -1,15 +1,12 @@
 """The compiled loop over the records of many batches: a varint at a time."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.array_types import Bytes, Ints
 from checkers.linearizability.compiled import inlined, loop
 
 NOBODYS = -1  # a record of fewer than 8 bytes has no value
 _VALUE_BYTES = 8
-
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
 
 
 @inlined

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 
 from checkers.disk.batches import Record
-from checkers.disk.details import Value, read_detail
+from checkers.disk.details import FieldValue, read_detail
 from checkers.disk.fields import DamagedError, Fields
 
 CONTROL = {
@@ -123,7 +123,7 @@ def _meant(value: str | None) -> str | None:
     return None if value is None else value.strip(" ")
 
 
-def _json(found: dict[str, Value] | None) -> str | None:
+def _json(found: dict[str, FieldValue] | None) -> str | None:
     return None if found is None else json.dumps(found, separators=(",", ":"))
 
 

@@ -22,14 +22,14 @@ _PARTITION = re.compile(r"[A-Za-z0-9._-]+-\d+")
 _INTERNAL = "__"  # topics of the cluster's own, whose values are nobody's
 
 T = TypeVar("T")
-Row = dict[str, int | str | None]
+_Row = dict[str, int | str | None]
 
 
 @dataclass(slots=True)
 class Replicas:
     """All replicas of one node, or of several."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[_Row] = field(default_factory=list)
     batches: list[pa.Table] = field(default_factory=list)
     spans: list[pa.Table] = field(default_factory=list)
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Bytes, Ints
 from checkers.disk.batches import HEADER_SIZE, Scan
 from checkers.disk.compression import NONE, decompressed
 from checkers.disk.fields import DamagedError
-
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

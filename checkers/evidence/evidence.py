@@ -21,8 +21,8 @@ from checkers.evidence.planned import Kind
 from checkers.evidence.traced_logs import TracedLogs, traced_logs
 from checkers.evidence.voter_history import (
     ReplicaKey,
-    Rows,
     VoterHistory,
+    VoterRecords,
     newest_log,
     planned_voters,
     voter_history,
@@ -137,5 +137,5 @@ class Evidence:
         return polled(self.tables["spans"])
 
 
-def _voter_records(evidence: Evidence) -> Rows:
+def _voter_records(evidence: Evidence) -> VoterRecords:
     return voter_records(evidence.tables["log_records"])

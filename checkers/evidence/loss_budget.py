@@ -28,15 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
 from checkers.evidence.restarts import restarts
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from checkers.array_types import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

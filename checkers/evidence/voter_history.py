@@ -23,8 +23,8 @@ from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import NO_DIRECTORY
 
 _HEADER = "SnapshotHeader"
-Row = Mapping[str, Any]
-Rows = Mapping[int, Sequence[Row]]  # by node
+_Row = Mapping[str, Any]
+VoterRecords = Mapping[int, Sequence[_Row]]  # by node
 
 
 class ReplicaKey(NamedTuple):
@@ -118,17 +118,17 @@ def planned_voters(info: RunInfo) -> tuple[int, ...]:
     return tuple(sorted(controllers)) or tuple(range(1, info.nodes + 1))
 
 
-def voter_records(log_records: pa.Table) -> Rows:
+def voter_records(log_records: pa.Table) -> VoterRecords:
     """The records on each node's disk that say who votes, as they stand there."""
     kinds = pa.array(list(_CHANGES))
     about = log_records.filter(pc.is_in(log_records["type"], value_set=kinds))
-    found: dict[int, list[Row]] = defaultdict(list)
+    found: dict[int, list[_Row]] = defaultdict(list)
     for row in about.select(["node", "offset", "type", "detail"]).to_pylist():
         found[row["node"]].append(row)
     return found
 
 
-def newest_log(planned: Sequence[int], logs: StoredLogs, records: Rows) -> int | None:
+def newest_log(planned: Sequence[int], logs: StoredLogs, records: VoterRecords) -> int | None:
     """The node whose log holds all that is committed; None if no log of a voter can be read.
 
     By the epoch of its last batch and then its length (Raft, Leader Completeness). A voter is who
@@ -141,7 +141,7 @@ def newest_log(planned: Sequence[int], logs: StoredLogs, records: Rows) -> int |
 
 
 def voter_history(
-    node: int | None, planned: Sequence[int], logs: StoredLogs, records: Rows
+    node: int | None, planned: Sequence[int], logs: StoredLogs, records: VoterRecords
 ) -> VoterHistory:
     """The sets by the log on a node's disk; of what a snapshot hides there, by another's log.
 
@@ -181,7 +181,7 @@ def _history(
 
 
 def _sets(
-    rows: Sequence[Row], planned: Sequence[int]
+    rows: Sequence[_Row], planned: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[VoterSet, ...]]:
     """Where each set begins, and the set, along one log."""
     first = now = frozenset(ReplicaKey(node) for node in planned)
@@ -198,29 +198,29 @@ def _sets(
 Keys = frozenset[ReplicaKey]
 
 
-def _whole(_now: Keys, _first: Keys, fields: Row) -> Keys:
+def _whole(_now: Keys, _first: Keys, fields: _Row) -> Keys:
     return frozenset(_key(voter) for voter in fields["voters"])
 
 
-def _added(now: Keys, _first: Keys, fields: Row) -> Keys:
+def _added(now: Keys, _first: Keys, fields: _Row) -> Keys:
     """The first records of a KIP-856 quorum tell the directories of voters known by id alone."""
     return (now - {ReplicaKey(fields["voterId"])}) | {_key(fields)}
 
 
-def _removed(now: Keys, _first: Keys, fields: Row) -> Keys:
+def _removed(now: Keys, _first: Keys, fields: _Row) -> Keys:
     return now - {_key(fields)}
 
 
-def _anew(_now: Keys, first: Keys, _fields: Row) -> Keys:
+def _anew(_now: Keys, first: Keys, _fields: _Row) -> Keys:
     """A snapshot names all voters again."""
     return first
 
 
-def _key(fields: Row) -> ReplicaKey:
+def _key(fields: _Row) -> ReplicaKey:
     return ReplicaKey(fields["voterId"], fields["voterDirectoryId"])
 
 
-_CHANGES: Mapping[str, Callable[[Keys, Keys, Row], Keys]] = {
+_CHANGES: Mapping[str, Callable[[Keys, Keys, _Row], Keys]] = {
     "KRaftVoters": _whole,
     "AddVoter": _added,
     "RemoveVoter": _removed,

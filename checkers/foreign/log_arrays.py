@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from checkers.array_types import Flags, Ints
 from checkers.foreign.logs import ASSIGN, SEEK, SUBSCRIBE, Log, LogCall, LogRecord
 from checkers.history.calls import Outcome
 from checkers.history.events import EventType
@@ -13,8 +14,6 @@ from checkers.log.arrays import (
     NO_ANSWERS,
     NO_OFFSET,
     Acks,
-    Flags,
-    Ints,
     LogArrays,
     LogOperations,
     PolledRecords,

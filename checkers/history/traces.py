@@ -54,8 +54,8 @@ _FIRST_FIELD = _POSITION["event"] + 1
 _DETAIL = _POSITION["detail"]
 _OUTCOMES = {True: "granted", False: "refused"}
 
-Value = object
-Row = tuple[Value, ...]
+_Value = object
+_Row = tuple[_Value, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def parse_traces(lines: Iterable[str | bytes], started_mono_ns: int) -> Traces:
     head was torn off by a crash and which goes on with the next process's first line gives that
     first line, and counts as damaged.
     """
-    rows: list[Row] = []
+    rows: list[_Row] = []
     damaged: list[str] = []
     prose = 0
     for number, line in enumerate(lines, start=1):
@@ -100,7 +100,7 @@ def parse_traces(lines: Iterable[str | bytes], started_mono_ns: int) -> Traces:
     return Traces(table=table, prose=prose, damaged=(*damaged, *refused))
 
 
-def _parse_line(text: str, started_mono_ns: int) -> tuple[Row | None, bool]:
+def _parse_line(text: str, started_mono_ns: int) -> tuple[_Row | None, bool]:
     """The row of a line, and whether the line was whole."""
     row = _row(_object(text), started_mono_ns)
     if row is not None:
@@ -109,7 +109,7 @@ def _parse_line(text: str, started_mono_ns: int) -> tuple[Row | None, bool]:
     return (_row(_object(text[again:]), started_mono_ns) if again > 0 else None), False
 
 
-def _object(text: str) -> dict[str, Value] | None:
+def _object(text: str) -> dict[str, _Value] | None:
     try:
         found = json.loads(text)
     except ValueError:
@@ -117,7 +117,7 @@ def _object(text: str) -> dict[str, Value] | None:
     return found if isinstance(found, dict) else None
 
 
-def _row(line: dict[str, Value] | None, started_mono_ns: int) -> Row | None:
+def _row(line: dict[str, _Value] | None, started_mono_ns: int) -> _Row | None:
     if line is None:
         return None
     try:
@@ -133,7 +133,7 @@ def _row(line: dict[str, Value] | None, started_mono_ns: int) -> Row | None:
     )
 
 
-def _fill(row: list[Value], fields: dict[str, Value]) -> Row:
+def _fill(row: list[_Value], fields: dict[str, _Value]) -> _Row:
     known = TRACE_FIELDS.get(str(row[_FIRST_FIELD - 1]), ())
     detail = {}
     for name, value in fields.items():
@@ -149,7 +149,7 @@ def _fill(row: list[Value], fields: dict[str, Value]) -> Row:
     return tuple(row)
 
 
-def _table(rows: list[Row]) -> tuple[pa.Table, list[str]]:
+def _table(rows: list[_Row]) -> tuple[pa.Table, list[str]]:
     """The rows as NODE_EVENTS; a row with a value of another type is refused, the others kept."""
     try:
         return _typed(rows), []
@@ -165,7 +165,7 @@ def _table(rows: list[Row]) -> tuple[pa.Table, list[str]]:
     return _typed(kept), refused
 
 
-def _typed(rows: list[Row]) -> pa.Table:
+def _typed(rows: list[_Row]) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     arrays = [
         pa.array(column, type=field.type)
@@ -174,6 +174,6 @@ def _typed(rows: list[Row]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=NODE_EVENTS)
 
 
-def fields_of(detail: str | None) -> Mapping[str, Value]:
+def fields_of(detail: str | None) -> Mapping[str, _Value]:
     """The fields of a row's `detail`; none where there is no detail."""
     return (_object(detail) or {}) if detail else {}

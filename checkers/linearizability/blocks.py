@@ -13,8 +13,8 @@ failures of compare-and-set that do not fit into one simple order (`failures`).
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Flags, Ints, Kinds
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.failures import beginnings, misplaced
 from checkers.linearizability.split import (
@@ -29,11 +29,6 @@ from checkers.linearizability.split import (
     SWAP,
 )
 from checkers.linearizability.zones import place
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 # Of a key: linearizable; not decided here; or why it is not linearizable.
 FINE, REPEATED, PHANTOM, FUTURE, SPLIT, CYCLE, MISORDERED, CROSSED = range(8)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes
 from checkers.linearizability.compiled import compiled, inlined, loop
 
 Bits = NDArray[np.uint64]
-Codes = NDArray[np.int32]
-Words = tuple[int, ...]
+StateWords = tuple[int, ...]
 GONE = -1  # the state of a configuration that a better one replaced in place
 
 
@@ -29,7 +29,7 @@ class Configurations(NamedTuple):
 
 
 @compiled
-def empty(room: int, words: Words) -> Configurations:
+def empty(room: int, words: StateWords) -> Configurations:
     return Configurations(
         np.empty(room, np.int32),
         np.empty((room, len(words)), np.uint64),
@@ -38,7 +38,9 @@ def empty(room: int, words: Words) -> Configurations:
 
 
 @inlined
-def append(source: Configurations, at: int, into: Configurations, size: int, words: Words) -> int:
+def append(
+    source: Configurations, at: int, into: Configurations, size: int, words: StateWords
+) -> int:
     """Add a copy of one that is known neither to be covered nor to cover; returns the new size."""
     into.state[size] = source.state[at]
     for word in range(len(words)):
@@ -48,14 +50,20 @@ def append(source: Configurations, at: int, into: Configurations, size: int, wor
 
 
 @inlined
-def copy(source: Configurations, into: Configurations, size: int, words: Words) -> None:
+def copy(source: Configurations, into: Configurations, size: int, words: StateWords) -> None:
     for at in range(size):
         append(source, at, into, at, words)
 
 
 @loop
 def insert(
-    state: int, may: Bits, must: Bits, into: Configurations, size: int, keep: bool, words: Words
+    state: int,
+    may: Bits,
+    must: Bits,
+    into: Configurations,
+    size: int,
+    keep: bool,
+    words: StateWords,
 ) -> tuple[int, int]:
     """Add a configuration unless one covers it, and remove those that it covers.
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST, Problem
 
-Codes = NDArray[np.int32]
 EXACT = 0
 STICKY = -1
 _ROUNDS = 64  # along chains of pending compare-and-sets; longer ones are needed to the end

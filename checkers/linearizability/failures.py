@@ -9,14 +9,10 @@ key is not decided here.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Ints, Kinds
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.split import DIFFER, OK
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
 
 
 @compiled

@@ -21,15 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes
 from checkers.linearizability.compiled import compiled, inlined, loop
-from checkers.linearizability.configurations import (
-    Bits,
-    Codes,
-    Configurations,
-    Words,
-    copy,
-    empty,
-)
+from checkers.linearizability.configurations import Bits, Configurations, StateWords, copy, empty
 from checkers.linearizability.deadlines import Lives
 from checkers.linearizability.moves import begin, extend, is_involved, sort_out
 from checkers.linearizability.slots import (
@@ -46,7 +40,7 @@ SURVIVED, DIED, NO_SLOT, NO_ROOM, NO_TIME = range(5)
 SIZE, PEAK, WORK, CUT, POSITION, QUIET, QUIET_STATE = range(7)
 
 
-class End(NamedTuple):
+class SearchEnd(NamedTuple):
     """How a search ended, and where: the position is that of the last event it looked at."""
 
     status: int
@@ -82,7 +76,7 @@ class Bounds(NamedTuple):
 
 @inlined
 def _return(
-    board: Board, ops: Operations, op: int, position: int, bounds: Bounds, words: Words
+    board: Board, ops: Operations, op: int, position: int, bounds: Bounds, words: StateWords
 ) -> int:
     """Let an operation return: SURVIVED, or why the search ends here."""
     slots, now, then, way, scratch, _, _, tally = board
@@ -114,7 +108,7 @@ def _return(
 
 
 @inlined
-def _cease(board: Board, ops: Operations, position: int, words: Words) -> None:
+def _cease(board: Board, ops: Operations, position: int, words: StateWords) -> None:
     """Forget pending operations that count no longer: as if they returned, unforced."""
     slots, now, then, way, scratch, ceasing, next_ceasing, tally = board
     op = ceasing[position]
@@ -128,7 +122,9 @@ def _cease(board: Board, ops: Operations, position: int, words: Words) -> None:
 
 
 @loop
-def _go_through(board: Board, ops: Operations, event: Codes, bounds: Bounds, words: Words) -> int:
+def _go_through(
+    board: Board, ops: Operations, event: Codes, bounds: Bounds, words: StateWords
+) -> int:
     """All events, one after the other; returns how it ended."""
     slots, tally = board.slots, board.tally
     for position in range(len(event)):
@@ -159,8 +155,8 @@ def run(
     room: int,
     cut_allowed: bool,
     limit: int,
-    words: Words,
-) -> End:
+    words: StateWords,
+) -> SearchEnd:
     board = Board(
         no_slots(len(ops.kind), words),
         empty(room, words),
@@ -179,7 +175,7 @@ def run(
     tally[QUIET], tally[QUIET_STATE] = -1, first_state
     status = _go_through(board, ops, event, Bounds(limit, cut_allowed), words)
     size = tally[SIZE]
-    return End(
+    return SearchEnd(
         status,
         tally[POSITION],
         tally[WORK],
@@ -203,7 +199,7 @@ def search(
     limit: int,
     cut_allowed: bool = False,
     first_state: int = 0,
-) -> End:
+) -> SearchEnd:
     """Search with at most 64 * `words` operations open, `room` configurations, `limit` work.
 
     With `cut_allowed` what finds no room is dropped: surviving is then still a proof, dying not.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from checkers.linearizability.deadlines import EXACT, STICKY, lives
 from checkers.linearizability.decision import DEFAULT, Budget
-from checkers.linearizability.frontier import DIED, SURVIVED, End, search
+from checkers.linearizability.frontier import DIED, SURVIVED, SearchEnd, search
 from checkers.linearizability.split import Problem
 from checkers.verdict import Verdict
 
@@ -30,7 +30,7 @@ class Settled(NamedTuple):
     algorithm: str
     work: int
     peak: int
-    end: End  # of the last search
+    end: SearchEnd  # of the last search
     rung: Rung
 
 
@@ -75,7 +75,7 @@ def settle(problem: Problem, budget: Budget, first_state: int = 0) -> Settled:
     return Settled(verdict, rung.name, work, peak, end, rung)
 
 
-def _proved(rung: Rung, end: End) -> Verdict:
+def _proved(rung: Rung, end: SearchEnd) -> Verdict:
     """What the end of a search proves under its assumption."""
     if end.status == SURVIVED and rung.bound != STICKY:
         return Verdict.VALID

@@ -14,16 +14,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.array_types import Flags
 from checkers.linearizability.compiled import compiled
-from checkers.linearizability.configurations import Words
-from checkers.linearizability.frontier import End
+from checkers.linearizability.configurations import StateWords
+from checkers.linearizability.frontier import SearchEnd
 from checkers.linearizability.looks import EVERYTHING, Looks, contains
 from checkers.linearizability.parts import Left, Means, Notes, WholeObject, without
 from checkers.linearizability.split import Problem
-
-Flags = NDArray[np.bool_]
 
 PROBES = 400
 CELLS = 8_000_000  # operations, states and letters looked at by all probes together
@@ -70,13 +68,13 @@ def _is_spent(notes: Notes) -> bool:
 @compiled
 def _latest(
     left: Left,
-    end: End,
+    end: SearchEnd,
     looks: Looks,
     of: WholeObject,
     means: Means,
-    words: Words,
+    words: StateWords,
     notes: Notes,
-) -> tuple[Left, End]:
+) -> tuple[Left, SearchEnd]:
     """Try the last few that look, with all that they need: most often that is enough."""
     lookers = np.empty(len(left.kind), np.int32)
     count = 0
@@ -102,13 +100,13 @@ def _latest(
 @compiled
 def _one_by_one(
     left: Left,
-    end: End,
+    end: SearchEnd,
     looks: Looks,
     of: WholeObject,
     means: Means,
-    words: Words,
+    words: StateWords,
     notes: Notes,
-) -> tuple[Left, End]:
+) -> tuple[Left, SearchEnd]:
     """Leave out ever smaller runs of operations, until no single one can be spared."""
     size = max(1, len(left.kind) // 2)
     while not _is_spent(notes):
@@ -132,8 +130,8 @@ def _one_by_one(
 
 @compiled
 def _shrink(
-    whole: Left, looks: Looks, of: WholeObject, means: Means, words: Words, likely: Flags
-) -> tuple[bool, Left, End]:
+    whole: Left, looks: Looks, of: WholeObject, means: Means, words: StateWords, likely: Flags
+) -> tuple[bool, Left, SearchEnd]:
     """Whether the problem has no order; then as little of it as was found to have none."""
     notes = Notes(
         np.zeros(len(whole.kind), np.bool_),
@@ -163,7 +161,7 @@ class Shrunk(NamedTuple):
     operations: Sequence[int]  # numbers in the whole problem, in the order of invocation
     returned: Sequence[bool]  # before the return that nothing explains, or it
     dying: int  # the one whose return nothing explains
-    end: End
+    end: SearchEnd
 
 
 def shrink(

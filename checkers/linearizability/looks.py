@@ -9,13 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Ints, Kinds
 from checkers.history.calls import ANY, Calls, Model, Outcome, Step
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.split import DIFFER, EQUAL, RESET, SWAP, Problem
-
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
-Ints = NDArray[np.int64]
 
 EVERYTHING = -1  # what an observed difference looks at
 

@@ -7,7 +7,7 @@ from checkers.linearizability.configurations import (
     GONE,
     Bits,
     Configurations,
-    Words,
+    StateWords,
     append,
     insert,
 )
@@ -59,7 +59,7 @@ def _without(
     word: int,
     bit: np.uint64,
     scratch: tuple[Bits, Bits],
-    words: Words,
+    words: StateWords,
 ) -> tuple[int, int]:
     """Add to `then` those that no longer may apply an operation, but did not have to.
 
@@ -90,7 +90,7 @@ def sort_out(
     then: Configurations,
     way: Configurations,
     scratch: tuple[Bits, Bits],
-    words: Words,
+    words: StateWords,
 ) -> tuple[int, int, int]:
     """At the end of an operation: who survives as it is, and who is on the way to apply it.
 
@@ -125,7 +125,7 @@ def extend(
     cut_allowed: bool,
     limit: int,
     scratch: tuple[Bits, Bits],
-    words: Words,
+    words: StateWords,
 ) -> tuple[int, int, int, bool]:
     """Apply operations in all configurations on the way, until `op` is applied or content.
 

@@ -5,16 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Flags, Kinds
 from checkers.linearizability.compiled import compiled
-from checkers.linearizability.configurations import Words
+from checkers.linearizability.configurations import StateWords
 from checkers.linearizability.deadlines import compute
-from checkers.linearizability.frontier import DIED, End, run
+from checkers.linearizability.frontier import DIED, SearchEnd, run
 from checkers.linearizability.slots import Operations
 from checkers.linearizability.split import DIFFER, EQUAL, TEST
-
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 PROBE = 50  # what a probe costs beside them
 
@@ -89,7 +86,7 @@ def part_of(left: Left, leaving: Flags, cut: int) -> Left:
 
 
 @compiled
-def search_part(part: Left, of: WholeObject, means: Means, words: Words) -> End:
+def search_part(part: Left, of: WholeObject, means: Means, words: StateWords) -> SearchEnd:
     returns, until, needed, sticky = compute(
         part.kind,
         part.start,
@@ -122,9 +119,9 @@ def without(
     leaving: Flags,
     of: WholeObject,
     means: Means,
-    words: Words,
+    words: StateWords,
     notes: Notes,
-) -> tuple[bool, Left, End]:
+) -> tuple[bool, Left, SearchEnd]:
     """Whether the others have no order; if so, they up to the return that none explains."""
     notes.probes[0] += 1
     notes.cells[0] += len(left.kind) + of.states + of.table.size // 16 + PROBE
@@ -140,7 +137,7 @@ def without(
         if slots[slot] >= 0:
             slots[slot] = part.number[slots[slot]]
     shorter = part_of(part, np.zeros(len(part.kind), np.bool_), end.position + 1)
-    named = End(
+    named = SearchEnd(
         end.status,
         end.position,
         end.work,

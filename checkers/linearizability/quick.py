@@ -7,8 +7,8 @@ so here it is done once, for all keys; what this does not decide climbs the `lad
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Ints, Kinds
 from checkers.history.calls import Calls
 from checkers.linearizability.blocks import REPEATED, Blocks, Rows, sweep
 from checkers.linearizability.compiled import compiled
@@ -16,10 +16,6 @@ from checkers.linearizability.deadlines import EXACT, compute
 from checkers.linearizability.frontier import NO_TIME, run
 from checkers.linearizability.slots import Operations
 from checkers.linearizability.split import Order, split_columns
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
 
 ROOM = 256  # configurations
 

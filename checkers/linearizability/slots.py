@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes
 from checkers.linearizability.compiled import compiled, inlined
-from checkers.linearizability.configurations import Bits, Codes, Configurations, Words
+from checkers.linearizability.configurations import Bits, Configurations, StateWords
 from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST
 
 # Places in `Slots.number`.
@@ -63,7 +64,7 @@ def only_looks(ops: Operations, op: int) -> bool:
 
 
 @compiled
-def no_slots(operations: int, words: Words) -> Slots:
+def no_slots(operations: int, words: StateWords) -> Slots:
     """All free."""
     slots = 64 * len(words)
     word, bit, free = (
@@ -121,7 +122,7 @@ def take(slots: Slots, ops: Operations, op: int) -> int:
 
 
 @inlined
-def give_back(slots: Slots, ops: Operations, op: int, words: Words) -> None:
+def give_back(slots: Slots, ops: Operations, op: int, words: StateWords) -> None:
     """Free the slot of an operation that no configuration has a bit of any more."""
     slot = slots.of[op]
     word, bit = slots.word[slot], slots.bit[slot]
@@ -145,7 +146,7 @@ def give_back(slots: Slots, ops: Operations, op: int, words: Words) -> None:
 
 @inlined
 def is_first_of_its_kind(
-    slots: Slots, ops: Operations, slot: int, among: Configurations, at: int, words: Words
+    slots: Slots, ops: Operations, slot: int, among: Configurations, at: int, words: StateWords
 ) -> bool:
     """Whether no equal operation that returns earlier may be applied instead.
 

@@ -12,12 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Ints, Kinds
 from checkers.history.calls import Calls
 from checkers.linearizability.compiled import compiled
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
 
 # What an operation is to the frontier. The first four are numbered as `calls.Step`.
 EQUAL, RESET, SWAP, DIFFER, EDGE, TEST = range(6)

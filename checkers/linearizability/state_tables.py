@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes
 from checkers.history.calls import ANY, NIL, Calls, Outcome, Step
 from checkers.linearizability.decision import Budget
 from checkers.linearizability.split import EDGE, EQUAL, RESET, TEST, Problem
-
-Codes = NDArray[np.int32]
 
 _READ, _WRITE = int(Step.READ), int(Step.WRITE)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes
 from checkers.history.calls import Calls, Model, Outcome, Step
 from checkers.linearizability.blocks import (
     CYCLE,
@@ -15,12 +16,12 @@ from checkers.linearizability.blocks import (
 )
 from checkers.linearizability.call_words import describe, text
 from checkers.linearizability.decision import DEFAULT, Witness
-from checkers.linearizability.frontier import End
+from checkers.linearizability.frontier import SearchEnd
 from checkers.linearizability.ladder import FIRST, WIDEST, Settled
 from checkers.linearizability.leaving_out import Shrunk, shrink
 from checkers.linearizability.looks import looks_of
 from checkers.linearizability.parts import Means
-from checkers.linearizability.split import DIFFER, Codes
+from checkers.linearizability.split import DIFFER
 from checkers.linearizability.state_tables import SearchedObject
 from checkers.verdict import WITNESS_LIMIT
 
@@ -133,7 +134,7 @@ def _before(
     calls: Calls, found: SearchedObject, shrunk: Shrunk, states: Sequence[str] | _Values
 ) -> list[str]:
     """The configurations before the return that none survives."""
-    end: End = shrunk.end
+    end: SearchEnd = shrunk.end
     said = []
     for each in range(min(len(end.state), _SHOWN)):
         must, may = _operations(end, each)
@@ -149,7 +150,7 @@ def _before(
     return said
 
 
-def _operations(end: End, each: int) -> tuple[list[int], list[int]]:
+def _operations(end: SearchEnd, each: int) -> tuple[list[int], list[int]]:
     must, may = list[int](), list[int]()
     for slot, op in enumerate(end.operation.tolist()):
         word, bit = slot // 64, 1 << slot % 64

@@ -18,13 +18,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.array_types import Codes, Ints, Kinds
 from checkers.linearizability.compiled import compiled
 
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Kinds = NDArray[np.int8]
-
-Number = TypeVar("Number", bound=np.generic)
+_Number = TypeVar("_Number", bound=np.generic)
 
 # What an operation is to the sweep.
 # Reads come last.
@@ -225,7 +222,7 @@ def check(
     return Zones(stray, clusters, against, first, last, repeated)
 
 
-def _read_only(array: NDArray[Number]) -> NDArray[Number]:
+def _read_only(array: NDArray[_Number]) -> NDArray[_Number]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.log.arrays import Codes, Ints
+from checkers.array_types import Codes, Ints
 
 _SPARSE = 8  # places for each pair, above which they are too sparse for a table
 _SLACK = 1024

@@ -4,8 +4,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from checkers.array_types import Flags
 from checkers.log.anomalies import ALWAYS_ALLOWED, UNBOUND_BY_SILENCE, Anomaly, Cases
-from checkers.log.arrays import Flags, LogArrays
+from checkers.log.arrays import LogArrays
 from checkers.log.circles import Cycle
 from checkers.log.dependencies import Dependency
 

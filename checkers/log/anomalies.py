@@ -12,7 +12,8 @@ from itertools import compress
 
 import numpy as np
 
-from checkers.log.arrays import NONE, Codes, Flags, Ints
+from checkers.array_types import Codes, Flags, Ints
+from checkers.log.arrays import NONE
 from checkers.log.circles import Cycle
 
 

@@ -11,12 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int8]
+from checkers.array_types import Codes, Flags, Ints, Kinds
 
 CORRUPT = -1  # the value code of a record that was damaged on its way
 NO_OFFSET = -1  # the offset of a record whose producer was not told
@@ -35,7 +31,7 @@ class Acks(IntEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOperations:
     process: Codes
-    outcome: Small  # `checkers.history.calls.Outcome`
+    outcome: Kinds  # `checkers.history.calls.Outcome`
     invoke: Ints  # event indices
     complete: Ints  # NEVER where it has not returned
     final: Flags  # of the final reads
@@ -53,7 +49,7 @@ class SentRecords:
     key: Codes
     value: Ints  # as it was recorded; of a file, whose values are texts, the code
     offset: Ints  # NO_OFFSET where unknown
-    acks: Small
+    acks: Kinds
 
     def __len__(self) -> int:
         return len(self.op)

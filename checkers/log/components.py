@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from checkers.log.arrays import Codes, Flags, Ints, LogOperations
+from checkers.array_types import Codes, Flags, Ints
+from checkers.log.arrays import LogOperations
 from checkers.log.dependencies import Dependencies
 
 

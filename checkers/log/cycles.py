@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import CORRUPT, Codes, Flags, Ints, LogArrays
+from checkers.log.arrays import CORRUPT, LogArrays
 from checkers.log.circles import Component, Cycle, DependencyStep, Purse
 from checkers.log.components import components
 from checkers.log.dependencies import Dependencies, Dependency, dependencies, happened

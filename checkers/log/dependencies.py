@@ -14,8 +14,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import Outcome
-from checkers.log.arrays import CORRUPT, Codes, Flags, Ints, LogArrays
+from checkers.log.arrays import CORRUPT, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
 

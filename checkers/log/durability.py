@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.array_types import Ints
 from checkers.check import check, of_logs
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import UNTOLD
 from checkers.evidence.planned import Kind
 from checkers.history.calls import Outcome
-from checkers.log.arrays import NO_OFFSET, NONE, Acks, Ints
+from checkers.log.arrays import NO_OFFSET, NONE, Acks
 from checkers.log.findings import Findings, findings_of
 from checkers.log.log_witness import WitnessRow, fault, operation
 from checkers.verdict import CheckResult, EventValue, Verdict

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.array_types import Flags, Ints
 from checkers.history.calls import Outcome
 from checkers.history.sealed_run import Run
-from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, Flags, Ints, LogArrays
+from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, LogArrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

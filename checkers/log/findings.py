@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import FOREVER_NS
 from checkers.evidence.loss_budget import LossBudget, loss_budget
 from checkers.log.allowances import Isolation, held_against
 from checkers.log.anomalies import Anomaly, Cases
-from checkers.log.arrays import NONE, Codes, Flags, Ints, LogArrays
+from checkers.log.arrays import NONE, LogArrays
 from checkers.log.circles import Cycle
 from checkers.log.dependencies import Dependency
 from checkers.log.fates import Fates, fates

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import Codes, Flags, Ints, LogArrays
+from checkers.log.arrays import LogArrays
 from checkers.log.realtime import ends
 
 _NEVER = np.iinfo(np.int64).max

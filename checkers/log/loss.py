@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.array_types import Codes, Ints
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import NONE, Acks, Codes, Ints, LogArrays
+from checkers.log.arrays import NONE, Acks, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.array_types import Codes, Ints
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import Codes, Ints, LogArrays
+from checkers.log.arrays import LogArrays
 from checkers.log.version_order import Entries, VersionOrder
 
 

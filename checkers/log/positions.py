@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import EVERY_KEY, Codes, Flags, Ints, LogArrays
+from checkers.log.arrays import EVERY_KEY, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
 

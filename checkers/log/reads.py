@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import CORRUPT, Codes, Flags, LogArrays
+from checkers.log.arrays import CORRUPT, LogArrays
 
 
 def reads(log: LogArrays) -> Iterator[Cases]:

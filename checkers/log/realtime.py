@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.array_types import Codes, Ints
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import Acks, Codes, Ints, LogArrays
+from checkers.log.arrays import Acks, LogArrays
 from checkers.log.version_order import UNKNOWN, VersionOrder
 
 _NEVER = np.iinfo(np.int64).max

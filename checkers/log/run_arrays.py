@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run
@@ -16,9 +17,6 @@ from checkers.log.arrays import (
     NO_OFFSET,
     Acks,
     Answers,
-    Codes,
-    Flags,
-    Ints,
     LogArrays,
     LogOperations,
     PolledRecords,

@@ -7,7 +7,7 @@ until it is assigned partitions again. Other processes are bound all the while.
 
 import numpy as np
 
-from checkers.log.arrays import Codes, Flags, Ints
+from checkers.array_types import Codes, Flags, Ints
 
 
 def silent_subscriptions(process: Codes, *, subscribed: Ints, assigned: Ints, told: Ints) -> Flags:

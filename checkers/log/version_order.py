@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import Outcome
 from checkers.log.addresses import addresses
-from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, Codes, Flags, Ints, LogArrays
+from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, LogArrays
 
 UNKNOWN = -1  # the rank of what has none
 

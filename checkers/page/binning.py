@@ -7,11 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from checkers.array_types import Ints
+
 BINS_LIMIT = 300
 OUTCOMES = ("ok", "fail", "info")
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from checkers.verdict import CheckResult, Verdict
 
 ROWS_LIMIT = 300
 
-Column = tuple[str, str]  # name, class
+Heading = tuple[str, str]  # name, class
 
 
-def table(columns: Sequence[Column], rows: Sequence[tuple[str, Sequence[Child]]]) -> Markup:
+def table(columns: Sequence[Heading], rows: Sequence[tuple[str, Sequence[Child]]]) -> Markup:
     """A table of at most `ROWS_LIMIT` rows, each with the class of its row."""
     head = tag("tr", *(tag("th", name, class_=class_ or None) for name, class_ in columns))
     body = [

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checkers.array_types import Ints
 from checkers.evidence.image import NO_LEADER
 from checkers.page import units
-from checkers.page.binning import Ints
 from checkers.page.fault_windows import FaultWindow
 from checkers.page.markup import Markup, joined, tag
 from checkers.page.partition_lanes import PartitionLane, PartitionSpan, Points

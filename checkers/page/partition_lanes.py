@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
 from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
 from checkers.history.history_kinds import HistoryKind
 from checkers.log.findings import Findings, findings_of
-from checkers.page.binning import Ints, integers
+from checkers.page.binning import integers
 
 PARTITIONS_LIMIT = 6
 
-Nodes = tuple[int, ...]
+_Nodes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +34,9 @@ class PartitionSpan:
     to_ns: int
     leader: int
     leader_epoch: int
-    isr: Nodes
-    elr: Nodes
-    last_known_elr: Nodes
+    isr: _Nodes
+    elr: _Nodes
+    last_known_elr: _Nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class PartitionLane:
     """`lost` and `allowed` are among the `acknowledged`, and gone at the end."""
 
     key: str
-    replicas: Nodes
+    replicas: _Nodes
     spans: tuple[PartitionSpan, ...]
     acknowledged: Points
     lost: Points
@@ -87,13 +88,13 @@ def partition_lanes(evidence: Evidence, end_ns: int) -> list[PartitionLane]:
     return lanes
 
 
-def _named(spans: Sequence[PartitionSpan]) -> Nodes:
+def _named(spans: Sequence[PartitionSpan]) -> _Nodes:
     """All nodes that any state names."""
     return tuple({node for s in spans for node in (*s.isr, *s.elr, *s.last_known_elr)})
 
 
 def _lane(
-    findings: Findings, code: int, spans: Sequence[PartitionSpan], replicas: Nodes
+    findings: Findings, code: int, spans: Sequence[PartitionSpan], replicas: _Nodes
 ) -> PartitionLane:
     fates, sent = findings.fates, findings.log.sent
     mine = fates.acknowledged & (sent.key == code)

@@ -17,7 +17,7 @@ from checkers.verdict import CheckResult
 CREATE, DELETE = "create-topic", "delete-topic"
 _SHOWN = ("op_id", "process", "node", "f", "key", "outcome")
 
-Op = dict[str, Any]
+_Operation = dict[str, Any]
 
 
 @check(
@@ -56,14 +56,14 @@ def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _by_topic(rows: Sequence[Op]) -> Mapping[tuple[str, str], list[Op]]:
-    found: dict[tuple[str, str], list[Op]] = {}
+def _by_topic(rows: Sequence[_Operation]) -> Mapping[tuple[str, str], list[_Operation]]:
+    found: dict[tuple[str, str], list[_Operation]] = {}
     for row in rows:
         found.setdefault((row["f"], row["key"]), []).append(row)
     return found
 
 
-def _missing(found: Timeline, f: str, topic: str, rows: Sequence[Op]) -> Violation | None:
+def _missing(found: Timeline, f: str, topic: str, rows: Sequence[_Operation]) -> Violation | None:
     records = (found.topics if f == CREATE else found.removed).get(topic, [])
     if len(records) >= len(rows):
         return None

@@ -16,7 +16,7 @@ from checkers.verdict import CheckResult
 
 _ALGORITHM = "replay of the committed metadata log"
 
-Judged = tuple[MetadataBatch, Change]
+_Judged = tuple[MetadataBatch, Change]
 Rule = Callable[[MetadataBatch, Change], str]  # what is wrong with a change, or ""
 
 
@@ -149,7 +149,7 @@ def unclean_leader_recovers(evidence: Evidence) -> CheckResult:
 
 def _judge(
     evidence: Evidence,
-    choose: Callable[[Timeline], Iterable[Judged]],
+    choose: Callable[[Timeline], Iterable[_Judged]],
     wrong: Rule,
     unit: str,
     holds: str,
@@ -174,15 +174,15 @@ def _judge(
 # --- which changes a rule is about ---
 
 
-def _with_elr(found: Timeline) -> Iterator[Judged]:
+def _with_elr(found: Timeline) -> Iterator[_Judged]:
     return ((b, c) for b, c in found.changes() if c.after is not None and c.after.elr)
 
 
-def _with_feature(found: Timeline) -> Iterator[Judged]:
+def _with_feature(found: Timeline) -> Iterator[_Judged]:
     return ((b, c) for b, c in found.changes() if b.elr_on and c.before and c.after)
 
 
-def _elections_from_elr(found: Timeline) -> Iterator[Judged]:
+def _elections_from_elr(found: Timeline) -> Iterator[_Judged]:
     for batch, change in found.changes():
         before = change.before
         if change.elected is None or before is None or change.elected_outside:
@@ -191,7 +191,7 @@ def _elections_from_elr(found: Timeline) -> Iterator[Judged]:
             yield batch, change
 
 
-def _unclean_or_recovering(found: Timeline) -> Iterator[Judged]:
+def _unclean_or_recovering(found: Timeline) -> Iterator[_Judged]:
     for batch, change in found.changes():
         if change.elected_outside or (change.after is not None and change.after.recovering):
             yield batch, change

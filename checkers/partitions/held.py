@@ -29,7 +29,7 @@ CLEANUP = "cleanup.policy"
 _PLACE = ("base_offset", "last_offset", "epoch", "crc")  # by which batches are compared
 _BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
 
-Row = dict[str, Any]  # of REPLICAS
+ReplicaRow = dict[str, Any]  # of REPLICAS
 
 
 class Breach(NamedTuple):
@@ -67,10 +67,10 @@ def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
     return found
 
 
-def replicas_by_key(evidence: Evidence) -> Mapping[str, list[Row]]:
+def replicas_by_key(evidence: Evidence) -> Mapping[str, list[ReplicaRow]]:
     """The replicas on the disks; those of a topic that was deleted or made anew are left out."""
     found = evidence.timeline
-    by_key: dict[str, list[Row]] = defaultdict(list)
+    by_key: dict[str, list[ReplicaRow]] = defaultdict(list)
     for row in evidence.tables["replicas"].to_pylist():
         known = found.partitions.get(row["key"]) if found else None
         if found is None or (known is not None and row["topic_id"] in (None, known.topic_id)):
@@ -132,7 +132,7 @@ def compacted(key: str, found: Timeline | None) -> bool:
     return "compact" in found.configs.get((TOPIC, topic, CLEANUP), "")
 
 
-def _place(row: Row) -> tuple[int | str, ...]:
+def _place(row: ReplicaRow) -> tuple[int | str, ...]:
     return row["node"], row["directory"], row["key"]
 
 
@@ -146,7 +146,11 @@ def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np
 
 
 def _differences(
-    key: str, one: Row, two: Row, mine: np.ndarray[Any, Any], other: np.ndarray[Any, Any]
+    key: str,
+    one: ReplicaRow,
+    two: ReplicaRow,
+    mine: np.ndarray[Any, Any],
+    other: np.ndarray[Any, Any],
 ) -> Iterator[Breach]:
     """The first batch in which two logs differ, or which one of them lacks."""
     common = min(len(mine), len(other))
@@ -163,7 +167,7 @@ def _differences(
     yield Breach(key, 0, Violation(f"{text}high watermarks", shown))
 
 
-def _on_disk(row: Row, batch: np.ndarray[Any, Any] | None) -> dict[str, EventValue]:
+def _on_disk(row: ReplicaRow, batch: np.ndarray[Any, Any] | None) -> dict[str, EventValue]:
     told = {name: row[name] for name in ("node", "key", "high_watermark", "log_end", "problem")}
     if batch is None:
         return {"what": "has no batch there", **told}
@@ -225,7 +229,7 @@ def _running(evidence: Evidence, found: Timeline) -> set[int]:
     return {node for node, one in brokers.items() if not one.fenced or clean.get(node) == one.epoch}
 
 
-def _short(row: Row, mark: int) -> Violation:
+def _short(row: ReplicaRow, mark: int) -> Violation:
     text = f"{row['key']}: node {row['node']} may lead and its log ends at {row['log_end']}, below "
     fields = {name: row[name] for name in ("node", "key", "log_end", "high_watermark", "problem")}
     return Violation(f"{text}the high watermark {mark}", [{"what": "may lead", **fields}])

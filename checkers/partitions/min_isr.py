@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from checkers.array_types import Ints
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.isr_history import Ints, IsrHistory, isr_histories
+from checkers.evidence.isr_history import IsrHistory, isr_histories
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.partitions.held import NEED

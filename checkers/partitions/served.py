@@ -14,7 +14,7 @@ from checkers.evidence.partition_logs import (
     split,
 )
 from checkers.evidence.planned import Kind
-from checkers.partitions.held import NEED, Breach, Row, replicas_by_key, sorted_out
+from checkers.partitions.held import NEED, Breach, ReplicaRow, replicas_by_key, sorted_out
 from checkers.verdict import CheckResult
 
 _HISTORY = f"{NEED}, and what clients sent and polled"
@@ -109,7 +109,7 @@ _NOTHING = Stretches(
 )
 
 
-def _absent(span: dict[str, Any], row: Row, what: str) -> Violation:
+def _absent(span: dict[str, Any], row: ReplicaRow, what: str) -> Violation:
     text = (
         f"{span['key']}, offset {span['offset']}: {span['value']} was {what} and is not there on "
     )

@@ -16,7 +16,7 @@ from checkers.verdict import CheckResult, EventValue
 
 _NEED = "the controllers' disks, or answers to DescribeQuorum"
 
-Answer = dict[str, Any]  # a row of PROBES
+_Probe = dict[str, Any]  # a row of PROBES
 
 
 @check(
@@ -72,10 +72,10 @@ def told_high_watermarks(evidence: Evidence) -> CheckResult:
     """
     answers = [answer for answer in _answers(evidence) if answer["high_watermark"] >= 0]
     violations = []
-    by_epoch: dict[int, list[Answer]] = {}
+    by_epoch: dict[int, list[_Probe]] = {}
     for answer in answers:
         by_epoch.setdefault(answer["epoch"], []).append(answer)
-    peak: Answer | None = None
+    peak: _Probe | None = None
     for _, told in sorted(by_epoch.items()):
         lowest = min(told, key=_high_watermark)
         if peak is not None and lowest["high_watermark"] < peak["high_watermark"]:
@@ -92,7 +92,7 @@ def told_high_watermarks(evidence: Evidence) -> CheckResult:
     )
 
 
-def _went_down(told: list[Answer]) -> Iterator[Violation]:
+def _went_down(told: list[_Probe]) -> Iterator[Violation]:
     """Within one epoch: below what had been answered before it was asked."""
     answered = sorted(told, key=lambda answer: int(answer["t1"]))
     at, peak = 0, None
@@ -104,7 +104,7 @@ def _went_down(told: list[Answer]) -> Iterator[Violation]:
             yield _lower(peak, answer)
 
 
-def _lower(peak: Answer, answer: Answer) -> Violation:
+def _lower(peak: _Probe, answer: _Probe) -> Violation:
     text = f"the leader of epoch {answer['epoch']}, node {answer['leader']}, told high watermark "
     text += f"{answer['high_watermark']}, below {peak['high_watermark']} of epoch {peak['epoch']}"
     return Violation(text, [_shown(peak), _shown(answer)])
@@ -125,7 +125,7 @@ def later_leaders_hold_committed(evidence: Evidence) -> CheckResult:
     """
     answers = [answer for answer in _answers(evidence) if answer["high_watermark"] > 0]
     starts = {row["epoch"]: row for row in evidence.once(leader_changes)}
-    highest: dict[int, Answer] = {}
+    highest: dict[int, _Probe] = {}
     for answer in answers:
         known = highest.get(answer["epoch"], answer)
         highest[answer["epoch"]] = max(known, answer, key=_high_watermark)
@@ -148,7 +148,7 @@ def later_leaders_hold_committed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _without(answer: Answer, row: Mapping[str, int]) -> Violation:
+def _without(answer: _Probe, row: Mapping[str, int]) -> Violation:
     text = f"node {row['leader']} became leader of epoch {row['epoch']} with a log that ended at "
     text += f"{row['offset']}, and {answer['high_watermark']} was committed in epoch "
     change: dict[str, EventValue] = {"what": "LeaderChange record", **row}
@@ -156,7 +156,7 @@ def _without(answer: Answer, row: Mapping[str, int]) -> Violation:
 
 
 def _above_own_record(
-    answers: list[Answer], starts: Mapping[int, Mapping[str, int]]
+    answers: list[_Probe], starts: Mapping[int, Mapping[str, int]]
 ) -> Iterator[Violation]:
     for answer in answers:
         start = starts.get(answer["epoch"])
@@ -166,7 +166,7 @@ def _above_own_record(
             yield Violation(text, [_shown(answer), {"what": "LeaderChange record", **start}])
 
 
-def _shorter(evidence: Evidence, answer: Answer) -> Iterator[Violation]:
+def _shorter(evidence: Evidence, answer: _Probe) -> Iterator[Violation]:
     ends = [
         row["log_end"] for row in evidence.tables["disks"].to_pylist() if row["log_end"] is not None
     ]
@@ -175,7 +175,7 @@ def _shorter(evidence: Evidence, answer: Answer) -> Iterator[Violation]:
         yield Violation(f"{text}longest log on a disk ends at {max(ends)}", [_shown(answer)])
 
 
-def _answers(evidence: Evidence) -> list[Answer]:
+def _answers(evidence: Evidence) -> list[_Probe]:
     """What leaders said of themselves, whoever was asked and passed it on."""
     return [
         row
@@ -186,11 +186,11 @@ def _answers(evidence: Evidence) -> list[Answer]:
     ]
 
 
-def _high_watermark(answer: Answer) -> int:
+def _high_watermark(answer: _Probe) -> int:
     return int(answer["high_watermark"])
 
 
-def _shown(answer: Answer) -> dict[str, EventValue]:
+def _shown(answer: _Probe) -> dict[str, EventValue]:
     names = ("node", "leader", "epoch", "high_watermark")
     told = {name: answer[name] for name in names}
     return {"what": "answer to DescribeQuorum", "t_ns": answer["t0"], **told}

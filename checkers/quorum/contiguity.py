@@ -14,7 +14,7 @@ from checkers.evidence.planned import Kind
 from checkers.partitions.held import compacted
 from checkers.verdict import CheckResult, EventValue
 
-Row = dict[str, EventValue]
+_Row = dict[str, EventValue]
 NAMES = ["node", "base_offset", "last_offset", "epoch", "segment", "position", "size", "crc_ok"]
 
 
@@ -32,7 +32,7 @@ def logs_have_no_holes(evidence: Evidence) -> CheckResult:
     """
     violations: list[Violation] = []
     batches = evidence.tables["log_batches"].select(NAMES).to_pylist()
-    by_node: dict[int, list[Row]] = {}
+    by_node: dict[int, list[_Row]] = {}
     for row in batches:
         by_node.setdefault(row["node"], []).append(row)
     for node, rows in sorted(by_node.items()):
@@ -47,7 +47,7 @@ def logs_have_no_holes(evidence: Evidence) -> CheckResult:
     )
 
 
-def _is_hole(before: Row, after: Row) -> bool:
+def _is_hole(before: _Row, after: _Row) -> bool:
     """Rows in the order in which they stand on the disk."""
     together = before["segment"] == after["segment"] and before["crc_ok"] and after["crc_ok"]
     return bool(together) and _number(after["base_offset"]) != _number(before["last_offset"]) + 1
@@ -58,7 +58,7 @@ def _number(value: EventValue) -> int:
     return value
 
 
-def _hole(node: int, before: Row, after: Row) -> Violation:
+def _hole(node: int, before: _Row, after: _Row) -> Violation:
     ended, begins = before["last_offset"], after["base_offset"]
     return Violation(
         message=f"node {node}: offset {ended} is followed by {begins} on its disk",
@@ -106,6 +106,6 @@ def _neighbours(batches: pa.Table) -> NDArray[np.bool_]:
     return found
 
 
-def _hole_in(before: Row, after: Row) -> Violation:
+def _hole_in(before: _Row, after: _Row) -> Violation:
     at = _hole(_number(before["node"]), before, after)
     return Violation(f"{before['key']} on {at.message}", at.witness)

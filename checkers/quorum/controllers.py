@@ -14,7 +14,7 @@ from checkers.quorum.epochs import leader_changes
 from checkers.registers.survival import nowhere_stored, stored_values, told_whole
 from checkers.verdict import CheckResult
 
-Op = dict[str, int | str]
+_Operation = dict[str, int | str]
 _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "t0", "t1"]
 
 
@@ -55,7 +55,7 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _values_read(evidence: Evidence) -> Iterator[tuple[str, str, Op]]:
+def _values_read(evidence: Evidence) -> Iterator[tuple[str, str, _Operation]]:
     """Each value once, by the first read that returned it."""
     ops = evidence.tables["ops"]
     reads = ops.filter(pc.and_(pc.equal(ops["f"], "read"), pc.equal(ops["outcome"], "ok")))
@@ -66,7 +66,7 @@ def _values_read(evidence: Evidence) -> Iterator[tuple[str, str, Op]]:
             yield row["key"], str(row["value"]), row
 
 
-def _phantom(evidence: Evidence, row: Op, found: int) -> Violation:
+def _phantom(evidence: Evidence, row: _Operation, found: int) -> Violation:
     on = (
         "no disk has"
         if not found
@@ -82,16 +82,16 @@ def _phantom(evidence: Evidence, row: Op, found: int) -> Violation:
     )
 
 
-def _writes_of(evidence: Evidence, row: Op) -> list[Op]:
+def _writes_of(evidence: Evidence, row: _Operation) -> list[_Operation]:
     """The operations that asked for the value of a read."""
     ops = evidence.tables["ops"]
     same = pc.and_(pc.equal(ops["key"], row["key"]), pc.equal(ops["value"], row["value"]))
     writes = ops.filter(pc.and_(same, pc.equal(ops["f"], "write")))
-    found: list[Op] = writes.select(_SHOWN).to_pylist()
+    found: list[_Operation] = writes.select(_SHOWN).to_pylist()
     return found
 
 
-def _shown(row: Op, what: str) -> Op:
+def _shown(row: _Operation, what: str) -> _Operation:
     rest = {name: value for name, value in row.items() if name not in ("t0", "t1")}
     return {"what": what, "t_ns": row["t0"], "t1_ns": row["t1"], **rest}
 

@@ -29,7 +29,7 @@ from checkers.verdict import CheckResult
 
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
 
-Replica = tuple[int, str]
+_Replica = tuple[int, str]
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
     A quorum of one counts nobody else.
     """
     found = evidence.lives
-    fetches: dict[Replica, list[NodeEvent]] = defaultdict(list)
+    fetches: dict[_Replica, list[NodeEvent]] = defaultdict(list)
     for life in found:
         for event in life.events():
             if event.event == "q.fetch" and event.replica != life.node:

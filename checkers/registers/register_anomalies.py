@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from checkers.registers.register_columns import Flags, Ints, RegisterColumns
+from checkers.array_types import Flags, Ints
+from checkers.registers.register_columns import RegisterColumns
 from checkers.verdict import EventValue
 
 if TYPE_CHECKING:  # importing it compiles

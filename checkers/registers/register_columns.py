@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-_SPARSE = 8  # event indices per operation, above which they are ranked first
+from checkers.array_types import Flags, Ints
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+_SPARSE = 8  # event indices per operation, above which they are ranked first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from checkers.array_types import Flags, Ints
 from checkers.history.calls import NEVER, NIL, Calls, Model, Outcome, Step
 from checkers.linearizability import DEFAULT, Decision, decide
 from checkers.registers.register_anomalies import witness_row
-from checkers.registers.register_columns import Flags, Ints, RegisterColumns
+from checkers.registers.register_columns import RegisterColumns
 from checkers.verdict import EventValue, Verdict
 
 WORK_PER_OPERATION = 100

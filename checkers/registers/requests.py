@@ -16,7 +16,7 @@ from checkers.verdict import CheckResult, EventValue
 
 _SHOWN = ("op_id", "process", "node", "key", "f", "value", "outcome", "request")
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 
 def committed_values(evidence: Evidence) -> Mapping[Written, list[int]]:
@@ -65,9 +65,9 @@ def written_once(evidence: Evidence) -> CheckResult:
     )
 
 
-def _writes(evidence: Evidence) -> list[Row]:
+def _writes(evidence: Evidence) -> list[_Row]:
     ops = evidence.tables["ops"]
-    writes: list[Row] = ops.filter(pc.equal(ops["f"], "write")).to_pylist()
+    writes: list[_Row] = ops.filter(pc.equal(ops["f"], "write")).to_pylist()
     return writes
 
 
@@ -82,18 +82,18 @@ def _too_often(written: Written, offsets: list[int], asked: int) -> Violation:
     return Violation(text, rows)
 
 
-def _with_requests(evidence: Evidence) -> dict[int, list[Row]]:
+def _with_requests(evidence: Evidence) -> dict[int, list[_Row]]:
     """The writes of each request that names several keys; each value was asked for once only."""
     writes = [row for row in _writes(evidence) if not _must_be_refused(row)]
     asked = Counter((row["key"], row["value"]) for row in writes)
-    by_request: dict[int, list[Row]] = defaultdict(list)
+    by_request: dict[int, list[_Row]] = defaultdict(list)
     for row in writes:
         if row["request"] is not None and asked[row["key"], row["value"]] == 1:
             by_request[row["request"]].append(row)
     return {request: rows for request, rows in by_request.items() if len(rows) > 1}
 
 
-def _must_be_refused(row: Row) -> bool:
+def _must_be_refused(row: _Row) -> bool:
     return str(row["error"]).startswith((ACCEPTED, UNANSWERED))
 
 
@@ -131,7 +131,7 @@ def requests_are_whole(evidence: Evidence) -> CheckResult:
     )
 
 
-def _half(wanted: list[Row], there: list[Row]) -> Violation:
+def _half(wanted: list[_Row], there: list[_Row]) -> Violation:
     names = ", ".join(sorted(row["key"] for row in there))
     text = f"request {wanted[0]['request']} was to alter {len(wanted)} keys, and only {names} "
     rows = [

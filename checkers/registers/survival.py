@@ -90,7 +90,7 @@ def _fate(outcome: EventValue, *, found: bool, possible: bool) -> Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredOn:
     """What the disks have of one value. `possible`: those that were not read may have the rest."""
 
     times: int  # the offsets at which a majority of the voters has it
@@ -98,7 +98,7 @@ class Held:
     possible: bool
 
 
-def stored_values(evidence: Evidence) -> dict[Written, Held]:
+def stored_values(evidence: Evidence) -> dict[Written, StoredOn]:
     """For each value that stands on a disk, whether a majority of the voters has it."""
     highest, disks = _highest_high_watermark(evidence), evidence.disks
     records = evidence.tables["log_records"]
@@ -115,12 +115,12 @@ def stored_values(evidence: Evidence) -> dict[Written, Held]:
     return {written: _held(evidence, places) for written, places in copies.items()}
 
 
-def nowhere_stored(evidence: Evidence) -> Held:
+def nowhere_stored(evidence: Evidence) -> StoredOn:
     """Of a value that no disk has."""
     return _held(evidence, {})
 
 
-def _held(evidence: Evidence, places: Mapping[tuple[int, int], set[ReplicaKey]]) -> Held:
+def _held(evidence: Evidence, places: Mapping[tuple[int, int], set[ReplicaKey]]) -> StoredOn:
     whole = evidence.once(whole_disks)
     times, most, possible = 0, 0, False
     for (offset, _), having in (places or {(NEWEST, 0): set()}).items():
@@ -129,7 +129,7 @@ def _held(evidence: Evidence, places: Mapping[tuple[int, int], set[ReplicaKey]])
             most = max(most, count)
             possible |= count + len(voters.keys) - voters.count(whole) >= voters.majority
         times += any(voters.has_majority(having) for voters in _deciding(evidence, offset))
-    return Held(times, most, possible)
+    return StoredOn(times, most, possible)
 
 
 def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:

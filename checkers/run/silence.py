@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.history.sealed_run import RunInfo
 
-Ints = NDArray[np.int64]
 SECOND = 1_000_000_000
 
 # Of the processes that come round once in a patience, whatever the faults: of 60 simulated runs

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from checkers.array_types import Ints
 from checkers.history.sealed_run import Run
 from checkers.verdict import EventValue
 
-Ints = NDArray[np.int64]
 Number = EventValue | float
 SECOND = 1_000_000_000
 _KINDS = {"send": ["send"], "poll": ["poll"], "topic": ["create-topic", "delete-topic"]}

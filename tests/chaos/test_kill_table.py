@@ -3,7 +3,7 @@
 import pytest
 
 from chaos.selftest.kill_table import (
-    Kind,
+    SuspectKind,
     SuspectRow,
     SuspectTry,
     as_json,
@@ -35,13 +35,17 @@ def trial(
 
 def planted(*trials: SuspectTry) -> SuspectRow:
     return SuspectRow(
-        kind=Kind.MUTATION, id="Q-SAME-EPOCH", scenario="kill-leader", named=NAMED, trials=trials
+        kind=SuspectKind.MUTATION,
+        id="Q-SAME-EPOCH",
+        scenario="kill-leader",
+        named=NAMED,
+        trials=trials,
     )
 
 
 def correct(*trials: SuspectTry) -> SuspectRow:
     return SuspectRow(
-        kind=Kind.CORRECT, id="correct node", scenario="kill-leader", named=(), trials=trials
+        kind=SuspectKind.CORRECT, id="correct node", scenario="kill-leader", named=(), trials=trials
     )
 
 
@@ -75,8 +79,8 @@ def test_found_from_inside_only_by_the_invariant_of_a_named_check() -> None:
     strange = planted(trial(inside=("Q18-durable-before-counted",)))
     assert not strange.holds
     assert "accused by Q18-durable-before-counted, and by none of" in as_text([strange])
-    assert is_decided(Kind.MUTATION, NAMED, found.last)
-    assert not is_decided(Kind.MUTATION, NAMED, strange.last)
+    assert is_decided(SuspectKind.MUTATION, NAMED, found.last)
+    assert not is_decided(SuspectKind.MUTATION, NAMED, strange.last)
 
 
 def test_what_was_seen_from_inside_is_no_accuser() -> None:
@@ -119,16 +123,18 @@ def test_no_retry_makes_good_what_came_to_nothing(nothing: Verdict) -> None:
     rows = as_json([planted(trial(), broken)])["rows"]
     assert isinstance(rows, list)
     assert rows[0]["verdicts"] == ["valid", nothing.word]
-    assert is_decided(Kind.MUTATION, NAMED, broken)
+    assert is_decided(SuspectKind.MUTATION, NAMED, broken)
 
 
 def test_when_another_run_would_tell_nothing_more() -> None:
-    assert is_decided(Kind.MUTATION, NAMED, trial("Q5-log-matching"))
-    assert not is_decided(Kind.MUTATION, NAMED, trial("durability"))
-    assert not is_decided(Kind.MUTATION, NAMED, trial())
-    assert not is_decided(Kind.CORRECT, (), trial()), "it has to be valid as often as was asked"
-    assert is_decided(Kind.CORRECT, (), trial("durability"))
-    assert is_decided(Kind.CORRECT, (), trial(verdict=Verdict.VOID))
+    assert is_decided(SuspectKind.MUTATION, NAMED, trial("Q5-log-matching"))
+    assert not is_decided(SuspectKind.MUTATION, NAMED, trial("durability"))
+    assert not is_decided(SuspectKind.MUTATION, NAMED, trial())
+    assert not is_decided(SuspectKind.CORRECT, (), trial()), (
+        "it has to be valid as often as was asked"
+    )
+    assert is_decided(SuspectKind.CORRECT, (), trial("durability"))
+    assert is_decided(SuspectKind.CORRECT, (), trial(verdict=Verdict.VOID))
 
 
 def test_json_is_one_object() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.interface import Evidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import FaultEvidence, Link, NodeId, NodeStatus, PowerCutMode
 from chaos.nemesis.abilities import Ability, lacking
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault
@@ -93,23 +93,23 @@ def test_a_cluster_lacks_what_it_has_no_protocol_for() -> None:
 
 
 def test_a_partition_bit_only_if_every_link_did() -> None:
-    bit = Evidence(bit=True, what="swallowed 9 bytes", facts={"swallowed": 9})
-    no = Evidence(bit=False, what="nothing was sent")
+    bit = FaultEvidence(bit=True, what="swallowed 9 bytes", facts={"swallowed": 9})
+    no = FaultEvidence(bit=False, what="nothing was sent")
     links = (Link(ONE, TWO), Link(TWO, ONE))
     whole = of_links(dict.fromkeys(links, bit), links)
     assert (whole.bit, whole.what) == (True, "1->2, 2->1: swallowed 9 bytes")
     assert whole.facts == {"1->2 swallowed": 9, "2->1 swallowed": 9}
     half = of_links({links[0]: bit, links[1]: no}, links)
     assert (half.bit, half.what) == (False, "2->1: nothing was sent")
-    assert of_links({links[0]: bit}, links) == Evidence(
+    assert of_links({links[0]: bit}, links) == FaultEvidence(
         bit=False, what="2->1: no evidence", facts={"1->2 swallowed": 9}
     )
     assert not of_nodes({}, ()).bit
 
 
 def test_what_a_node_that_is_off_cannot_tell_is_not_lacking() -> None:
-    bit = Evidence(bit=True, what="swallowed 9 bytes")
-    no = Evidence(bit=False, what="a marked probe was not swallowed")
+    bit = FaultEvidence(bit=True, what="swallowed 9 bytes")
+    no = FaultEvidence(bit=False, what="a marked probe was not swallowed")
     links = grudge([ONE], [ONE, TWO, THREE], Ways.BOTH)
     found = {link: no if THREE in (link.source, link.destination) else bit for link in links}
     assert not of_links(found, links).bit, "all of them run"
@@ -139,9 +139,9 @@ class Mortal(FakeCluster):
             await self.fakes[node].stop()
         return await super().status(node)
 
-    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         await self.fakes[THREE].stop()
-        unproved = Evidence(bit=False, what="a marked probe was not swallowed")
+        unproved = FaultEvidence(bit=False, what="a marked probe was not swallowed")
         found = await super().heal(links)
         return {
             link: unproved if THREE in (link.source, link.destination) or not self.others else bit
@@ -277,19 +277,19 @@ def test_the_schedule_file_says_what_was_planned_and_what_was_done(tmp_path: Pat
 class Restless(FakeCluster):
     """Whatever stands still or is off is up again at once, by somebody else's hand."""
 
-    async def kill(self, node: NodeId) -> Evidence:
+    async def kill(self, node: NodeId) -> FaultEvidence:
         evidence = await super().kill(node)
         await self.fakes[node].start()
         return evidence
 
-    async def pause(self, node: NodeId) -> Evidence:
+    async def pause(self, node: NodeId) -> FaultEvidence:
         evidence = await super().pause(node)
         self.fakes[node].resume()
         return evidence
 
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
-    ) -> Mapping[NodeId, Evidence]:
+    ) -> Mapping[NodeId, FaultEvidence]:
         evidence = await super().power_off(nodes, mode)
         for node in nodes:
             await self.fakes[node].start()

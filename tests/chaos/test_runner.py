@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaos.clock import MachineClock
-from chaos.cluster.interface import Evidence, Link, Reaped
+from chaos.cluster.interface import FaultEvidence, Link, Reaped
 from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory
@@ -246,7 +246,7 @@ def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:
     """The registers forget everything when a partition heals: nobody may call that valid."""
 
     class Forgetful(FakeCluster):
-        async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+        async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
             self.registers.values.clear()
             return await super().heal(links)
 

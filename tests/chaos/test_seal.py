@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chaos.recorder import Event, Recorder
+from chaos.recorder import EventFields, Recorder
 from chaos.seal import UnsealableError, faults_table, operations_table, seal
 from chaos.spans import spans_table
 from checkers.history.events import EventType, FaultStage
@@ -163,7 +163,7 @@ def recorded(directory: Path, writes: int) -> Path:
     clock = HandClock()
     with Recorder(directory, clock) as recorder:
         process = recorder.new_process()
-        fields: Event = {"kind": "kill", "nodes": [1], "links": [], "params": {}}
+        fields: EventFields = {"kind": "kill", "nodes": [1], "links": [], "params": {}}
         fields["harm"] = dict(harm_of("kill"))
         recorder.fault(0, FaultStage.START, fields)
         for number in range(writes):

@@ -8,7 +8,7 @@ from chaos.canaries import CANARIES
 from chaos.operator_errors import UsageError
 from chaos.planning import scenario_of
 from chaos.scenarios import SCENARIOS
-from chaos.selftest.kill_table import Kind
+from chaos.selftest.kill_table import SuspectKind
 from chaos.selftest.suspects import SelftestArguments, suspects
 from checkers.suite import CHECKS
 
@@ -29,12 +29,12 @@ def asked(*mutations: str, scenario: str = "") -> SelftestArguments:
 def test_nothing_is_planted_in_the_brokers_of_others() -> None:
     found = suspects(asked())
     assert [(each.kind, each.scenario) for each in found] == [
-        (Kind.CORRECT, "quiet-brokers"),
-        (Kind.CORRECT, "lost-answers"),
-        (Kind.CANARY, "rash-client"),
-        (Kind.CANARY, "hasty-client"),
+        (SuspectKind.CORRECT, "quiet-brokers"),
+        (SuspectKind.CORRECT, "lost-answers"),
+        (SuspectKind.CANARY, "rash-client"),
+        (SuspectKind.CANARY, "hasty-client"),
     ]
-    assert all(bool(each.named) == (each.kind is Kind.CANARY) for each in found)
+    assert all(bool(each.named) == (each.kind is SuspectKind.CANARY) for each in found)
     checks = {check.id for check in CHECKS}
     assert {name for each in found for name in each.named} <= checks
 

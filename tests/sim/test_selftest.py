@@ -7,7 +7,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
-from chaos.selftest.kill_table import Kind
+from chaos.selftest.kill_table import SuspectKind
 from chaos.selftest.suspects import SelftestArguments, suspects
 from chaos.selftest.trying import KEPT
 
@@ -22,7 +22,7 @@ def asked(runtime: str, *mutations: str) -> SelftestArguments:
 
 def test_virtual_time_shows_all_and_containers_those_that_were_measured_there() -> None:
     planted = {
-        runtime: [each.id for each in suspects(asked(runtime)) if each.kind is Kind.MUTATION]
+        runtime: [each.id for each in suspects(asked(runtime)) if each.kind is SuspectKind.MUTATION]
         for runtime in ("sim", "docker")
     }
     assert planted["sim"] == list(MUTATIONS)
@@ -32,8 +32,10 @@ def test_virtual_time_shows_all_and_containers_those_that_were_measured_there() 
 
 def test_the_correct_node_is_given_every_scenario_of_the_table() -> None:
     found = suspects(asked("sim"))
-    told = {(each.scenario, each.nodes) for each in found if each.kind is Kind.CORRECT}
-    assert told == {(each.scenario, each.nodes) for each in found if each.kind is Kind.MUTATION}
+    told = {(each.scenario, each.nodes) for each in found if each.kind is SuspectKind.CORRECT}
+    assert told == {
+        (each.scenario, each.nodes) for each in found if each.kind is SuspectKind.MUTATION
+    }
 
 
 def test_what_shows_in_virtual_time_only_is_refused_in_containers(

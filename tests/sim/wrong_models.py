@@ -6,7 +6,7 @@ Some are plausible: POSIX would allow them, or another file system does so. This
 from collections.abc import Sequence
 
 from chaos.cluster.sim.filesystem import Descriptor, FileSystem
-from chaos.cluster.sim.journal import Event, Inode, Made, Moved, Unlinked
+from chaos.cluster.sim.journal import Inode, JournalEvent, Made, Moved, Unlinked
 
 
 class RenamesAtOnce(FileSystem):
@@ -54,7 +54,7 @@ class SizesWaitForData(FileSystem):
 class DataComesAlong(FileSystem):
     """As with nodelalloc: a commit takes along all that was written before."""
 
-    def _write_back_ordered(self, events: Sequence[Event]) -> None:
+    def _write_back_ordered(self, events: Sequence[JournalEvent]) -> None:
         for inode, file in sorted(self.cached.items()):
             for page in sorted(file.dirty) if events else ():
                 self._write_back(inode, page)
@@ -63,7 +63,7 @@ class DataComesAlong(FileSystem):
 class TruncatesOutOfOrder(FileSystem):
     """A truncated block is written like any other."""
 
-    def _write_back_ordered(self, events: Sequence[Event]) -> None:
+    def _write_back_ordered(self, events: Sequence[JournalEvent]) -> None:
         """Nothing is in order."""
 
 
@@ -85,7 +85,7 @@ class MountsForgetNothing(FileSystem):
         return inode
 
 
-def _directories(event: Event) -> tuple[Inode, ...]:
+def _directories(event: JournalEvent) -> tuple[Inode, ...]:
     match event:
         case Made(directory) | Unlinked(directory):
             return (directory,)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chaos.cluster.docker.docker_cluster import DockerCluster
-from chaos.cluster.interface import Evidence, PowerCutMode
+from chaos.cluster.interface import FaultEvidence, PowerCutMode
 from chaos.installation import prepare
 from chaos.nemesis.aim import resolve
 from chaos.nemesis.fault import Fault, cure, inject
@@ -103,7 +103,7 @@ async def _under_load(
 
 async def _hurt(
     cluster: DockerCluster, probe: QuorumProbe, fault: Fault, rng: random.Random
-) -> Evidence:
+) -> FaultEvidence:
     nodes = await resolve(fault.victim, cluster, probe, rng)
     hit = await inject(cluster, fault, nodes)
     await asyncio.sleep(rng.uniform(*HOLD_S))  # the fault lasts

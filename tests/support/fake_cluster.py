@@ -30,7 +30,7 @@ from chaos.cluster.interface import (
     Address,
     DiskSickness,
     DiskTrouble,
-    Evidence,
+    FaultEvidence,
     Link,
     NodeId,
     NodeStatus,
@@ -344,31 +344,31 @@ class FakeCluster:
             await fake.stop()
         self._called("destroy")
 
-    async def kill(self, node: NodeId) -> Evidence:
+    async def kill(self, node: NodeId) -> FaultEvidence:
         self._called(f"kill {node}")
         if self.bites:
             await self.fakes[node].stop()
             self._lead_anew(node)
-        return Evidence(bit=self.bites, what="exit code 137", facts={"exit_code": 137})
+        return FaultEvidence(bit=self.bites, what="exit code 137", facts={"exit_code": 137})
 
-    async def wipe(self, node: NodeId) -> Evidence:
+    async def wipe(self, node: NodeId) -> FaultEvidence:
         """The registers are shared, so nothing is forgotten."""
         self._called(f"wipe {node}")
-        return Evidence(bit=self.bites, what="a new directory id")
+        return FaultEvidence(bit=self.bites, what="a new directory id")
 
     async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
         self._called(f"close_entrances {' '.join(map(str, nodes))}")
 
-    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, FaultEvidence]:
         self._called(f"open_entrances {' '.join(map(str, nodes))}")
-        return {node: Evidence(bit=self.bites, what="swallowed 100 bytes") for node in nodes}
+        return {node: FaultEvidence(bit=self.bites, what="swallowed 100 bytes") for node in nodes}
 
-    async def pause(self, node: NodeId) -> Evidence:
+    async def pause(self, node: NodeId) -> FaultEvidence:
         self._called(f"pause {node}")
         if self.bites:
             self.fakes[node].pause()
             self._lead_anew(node)
-        return Evidence(bit=self.bites, what="all threads stand still", facts={"threads": 4})
+        return FaultEvidence(bit=self.bites, what="all threads stand still", facts={"threads": 4})
 
     async def resume(self, node: NodeId) -> None:
         self._called(f"resume {node}")
@@ -381,25 +381,25 @@ class FakeCluster:
         if self.bites and self.registers.leader in {link.source for link in links}:
             self._lead_anew(NodeId(self.registers.leader))
 
-    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         self._called(f"heal {' '.join(map(str, links))}")
         self.cut_links.difference_update(links)
         self._elect()
         what = "swallowed 100 bytes" if self.bites else "swallowed nothing"
         return {
-            link: Evidence(bit=self.bites, what=what, facts={"swallowed": 100 * self.bites})
+            link: FaultEvidence(bit=self.bites, what=what, facts={"swallowed": 100 * self.bites})
             for link in links
         }
 
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
-    ) -> Mapping[NodeId, Evidence]:
+    ) -> Mapping[NodeId, FaultEvidence]:
         self._called(f"power_off {' '.join(map(str, nodes))} {mode}")
         for node in nodes if self.bites else ():
             await self.fakes[node].stop()
         for node in nodes if self.bites else ():
             self._lead_anew(node)
-        return {node: Evidence(bit=False, what="not on again yet") for node in nodes}
+        return {node: FaultEvidence(bit=False, what="not on again yet") for node in nodes}
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")
@@ -407,36 +407,36 @@ class FakeCluster:
     async def slow_links(self, latency_ms: int) -> None:
         self._called(f"slow_links {latency_ms}")
 
-    async def quicken_links(self) -> Evidence:
+    async def quicken_links(self) -> FaultEvidence:
         self._called("quicken_links")
-        return Evidence(bit=self.bites, what="an answer took its time")
+        return FaultEvidence(bit=self.bites, what="an answer took its time")
 
     async def make_flaky(self, links: Sequence[Link], share: float) -> None:
         self._called(f"make_flaky {' '.join(map(str, links))} {share:g}")
 
-    async def steady(self, links: Sequence[Link]) -> Evidence:
+    async def steady(self, links: Sequence[Link]) -> FaultEvidence:
         self._called(f"steady {' '.join(map(str, links))}")
-        return Evidence(bit=self.bites, what="9 connections were reset")
+        return FaultEvidence(bit=self.bites, what="9 connections were reset")
 
     async def sicken_disk(self, node: NodeId, sickness: DiskSickness) -> None:
         self._called(f"sicken_disk {node} {sickness}")
 
-    async def mend_disk(self, node: NodeId) -> Evidence:
+    async def mend_disk(self, node: NodeId) -> FaultEvidence:
         self._called(f"mend_disk {node}")
-        return Evidence(bit=self.bites, what="the node died of its disk")
+        return FaultEvidence(bit=self.bites, what="the node died of its disk")
 
-    async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
+    async def jump_clock(self, node: NodeId, offset_ms: int) -> FaultEvidence:
         self._called(f"jump_clock {node} {offset_ms}")
-        return Evidence(bit=self.bites, what="its time of day is off")
+        return FaultEvidence(bit=self.bites, what="its time of day is off")
 
-    async def run_clock(self, node: NodeId, rate: float) -> Evidence:
+    async def run_clock(self, node: NodeId, rate: float) -> FaultEvidence:
         self._called(f"run_clock {node} {rate:g}")
-        return Evidence(bit=self.bites, what="its clock goes at another rate")
+        return FaultEvidence(bit=self.bites, what="its clock goes at another rate")
 
-    async def power_evidence(self, node: NodeId) -> Evidence:
+    async def power_evidence(self, node: NodeId) -> FaultEvidence:
         self._called(f"power_evidence {node}")
         what = "the canary is old" if self.bites else "the canary is new"
-        return Evidence(bit=self.bites, what=what)
+        return FaultEvidence(bit=self.bites, what=what)
 
     def _called(self, what: str) -> None:
         self.calls.append(what)

@@ -17,7 +17,7 @@ CLIENT_METRICS = 16  # a resource type
 INTERVAL = "interval.ms"
 DEFAULT_CONFIG = 5  # DescribeConfigs: nobody set this entry
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}", re.ASCII)  # the config's type is INT
 _NULL, _NO_TAGS = b"\x00", b"\x00"
@@ -113,13 +113,13 @@ def _change(change: ConfigChange) -> bytes:
     return b"".join((string(change.name), bytes((change.action,)), value, _NO_TAGS))
 
 
-def _enter(results: dict[str, Result], name: str, result: Result) -> None:
+def _enter(results: dict[str, _Result], name: str, result: _Result) -> None:
     if name in results:
         raise MalformedAnswerError(f"two results for {name!r}")
     results[name] = result
 
 
-def _in_order(results: dict[str, Result], resources: Sequence[str]) -> list[Result]:
+def _in_order(results: dict[str, _Result], resources: Sequence[str]) -> list[_Result]:
     if results.keys() != set(resources):
         raise MalformedAnswerError(
             f"results for {sorted(results)[:3]}, asked for {sorted(resources)[:3]}"

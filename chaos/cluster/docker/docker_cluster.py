@@ -25,7 +25,7 @@ from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,
-    Evidence,
+    FaultEvidence,
     Link,
     NodeId,
     NodeStatus,
@@ -205,10 +205,10 @@ class DockerCluster:
         self._assembly.close()
         self._client.close()
 
-    async def kill(self, node: NodeId) -> Evidence:
+    async def kill(self, node: NodeId) -> FaultEvidence:
         return await self._gate.run(self._life.kill, node)
 
-    async def pause(self, node: NodeId) -> Evidence:
+    async def pause(self, node: NodeId) -> FaultEvidence:
         return await self._gate.run(self._life.pause, node)
 
     async def resume(self, node: NodeId) -> None:
@@ -217,19 +217,19 @@ class DockerCluster:
     async def cut(self, links: Sequence[Link]) -> None:
         await self._gate.run(self._links.cut, links)
 
-    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         return await self._gate.run(self._heal, links)
 
     async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
         await self._gate.run(self._entrances.close, nodes)
 
-    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, Evidence]:
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, FaultEvidence]:
         return await self._gate.run(self._entrances.open, nodes)
 
     async def slow_links(self, latency_ms: int) -> None:
         await self._gate.run(self._links.slow, latency_ms)
 
-    async def quicken_links(self) -> Evidence:
+    async def quicken_links(self) -> FaultEvidence:
         return await self._gate.run(self._quicken_links)
 
     @property
@@ -292,14 +292,14 @@ class DockerCluster:
             self._lock.acquire()  # that of a kept cluster is held by nobody
         self.let_go()
 
-    def _heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+    def _heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         """Probes leave from the nodes' own networks; from the proxy's where a node is off."""
         proxy_pid = self._life.proxy_pid()
         pids = self._life.pids()
         off = {node for node, pid in pids.items() if not pid}
         return self._links.heal(links, {node: pids[node] or proxy_pid for node in pids}, off)
 
-    def _quicken_links(self) -> Evidence:
+    def _quicken_links(self) -> FaultEvidence:
         return self._links.quicken({node: pid for node, pid in self._life.pids().items() if pid})
 
     def _collect(self, into: Path) -> None:
@@ -317,13 +317,13 @@ class PoweredDockerCluster(DockerCluster):
 
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
-    ) -> Mapping[NodeId, Evidence]:
+    ) -> Mapping[NodeId, FaultEvidence]:
         return await self._gate.run(self._power_off, nodes, mode)
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         await self._gate.run(self._trouble_disks, nodes, trouble)
 
-    async def power_evidence(self, node: NodeId) -> Evidence:
+    async def power_evidence(self, node: NodeId) -> FaultEvidence:
         return await self._gate.run(self._power_evidence, node)
 
     def _adopt(self, parts: Parts) -> None:
@@ -345,7 +345,9 @@ class PoweredDockerCluster(DockerCluster):
     def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._power.trouble({node: self._life.container(node) for node in nodes}, trouble)
 
-    def _power_off(self, nodes: Sequence[NodeId], mode: PowerCutMode) -> Mapping[NodeId, Evidence]:
+    def _power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode
+    ) -> Mapping[NodeId, FaultEvidence]:
         victims = {node: self._life.container(node) for node in nodes}
         off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
         if off:
@@ -361,20 +363,20 @@ class PoweredDockerCluster(DockerCluster):
         self._power.look_at_canary(node, container)
         return began
 
-    def _power_evidence(self, node: NodeId) -> Evidence:
+    def _power_evidence(self, node: NodeId) -> FaultEvidence:
         cut = self._power.cuts.get(node)
         if cut is None:
-            return Evidence(bit=False, what=f"the power of node {node} was never cut")
+            return FaultEvidence(bit=False, what=f"the power of node {node} was never cut")
         return fault_evidence.of_power_cut(cut)
 
 
 class WipeableDockerCluster(PoweredDockerCluster):
     """A cluster whose nodes may come back with an empty disk."""
 
-    async def wipe(self, node: NodeId) -> Evidence:
+    async def wipe(self, node: NodeId) -> FaultEvidence:
         return await self._gate.run(self._wipe, node)
 
-    def _wipe(self, node: NodeId) -> Evidence:
+    def _wipe(self, node: NodeId) -> FaultEvidence:
         container = self._life.container(node)
         if container.attrs["State"]["Running"]:
             raise ClusterError(f"node {node} runs: its disk cannot be wiped")

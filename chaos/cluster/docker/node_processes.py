@@ -10,7 +10,7 @@ from chaos.cluster import fault_evidence
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.power_cuts import kill as kill_container
 from chaos.cluster.docker.readiness import last_words
-from chaos.cluster.interface import Evidence, NodeId, NodeStatus, UnaskedEnd
+from chaos.cluster.interface import FaultEvidence, NodeId, NodeStatus, UnaskedEnd
 
 
 class NodeProcesses:
@@ -91,7 +91,7 @@ class NodeProcesses:
         self._reachable(node, on=False)
         return not ran or int(container.attrs["State"]["ExitCode"]) != fault_evidence.SIGKILLED
 
-    def kill(self, node: NodeId) -> Evidence:
+    def kill(self, node: NodeId) -> FaultEvidence:
         self.is_off([node])
         container = self.container(node)
         ran = bool(container.attrs["State"]["Running"])
@@ -103,7 +103,7 @@ class NodeProcesses:
         self._reachable(node, on=runs)
         return fault_evidence.of_kill(ran, runs, int(state["ExitCode"]))
 
-    def pause(self, node: NodeId) -> Evidence:
+    def pause(self, node: NodeId) -> FaultEvidence:
         """By SIGSTOP: the freezer of cgroup v1 sometimes fails under fsync load."""
         container = self.container(node)
         agent, pid = self._parts.agent, int(container.attrs["State"]["Pid"])
@@ -112,7 +112,7 @@ class NodeProcesses:
             container.reload()
             paused = bool(container.attrs["State"]["Paused"])
             what = "the engine froze it" if paused else "the engine did not freeze it"
-            return Evidence(bit=paused, what=what, facts={"frozen": paused})
+            return FaultEvidence(bit=paused, what=what, facts={"frozen": paused})
         if pid == 0:
             return fault_evidence.of_pause("")
         agent.call("quiesce", pids=[pid])

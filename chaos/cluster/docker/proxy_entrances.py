@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaos.cluster.docker.metrics import Counters, Stream
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.fault_evidence import Passage, ShutMeasured, of_shut_out
-from chaos.cluster.interface import Address, Evidence, NodeId
+from chaos.cluster.interface import Address, FaultEvidence, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.topology import Topology
 
@@ -32,7 +32,7 @@ class Entrances:
                 self._api.swallow(self._name(node), stream)
             self._shut.setdefault(node, before)
 
-    def open(self, nodes: Sequence[NodeId]) -> dict[NodeId, Evidence]:
+    def open(self, nodes: Sequence[NodeId]) -> dict[NodeId, FaultEvidence]:
         """Knock, then let pass again."""
         found = {}
         for node in nodes:

@@ -19,7 +19,7 @@ from chaos.cluster.fault_evidence import (
     of_cut,
     of_slow_links,
 )
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.topology import ProxyEntry, Topology
 
@@ -77,7 +77,7 @@ class ProxyLinks:
         links: Sequence[Link],
         pids: Mapping[NodeId, int],
         off: Collection[NodeId] = frozenset(),
-    ) -> dict[Link, Evidence]:
+    ) -> dict[Link, FaultEvidence]:
         """Probe, let pass, and compare the counters. `pids`: whose networks to probe from; `off`:
         nodes without a process, to which nothing can be sent."""
         cut = [link for link in links if link in self._cut]
@@ -124,7 +124,7 @@ class ProxyLinks:
         for stream in Stream:
             self._api.delay(proxy.name, stream, self._latency_ms)
 
-    def quicken(self, pids: Mapping[NodeId, int]) -> Evidence:
+    def quicken(self, pids: Mapping[NodeId, int]) -> FaultEvidence:
         """Probe, then take the delays away. `pids`: of the nodes that run."""
         probed = [
             (link, port)

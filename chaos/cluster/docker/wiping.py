@@ -15,7 +15,7 @@ from chaos.cluster.docker.containers import (
 from chaos.cluster.docker.identity import CLUSTER_ID
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.docker.loop_disks import GID, UID
-from chaos.cluster.interface import Address, Evidence, NodeId
+from chaos.cluster.interface import Address, FaultEvidence, NodeId
 from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Reformatting, Seat, Target
 from chaos.cluster.topology import Topology, host_name
 from chaos.container_files import read_file
@@ -32,7 +32,9 @@ class Wiper:
         self._labels = labels
         self._target = target
 
-    def wipe(self, node: NodeId, container: Container, device: str, topology: Topology) -> Evidence:
+    def wipe(
+        self, node: NodeId, container: Container, device: str, topology: Topology
+    ) -> FaultEvidence:
         """Make the file system on a loop device anew, and format the log directory on it."""
         before = _directory_id(container)
         self._agent.call("wipe", device=device, uid=UID, gid=GID)

@@ -34,11 +34,11 @@ from chaos.cluster.sim.journal import (
     ROOT,
     Block,
     Cut,
-    Event,
     Freed,
     Grown,
     Inode,
     Journal,
+    JournalEvent,
     Made,
     Metadata,
     Moved,
@@ -276,7 +276,7 @@ class FileSystem:
                 if rng.random() < TORN_SHARE:
                     self._write_back(inode, page)
 
-    def _write_back_ordered(self, events: Sequence[Event]) -> None:
+    def _write_back_ordered(self, events: Sequence[JournalEvent]) -> None:
         for inode, page in ordered_pages(events):
             file = self.cached.get(inode)
             if file and page in file.dirty and page in self.metadata.files[inode].blocks:

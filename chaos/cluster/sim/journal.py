@@ -96,7 +96,7 @@ class Freed:
     inode: Inode
 
 
-Event = Grown | Placed | Made | Moved | Unlinked | Cut | Freed
+JournalEvent = Grown | Placed | Made | Moved | Unlinked | Cut | Freed
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class Metadata:
     files: dict[Inode, FileMetadata] = field(default_factory=dict)
     directories: dict[Inode, dict[str, Inode]] = field(default_factory=lambda: {ROOT: {}})
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: JournalEvent) -> None:
         match event:
             case Grown(inode, size, least):
                 self.files[inode].size, self.files[inode].least = size, least
@@ -210,11 +210,11 @@ class Journal:
 
     committed: Metadata = field(default_factory=Metadata)
     running: Metadata = field(default_factory=Metadata)
-    pending: list[Event] = field(default_factory=list)
+    pending: list[JournalEvent] = field(default_factory=list)
     touched: set[Inode] = field(default_factory=set)
     touched_data: set[Inode] = field(default_factory=set)
 
-    def record(self, event: Event, *touched: Inode, data: Inode | None = None) -> None:
+    def record(self, event: JournalEvent, *touched: Inode, data: Inode | None = None) -> None:
         self.running.apply(event)
         self.pending.append(event)
         self.touched.update(touched)
@@ -250,7 +250,7 @@ def error(code: int, path: str) -> OSError:
     return OSError(code, strerror(code), path)
 
 
-def ordered_pages(events: Sequence[Event]) -> list[tuple[Inode, int]]:
+def ordered_pages(events: Sequence[JournalEvent]) -> list[tuple[Inode, int]]:
     """The pages that are written before these events are committed, as far as they are dirty."""
     return [
         (event.inode, event.size // PAGE)

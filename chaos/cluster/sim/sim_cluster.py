@@ -16,7 +16,7 @@ from chaos.cluster.interface import (
     BrokenInvariant,
     DiskSickness,
     DiskTrouble,
-    Evidence,
+    FaultEvidence,
     Link,
     NodeId,
     NodeStatus,
@@ -165,7 +165,7 @@ class SimCluster:
         for machine in self.machines.values():
             machine.kill()
 
-    async def kill(self, node: NodeId) -> Evidence:
+    async def kill(self, node: NodeId) -> FaultEvidence:
         machine = self.machines[node]
         ran = machine.status is not NodeStatus.OFF
         if ran:
@@ -173,7 +173,7 @@ class SimCluster:
         runs = machine.status is not NodeStatus.OFF
         return fault_evidence.of_kill(ran, runs, machine.exit_code)
 
-    async def pause(self, node: NodeId) -> Evidence:
+    async def pause(self, node: NodeId) -> FaultEvidence:
         machine = self.machines[node]
         if machine.status is NodeStatus.OFF or machine.process is None:
             return fault_evidence.of_pause("")
@@ -188,38 +188,38 @@ class SimCluster:
     async def cut(self, links: Sequence[Link]) -> None:
         self._links.cut(links)
 
-    async def heal(self, links: Sequence[Link]) -> Mapping[Link, Evidence]:
+    async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         return await self._links.heal(links)
 
     async def slow_links(self, latency_ms: int) -> None:
         self._links.slow(latency_ms)
 
-    async def quicken_links(self) -> Evidence:
+    async def quicken_links(self) -> FaultEvidence:
         running = [n for n, m in self.machines.items() if m.status is NodeStatus.RUNNING]
         return await self._links.quicken(running)
 
     async def make_flaky(self, links: Sequence[Link], share: float) -> None:
         self._links.make_flaky(links, share)
 
-    async def steady(self, links: Sequence[Link]) -> Evidence:
+    async def steady(self, links: Sequence[Link]) -> FaultEvidence:
         return self._links.steady(links)
 
     async def sicken_disk(self, node: NodeId, sickness: DiskSickness) -> None:
         self.machines[node].drive.sicken(sickness)
 
-    async def mend_disk(self, node: NodeId) -> Evidence:
+    async def mend_disk(self, node: NodeId) -> FaultEvidence:
         """A node that is about to die of it does so first."""
         machine = self.machines[node]
         sickness = machine.drive.sickness
         assert sickness is not None, f"the disk of node {node} is well"
         return fault_evidence.of_sick_disk(sickness, machine.drive.mend(), machine.exit_code)
 
-    async def jump_clock(self, node: NodeId, offset_ms: int) -> Evidence:
+    async def jump_clock(self, node: NodeId, offset_ms: int) -> FaultEvidence:
         clock = self.machines[node].clock
         clock.jump(offset_ms * 1_000_000 - clock.offset_ns)
         return fault_evidence.of_clock(clock.offset_ns // 1_000_000, offset_ms)
 
-    async def run_clock(self, node: NodeId, rate: float) -> Evidence:
+    async def run_clock(self, node: NodeId, rate: float) -> FaultEvidence:
         machine = self.machines[node]
         machine.run_clock_at(rate)
         began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns()
@@ -239,15 +239,15 @@ class SimCluster:
 
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
-    ) -> Mapping[NodeId, Evidence]:
+    ) -> Mapping[NodeId, FaultEvidence]:
         victims = [self.machines[node] for node in sorted(nodes)]
         await strike(victims, self._rng, partial(self._cut_power, victims, mode))
         return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
 
-    async def power_evidence(self, node: NodeId) -> Evidence:
+    async def power_evidence(self, node: NodeId) -> FaultEvidence:
         return fault_evidence.of_power_cut(self._cuts[node])
 
-    async def wipe(self, node: NodeId) -> Evidence:
+    async def wipe(self, node: NodeId) -> FaultEvidence:
         machine = self.machines[node]
         before = machine.directory_id
         self._seats[node] = replace(self._seats[node], directory_id=self._uuid())
@@ -255,7 +255,7 @@ class SimCluster:
         machine.format(self._cluster_id, self._voters())
         after = machine.directory_id
         self._cuts.pop(node, None)
-        return Evidence(
+        return FaultEvidence(
             bit=after != before,
             what=f"the directory id was {uuid_text(before)} and is {uuid_text(after)}",
             facts={"before": uuid_text(before), "after": uuid_text(after)},

@@ -12,7 +12,7 @@ from chaos.cluster.fault_evidence import (
     of_flaky_links,
     of_slow_links,
 )
-from chaos.cluster.interface import Evidence, Link, NodeId
+from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, Path, StreamEnd, link_address
@@ -79,7 +79,7 @@ class SimLinks:
                 for path in Path:
                     self._network.stop(link, path)
 
-    async def heal(self, links: Sequence[Link]) -> dict[Link, Evidence]:
+    async def heal(self, links: Sequence[Link]) -> dict[Link, FaultEvidence]:
         """Probe while all is still cut, then let pass."""
         cut = [link for link in links if link in self._cut]
         if not cut:
@@ -101,7 +101,7 @@ class SimLinks:
             self._network.make_flaky(link, share)
             self._resets[link] = self._network.resets.get(link, 0)
 
-    def steady(self, links: Sequence[Link]) -> Evidence:
+    def steady(self, links: Sequence[Link]) -> FaultEvidence:
         for link in links:
             self._network.make_flaky(link, 0.0)
         resets = {link: self._network.resets.get(link, 0) - self._resets[link] for link in links}
@@ -111,7 +111,7 @@ class SimLinks:
         self._latency_ms = latency_ms
         self._network.slow(latency_ms)
 
-    async def quicken(self, running: Sequence[NodeId]) -> Evidence:
+    async def quicken(self, running: Sequence[NodeId]) -> FaultEvidence:
         """Probe the links between nodes that run, then take the delay away."""
         probed = [
             link

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import ClockShifting, Cluster, Evidence
+from chaos.cluster.interface import ClockShifting, Cluster, FaultEvidence
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import on_each
 from chaos.nemesis.drawing import one
@@ -49,7 +49,7 @@ class ClockJump:
         assert isinstance(cluster, ClockShifting)
         return await on_each(hit.nodes, lambda node: cluster.jump_clock(node, self.offset_ms))
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, ClockShifting)
         await on_each(hit.nodes, lambda node: cluster.jump_clock(node, 0))
         return of_nodes(hit.evidence, hit.nodes)
@@ -89,7 +89,7 @@ class ClockRate:
         assert isinstance(cluster, ClockShifting)
         return await on_each(hit.nodes, lambda node: cluster.run_clock(node, self.rate))
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, ClockShifting)
         await on_each(hit.nodes, lambda node: cluster.run_clock(node, 1.0))
         return of_nodes(hit.evidence, hit.nodes)

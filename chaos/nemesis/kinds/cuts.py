@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, Cuttable, Evidence, Link, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, Cuttable, FaultEvidence, Link, NodeId, NodeStatus
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.drawing import one_side
@@ -104,7 +104,7 @@ class NetworkPartition:
         await cluster.cut(hit.links)
         return {}
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         return await _healed(cluster, hit, self.stagger_ms)
 
 
@@ -115,7 +115,7 @@ def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
     return brokers_of(cluster) if peers is OtherSide.BROKERS else controllers_of(cluster)
 
 
-async def _healed(cluster: Cluster, hit: Hit, stagger_ms: int = 0) -> Evidence:
+async def _healed(cluster: Cluster, hit: Hit, stagger_ms: int = 0) -> FaultEvidence:
     """A node may go off, or come back, while its links are probed: it is looked for on both sides
     of that."""
     assert isinstance(cluster, Cuttable)
@@ -129,12 +129,14 @@ async def _off(cluster: Cluster, hit: Hit) -> set[NodeId]:
     return {node for node in ends if await cluster.status(node) is NodeStatus.OFF}
 
 
-async def _heal_in_turn(cluster: Cuttable, hit: Hit, stagger_ms: int) -> Mapping[Link, Evidence]:
+async def _heal_in_turn(
+    cluster: Cuttable, hit: Hit, stagger_ms: int
+) -> Mapping[Link, FaultEvidence]:
     """With `stagger_ms` node by node, in the order in which they were hit; each has links of its
     own."""
     if not stagger_ms:
         return await cluster.heal(hit.links)
-    evidence: dict[Link, Evidence] = {}
+    evidence: dict[Link, FaultEvidence] = {}
     for number, node in enumerate(hit.nodes):
         if number:
             await asyncio.sleep(stagger_ms / 1000)
@@ -180,5 +182,5 @@ class PartialPartition:
         await cluster.cut(hit.links)
         return {}
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         return await _healed(cluster, hit)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from chaos.cluster.interface import (
     Cluster,
     DiskSickness,
-    Evidence,
+    FaultEvidence,
     Killable,
     NodeStatus,
     Sickening,
@@ -73,7 +73,7 @@ class SickDisk:
             await cluster.sicken_disk(node, self.sickness)
         return {}
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, Sickening)
         evidence = await on_each(hit.nodes, cluster.mend_disk)
         if self.sickness is not DiskSickness.SLOW:
@@ -114,7 +114,7 @@ class Wipe:
         await on_each(hit.nodes, cluster.kill)
         return await on_each(hit.nodes, cluster.wipe)
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         seen = await statuses(cluster, hit.nodes)
         await start_all(cluster, hit.nodes)
         return of_lasting(hit.evidence, seen, NodeStatus.OFF)

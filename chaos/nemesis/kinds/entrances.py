@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import Closable, Cluster, Evidence
+from chaos.cluster.interface import Closable, Cluster, FaultEvidence
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
@@ -41,6 +41,6 @@ class ShutOut:
         await cluster.close_entrances(hit.nodes)
         return {}
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, Closable)
         return of_nodes(await cluster.open_entrances(hit.nodes), hit.nodes)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, Evidence, Link, NodeId, Slowable, Unsteady
+from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId, Slowable, Unsteady
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.drawing import one_side
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
@@ -49,7 +49,7 @@ class SlowLinks:
         await cluster.slow_links(self.latency_ms)
         return {}
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del hit  # of all links
         assert isinstance(cluster, Slowable)
         return await cluster.quicken_links()
@@ -96,6 +96,6 @@ class FlakyLinks:
         await cluster.make_flaky(hit.links, self.share)
         return {}
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, Unsteady)
         return await cluster.steady(hit.links)

@@ -10,7 +10,7 @@ from chaos.cluster.interface import (
     Cluster,
     DiskTrouble,
     DiskTroubling,
-    Evidence,
+    FaultEvidence,
     NodeId,
     NodeStatus,
     PowerCutMode,
@@ -91,7 +91,7 @@ class PowerOff:
         await cluster.power_off(hit.nodes, self.mode)
         return {}  # the canary is looked at when the disk is back
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, PowerCuttable)
         seen = await statuses(cluster, hit.nodes)
         await start_all(cluster, hit.nodes)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from chaos.cluster.interface import (
     Cluster,
-    Evidence,
+    FaultEvidence,
     Killable,
     NodeId,
     NodeStatus,
@@ -69,7 +69,7 @@ class Kill:
             await cluster.slow_links(self.latency_ms)
         return evidence
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         seen = await statuses(cluster, hit.nodes)
         slowed = None
         if self.latency_ms:
@@ -111,19 +111,19 @@ class Terminate:
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         return await on_each(hit.nodes, partial(_stop, cluster))
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         seen = await statuses(cluster, hit.nodes)
         await start_all(cluster, hit.nodes)
         return of_lasting(hit.evidence, seen, NodeStatus.OFF)
 
 
-async def _stop(cluster: Cluster, node: NodeId) -> Evidence:
+async def _stop(cluster: Cluster, node: NodeId) -> FaultEvidence:
     ran = await cluster.status(node) is NodeStatus.RUNNING
     await cluster.stop(node)
     runs = await cluster.status(node) is not NodeStatus.OFF
     bit = ran and not runs
     what = "the process ended after SIGTERM" if bit else "no running process was stopped"
-    return Evidence(bit=bit, what=what, facts={"ran": ran, "runs": runs})
+    return FaultEvidence(bit=bit, what=what, facts={"ran": ran, "runs": runs})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ class Pause:
         assert isinstance(cluster, Pausable)
         return await on_each(hit.nodes, cluster.pause)
 
-    async def cure(self, cluster: Cluster, hit: Hit) -> Evidence:
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, Pausable)
         seen = await statuses(cluster, hit.nodes)
         await all_done([cluster.resume(node) for node in hit.nodes])

@@ -1,0 +1,10 @@
+"""Arrays of numbers, by what they hold: the columns that checks compute on."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Flags = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+Kinds = NDArray[np.int8]  # members of a small closed set
+Codes = NDArray[np.int32]
+Ints = NDArray[np.int64]

@@ -1,0 +1,79 @@
+"""One name for one thing: no two modules and no two public types of the packages share one."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("chaos", "checkers", "spark_reports", "workloads")
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """But for one that is the heart of a package of its name, as `chaos/nemesis/nemesis.py` is."""
+    found = [(module(path), path) for path in sources() if path.stem != path.parent.name]
+    assert len(found) > 300
+    assert shared(found) == {}
+
+
+def test_no_two_public_types_have_one_name() -> None:
+    found = [(name, path) for path in sources() for name in types_in(path.read_text())]
+    assert len(found) > 500
+    assert shared(found) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class One: ...",
+        "One = int | str",
+        "One: TypeAlias = 'list[One]'",
+        "One = NewType('One', int)",
+        "One = TypeVar('One')",
+    ],
+)
+def test_types_are_found_however_they_are_made(text: str) -> None:
+    assert list(
+        types_in(f"{text}\n_One = int\nONE = 1\none = 2\ndef f() -> None:\n  Two = 1\n")
+    ) == ["One"]
+
+
+def test_names_that_are_shared_are_found() -> None:
+    one, two = Path("one.py"), Path("two.py")
+    assert shared([("A", one), ("B", one), ("A", two)]) == {"A": ["one.py", "two.py"]}
+
+
+def sources() -> list[Path]:
+    return [
+        path
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if path.name != "__main__.py"
+    ]
+
+
+def module(path: Path) -> str:
+    """What it is imported as, without its package."""
+    return path.parent.name if path.name == "__init__.py" else path.stem
+
+
+def types_in(text: str) -> Iterator[str]:
+    """The classes and aliases of a module that others may import."""
+    for statement in ast.parse(text).body:
+        match statement:
+            case (
+                ast.ClassDef(name=name)
+                | ast.Assign(targets=[ast.Name(id=name)])
+                | ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"))
+            ) if name[0].isupper() and not name.isupper():
+                yield name
+
+
+def shared(found: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
+    """The names that more than one file has, with those files."""
+    where: dict[str, list[str]] = defaultdict(list)
+    for name, path in found:
+        where[name].append(path.relative_to(ROOT).as_posix() if path.is_absolute() else path.name)
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
