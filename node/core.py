@@ -124,10 +124,10 @@ class Core:
         self.raft.on_peer_lost(peer, now)
         return self._finish(now)
 
-    def on_peer_garbled(self, peer: NodeId, now: Now) -> list[Output]:
-        """What `peer` answered makes no sense: hang up and try again later."""
+    def on_peer_garbled(self, peer: NodeId, reason: str, now: Now) -> list[Output]:
+        """What `peer` answered is no message, or nobody asked for it."""
         self.raft.log.begin_step()
-        self.raft.on_peer_garbled(peer, now)
+        self.raft.on_peer_garbled(peer, reason, now)
         return self._finish(now)
 
     def on_flushed(self, end: Offset, now: Now) -> list[Output]:

@@ -131,11 +131,12 @@ class Node:
         correlation_id = int.from_bytes(event.frame[:4], "big")
         header = self._outgoing.get(event.peer, {}).pop(correlation_id, None)
         if header is None:
-            return self.core.on_peer_garbled(event.peer, now)
+            reason = f"an answer to request {correlation_id}, which was not sent"
+            return self.core.on_peer_garbled(event.peer, reason, now)
         try:
             response = decode_response(header, event.frame)
-        except MalformedFrame:
-            return self.core.on_peer_garbled(event.peer, now)
+        except MalformedFrame as error:
+            return self.core.on_peer_garbled(event.peer, str(error), now)
         return self.core.on_response(event.peer, correlation_id, response, now)
 
     # --- messages to frames ---

@@ -6,16 +6,15 @@ follower that does not look. Either alone does no harm.
 """
 
 from chaos.mutations.planted import Planted
-from node.ids import ConnectionId, Epoch, Offset
+from node.ids import ConnectionId, Epoch, LogPosition, Offset
 from node.messages import FetchResponse
 from node.raft import fetch_follower
 from node.raft.common import LAST_EPOCH
 from node.raft.fetch_leader import LeaderFetch, Parked
+from node.raft.fetched import Fetched, sound_batches
 from node.raft.roles import Leader
-from node.records.batch import Batch
 
 _as_it_should = LeaderFetch.answer_parked
-_sound_batches = fetch_follower.sound_batches
 
 
 def read_while_it_changes(
@@ -36,9 +35,9 @@ def read_while_it_changes(
     )
 
 
-def take_any_epoch(data: bytes, end: Offset, _epoch: Epoch) -> list[Batch]:
+def take_any_epoch(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
     """Whole, sound and in order is enough."""
-    return _sound_batches(data, end, Epoch(LAST_EPOCH))
+    return sound_batches(data, end, Epoch(LAST_EPOCH))
 
 
 PLANTED = Planted(

@@ -2,11 +2,11 @@
 
 Replication is pulled. A follower sends **Fetch** for what follows its log; the offset it asks for
 tells the leader what is durable there, and the answer brings records, the high watermark or the
-point where the logs diverge (`fetch_leader`, `fetch_follower`). Because nothing is pushed, a new
-leader makes itself known with **BeginQuorumEpoch**, and one that steps down hurries the next
-election with **EndQuorumEpoch** (`begin_end_epoch`). **Vote** elects, after a round of pre-votes
-that keeps a node without hope from raising the epoch (`vote`, KIP-996). **DescribeQuorum** shows
-the leader's view to anybody (`describe`).
+point where the logs diverge (`fetch_leader`, `fetch_follower`; `fetched` says what of an answer is
+taken). Because nothing is pushed, a new leader makes itself known with **BeginQuorumEpoch**, and
+one that steps down hurries the next election with **EndQuorumEpoch** (`begin_end_epoch`). **Vote**
+elects, after a round of pre-votes that keeps a node without hope from raising the epoch (`vote`,
+KIP-996). **DescribeQuorum** shows the leader's view to anybody (`describe`).
 
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order

@@ -7,45 +7,11 @@ from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, NodeId, Offset
 from node.messages import FetchRequest, FetchResponse
 from node.raft.common import heed
+from node.raft.fetched import is_cut, sound_batches, truncation_point
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.roles import Follower, Unattached
-from node.records.batch import Batch, DamagedBatch, split_batches
-from node.storage.view import LogView
-
-
-def truncation_point(view: LogView, diverging: LogPosition) -> LogPosition:
-    """How much of our log may be part of the leader's (`ReplicatedLog.truncateToEndOffset`).
-
-    The leader says where its log ends in the largest epoch not above our last one. If we have
-    that epoch, the shorter end of the two; if not, the end of our own largest lower epoch.
-    """
-    ours = view.end_of_epoch(diverging.epoch)
-    if diverging.epoch == 0:
-        return LogPosition(Epoch(0), min(diverging.offset, view.end().offset))
-    if ours.epoch == diverging.epoch:
-        return LogPosition(ours.epoch, min(ours.offset, diverging.offset))
-    return ours
-
-
-def sound_batches(data: bytes, end: Offset, epoch: Epoch) -> list[Batch]:
-    """The batches to append: whole and sound, from our end on, and none of an epoch above ours.
-
-    A batch of a newer epoch was read by a leader that changed meanwhile; its log may not be the
-    one we are being compared with (KAFKA-18723). What is damaged is fetched again.
-    """
-    batches = []
-    try:
-        for batch in split_batches(data):
-            header = batch.header
-            if header.base_offset != end or header.leader_epoch > epoch:
-                break
-            batches.append(batch)
-            end = header.next_offset
-    except DamagedBatch:
-        return batches
-    return batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +104,8 @@ class FollowerFetch:
 
     def on_response(
         self, node: NodeId, request: FetchRequest, response: FetchResponse, mono_ns: int
-    ) -> None:
+    ) -> str | None:
+        """What is wrong with the answer, if it makes no sense: the connection is to be dropped."""
         refused = response.top_error != ErrorCode.NONE
         if refused or not heed(
             self._quorum,
@@ -148,35 +115,45 @@ class FollowerFetch:
             mono_ns=mono_ns,
         ):
             self._peers.back_off(node, mono_ns)
-            return
+            return None
         role = self._quorum.role
         follows = isinstance(role, Follower) and role.leader == node and role.epoch == request.epoch
         if response.error != ErrorCode.NONE or not follows:
             self._peers.back_off(node, mono_ns)
         elif isinstance(role, Follower) and request.fetch_offset == self._log.end.offset:
-            self._accept(role, response, mono_ns)
+            return self._accept(role, response, mono_ns)
+        return None
 
-    def _accept(self, role: Follower, response: FetchResponse, mono_ns: int) -> None:
-        deadline = mono_ns + self._quorum.timeouts.fetch_ms * 1_000_000
-        self._quorum.update(
-            replace(role, fetched=True, heard_ns=mono_ns, fetch_deadline_ns=deadline)
-        )
+    def _accept(self, role: Follower, response: FetchResponse, mono_ns: int) -> str | None:
         if response.diverging is not None:
-            end = truncation_point(self._log.view, response.diverging)
-            committed = self._quorum.committed or Offset(0)
-            self._log.truncate(end, committed, "follower")
-            return
-        self._append(response.records, role.epoch)
+            return self._truncate(role, response.diverging, mono_ns)
+        fetched = sound_batches(response.records, self._log.end, role.epoch)
+        if fetched.batches:
+            size = sum(len(batch.data) for batch in fetched.batches)
+            headers = [batch.header for batch in fetched.batches]
+            self._log.append_as_follower(response.records[:size], headers)
+        if fetched.fault is not None:
+            return fetched.fault
+        self._renew(role, mono_ns)
         if response.high_watermark >= 0:
             known = Offset(response.high_watermark)
             self._promised = _Promised(epoch=role.epoch, high_watermark=known)
             self.learn_high_watermark()
+        return None
 
-    def _append(self, records: bytes, epoch: Epoch) -> None:
-        batches = sound_batches(records, self._log.end.offset, epoch) if records else []
-        if batches:
-            size = sum(len(batch.data) for batch in batches)
-            self._log.append_as_follower(records[:size], [batch.header for batch in batches])
+    def _truncate(self, role: Follower, diverging: LogPosition, mono_ns: int) -> str | None:
+        end = truncation_point(self._log.view, diverging)
+        if not is_cut(self._log.view, end.offset):
+            return f"a divergence at {diverging}, where our log cannot be cut"
+        self._renew(role, mono_ns)
+        self._log.truncate(end, self._quorum.committed or Offset(0), "follower")
+        return None
+
+    def _renew(self, role: Follower, mono_ns: int) -> None:
+        deadline = mono_ns + self._quorum.timeouts.fetch_ms * 1_000_000
+        self._quorum.update(
+            replace(role, fetched=True, heard_ns=mono_ns, fetch_deadline_ns=deadline)
+        )
 
     def learn_high_watermark(self) -> None:
         """min(own durable end, the leader's); once nothing is being flushed."""

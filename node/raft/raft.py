@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 from typing import assert_never
 
+from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
@@ -138,7 +139,9 @@ class Raft:
             case (BeginQuorumEpochRequest() | EndQuorumEpochRequest(), QuorumEpochResponse()):
                 self._epochs.on_response(node, request, response, now.mono_ns)
             case (FetchRequest(), FetchResponse()):
-                self._fetching.on_response(node, request, response, now.mono_ns)
+                fault = self._fetching.on_response(node, request, response, now.mono_ns)
+                if fault is not None:
+                    self.on_peer_garbled(node, fault, now)
             case _:
                 pass  # of a connection that we have dropped since
 
@@ -146,7 +149,10 @@ class Raft:
         self._peers.lost(node, now.mono_ns)
         self._epochs.on_lost(node, now.mono_ns)
 
-    def on_peer_garbled(self, node: NodeId, now: Now) -> None:
+    def on_peer_garbled(self, node: NodeId, reason: str, now: Now) -> None:
+        """What `node` answered makes no sense: hang up and try again later."""
+        reason = reason[: limits.MAX_MESSAGE_CHARACTERS]
+        self._outbox.trace("q.garbled", peer=node, reason=reason)
         self._peers.drop(node)
         self.on_peer_lost(node, now)
 

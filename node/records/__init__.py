@@ -8,5 +8,5 @@ encodings but not these records.
 
 Damage shows in two ways, and they are kept apart. `DamagedBatch`: the bytes are not what was
 written, which is the disk's or the network's doing. `MalformedRecord`: the CRC holds, and the
-writer wrote something that this node cannot take.
+writer wrote something that this node cannot take. Neither gets into a follower's log (`contents`).
 """

@@ -26,6 +26,8 @@ MAGIC = 2
 _CONTROL = 0x20
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
+# Of a batch of the metadata log; no codec, no transaction, no delete horizon.
+ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
 KeyValue = tuple[bytes | None, bytes | None]

@@ -15,23 +15,56 @@ n1 flush to 2
 n1 high-watermark 0
 n1 -> n2 fetch-request epoch=3 log=2@3 hwm=0
 
-# Batches of an epoch above its own are left out: another leader's log is not compared with this one
-# (KAFKA-18723).
+# What cannot be taken ends the connection: batches of an epoch above its own, since another leader's
+# log is not compared with this one (KAFKA-18723),
 quorum 3
 hide draw hang-up flush
 begin-quorum-epoch-request from=n2 to=n1 epoch=3
 
 fetch-response from=n2 to=n1 records=3,4
+wait 20ms
 ----
 n1 append 0 epoch=3 no-op
+n1 cannot take what n2 answered: corrupt batch at byte 0: offset 1 of epoch 4 stands where offset 1 of epoch 3 to 3 belongs
+n1 -> n3 fetch-request epoch=3 log=1@3 hwm=unknown
+after 20ms:
 n1 -> n2 fetch-request epoch=3 log=1@3 hwm=unknown
 
-# What does not go on at its end is left out, and so is what is damaged; both are fetched again.
-fetch-response from=n2 to=n1 records=3 base=5
-fetch-response from=n2 to=n1 records=3,3 damaged
+# those of an epoch below the log's,
+fetch-response from=n2 to=n1 records=2
+wait 20ms
 ----
+n1 cannot take what n2 answered: corrupt batch at byte 0: offset 1 of epoch 2 stands where offset 1 of epoch 3 to 3 belongs
+n1 -> n3 fetch-request epoch=3 log=1@3 hwm=unknown
+after 20ms:
 n1 -> n2 fetch-request epoch=3 log=1@3 hwm=unknown
+
+# those that do not go on at its end,
+fetch-response from=n2 to=n1 records=3 base=5
+wait 20ms
+----
+n1 cannot take what n2 answered: corrupt batch at byte 0: offset 5 of epoch 3 stands where offset 1 of epoch 3 to 3 belongs
+n1 -> n3 fetch-request epoch=3 log=1@3 hwm=unknown
+after 20ms:
+n1 -> n2 fetch-request epoch=3 log=1@3 hwm=unknown
+
+# and those that are damaged. What comes before them is kept, and the rest is fetched again.
+fetch-response from=n2 to=n1 records=3,3 damaged
+wait 20ms
+----
 n1 append 1 epoch=3 no-op
+n1 cannot take what n2 answered: corrupt batch at byte 72: CRC-32C is c8ebfa5c, the header says 3a80795f
+n1 -> n3 fetch-request epoch=3 log=2@3 hwm=unknown
+after 20ms:
+n1 -> n2 fetch-request epoch=3 log=2@3 hwm=unknown
+
+# So does a divergence where its log has no end of a batch.
+fetch-response from=n2 to=n1 diverging=7@3
+wait 20ms
+----
+n1 cannot take what n2 answered: a divergence at LogPosition(epoch=3, offset=7), where our log cannot be cut
+n1 -> n3 fetch-request epoch=3 log=2@3 hwm=unknown
+after 20ms:
 n1 -> n2 fetch-request epoch=3 log=2@3 hwm=unknown
 
 # An answer that says nothing new is followed by the next Fetch, too.

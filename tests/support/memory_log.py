@@ -51,6 +51,7 @@ class MemoryLog:
     def append(self, data: bytes) -> None:
         for batch in split_batches(data):
             assert batch.header.base_offset == self.end().offset, "a gap in the log"
+            assert batch.header.leader_epoch >= self.end().epoch, "an epoch that goes down"
             self.batches.append(batch)
             self._bases.append(batch.header.base_offset)
 

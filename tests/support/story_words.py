@@ -41,7 +41,18 @@ _NAMES: dict[type[Request], str] = {
 
 
 KINDS = frozenset(
-    {"append", "controller", "disk", "draw", "flush", "hang-up", "hwm", "persist", "state"}
+    {
+        "append",
+        "controller",
+        "disk",
+        "draw",
+        "flush",
+        "garbled",
+        "hang-up",
+        "hwm",
+        "persist",
+        "state",
+    }
     | {"timer", "truncate", "vote", "vote-request", "pre-vote", "pre-vote-request"}
     | {*_NAMES.values()}
     | {f"{name}-request" for name in _NAMES.values()}
@@ -168,6 +179,8 @@ def trace_words(trace: Trace) -> Iterator[tuple[str, str]]:
             yield "hwm", f"high-watermark {hwm}"
         case "q.fsync", {"end": end}:
             yield "flush", f"flush to {end}"
+        case "q.garbled", {"peer": int(peer), "reason": reason}:
+            yield "garbled", f"cannot take what {node_name(peer)} answered: {reason}"
         case "c.active", {"offset": offset}:
             yield "controller", f"controller active, replayed to {offset}"
         case "c.resign", _:

@@ -8,8 +8,8 @@ from node.config import QuorumTimeouts
 from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.raft import high_watermark, timers
 from node.raft.election import Ballot, is_lost, is_won
-from node.raft.fetch_follower import sound_batches, truncation_point
 from node.raft.fetch_leader import divergence
+from node.raft.fetched import truncation_point
 from node.raft.progress import Progress
 from node.raft.roles import (
     Candidate,
@@ -22,7 +22,7 @@ from node.raft.roles import (
 )
 from node.raft.vote import grants_pre_vote, grants_vote
 from node.raft.voter_set import VoterSet, majority_of
-from tests.support.rig import ME, batch, key, log_of
+from tests.support.rig import ME, key, log_of
 
 
 @pytest.mark.parametrize(("size", "majority"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (7, 4)])
@@ -196,24 +196,6 @@ def test_truncation_keeps_what_may_be_common(
     diverging: tuple[int, int], expected: tuple[int, int]
 ) -> None:
     assert truncation_point(log_of(1, 1, 1, 4, 4), _at(*diverging)) == _at(*expected)
-
-
-def test_batches_of_a_newer_epoch_than_the_fetch_are_not_appended() -> None:
-    data = batch(4, 2) + batch(5, 3)
-    assert [b.header.base_offset for b in sound_batches(data, Offset(4), Epoch(2))] == [4]
-
-
-def test_a_damaged_batch_ends_what_is_appended() -> None:
-    second = bytearray(batch(5, 2))
-    second[-1] ^= 1
-    kept = sound_batches(batch(4, 2) + bytes(second) + batch(6, 2), Offset(4), Epoch(2))
-    assert [b.header.base_offset for b in kept] == [4]
-    torn = sound_batches(batch(4, 2) + batch(5, 2)[:-3], Offset(4), Epoch(2))
-    assert [b.header.base_offset for b in torn] == [4]
-
-
-def test_batches_that_do_not_continue_the_log_are_not_appended() -> None:
-    assert sound_batches(batch(5, 2), Offset(4), Epoch(2)) == []
 
 
 def test_caught_up_counts_from_the_fetch_before_once_that_is_reached() -> None:

@@ -1,0 +1,29 @@
+"""What must be so in a batch of the metadata log before a node takes it from another.
+
+What is in a log is replayed by every node that has it, and by every later leader. A record that
+cannot be decoded would end them all, so it is refused before it is written.
+"""
+
+from node.records.batch import ATTRIBUTES, Batch, DamagedBatch
+from node.records.control import decode_control
+from node.records.metadata import decode_metadata
+
+
+def check_contents(batch: Batch) -> None:
+    """Every record is there, at its offset, and is one that this node can replay.
+
+    Raises DamagedBatch or MalformedRecord.
+    """
+    header = batch.header
+    if header.attributes & ~ATTRIBUTES:
+        raise DamagedBatch(0, f"attributes {header.attributes:#x}")
+    if header.record_count != header.last_offset_delta + 1:
+        reason = f"{header.record_count} records in {header.last_offset_delta + 1} offsets"
+        raise DamagedBatch(0, reason)
+    for offset, record in enumerate(batch.records(), header.base_offset):
+        if record.offset != offset:
+            raise DamagedBatch(0, f"a record with offset {record.offset} in the place of {offset}")
+        if header.is_control:
+            decode_control(record.key, record.value)
+        else:
+            decode_metadata(record.value)
