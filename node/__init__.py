@@ -1,8 +1,9 @@
 """A KRaft controller: the quorum of KIP-595 and a controller on top of it, in Kafka's protocol.
 
 Everything it decides is plain synchronous code without I/O: an event goes in, effects come out,
-time and chance are arguments. What performs the effects is a shell: `server/` with sockets and
-real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows no other package.
+time and chance are arguments. What performs the effects, in the order of `turn.py`, is a shell:
+`server/` with sockets and real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows
+no other package.
 
     ids.py, events.py, effects.py, messages.py   the words: identities, what happens, what is
                                                  wanted, requests and answers
@@ -17,5 +18,6 @@ real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows no oth
     controller/     decides on requests, replays what is committed
     core.py         quorum and controller together, on messages
     node.py         the same on frames: the whole
+    turn.py         the one order of perform, send and flush, for every shell
     server/         the shell with sockets and disks, and `kraft-node`
 """

@@ -1,25 +1,19 @@
 """The loop that gives a sans-IO node a world: sockets, a disk, a clock.
 
-What the sockets bring in one turn of the asyncio loop is drained together: every frame becomes an
-event, all events are stepped, then whatever they want is sent, then one fsync serves all their
-appends (group commit), then its `LogFlushed` is stepped and what became visible by it is sent. Two
-orders matter. Frames go out before the fsync, not after, so that followers sync while the leader
-does; the core only emits what may be seen by then. Trace lines go out before frames.
-
-A timer that fires looks at the sockets once more first: after a slow fsync the fetch that would
-have calmed the election timer is already there, and must be heard before the timer is.
+What the sockets bring in one turn of the asyncio loop is drained together, in the order that
+`node.turn` keeps. The process waits for its disk: while a flush lasts nothing else is done, and
+what arrives waits in the kernel.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol, assert_never
 
 from node.effects import (
     AppendBatches,
     CloseConnection,
     DisconnectPeer,
-    Effect,
     ElectionState,
     FlushLog,
     PersistElectionState,
@@ -29,21 +23,12 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
-from node.events import Event, LogFlushed, TimeoutElapsed
+from node.events import Event, LogFlushed
 from node.ids import Now, Offset
 from node.server.peers import Peers
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
-
-
-class SteppedNode(Protocol):
-    """The core, as the shell sees it."""
-
-    def start(self, now: Now) -> list[Effect]: ...
-
-    def step(self, event: Event, now: Now) -> list[Effect]: ...
-
-    def next_deadline_ns(self) -> int: ...
+from node.turn import Beat, Deed, SteppedNode, Turns
 
 
 class WritableLog(Protocol):
@@ -58,15 +43,12 @@ class Elections(Protocol):
     def save(self, state: ElectionState) -> None: ...
 
 
-Outgoing = SendReply | SendToPeer | CloseConnection | DisconnectPeer
-
-
 def read_clocks() -> Now:
     return Now(time.monotonic_ns(), time.time_ns())
 
 
 class Shell:
-    """Feeds events in, performs effects in order. `stop` is called once, with the `Stop` effect."""
+    """Feeds events in, and does what turns ask for. `stop` is called once, with the `Stop`."""
 
     def __init__(
         self,
@@ -82,10 +64,9 @@ class Shell:
         self._elections = elections
         self._traces = traces
         self._stop = stop
-        self._ready: list[Event] = []
-        self._outgoing: list[Outgoing] = []
+        self._turns = Turns(node, read_clocks)
+        self._turn: Iterator[Deed] | None = None  # the one under way; it may wait to have listened
         self._scheduled = True  # `start` takes what sockets bring before it
-        self._flush_wanted = False
         self._stopped = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ns = 0
@@ -94,87 +75,75 @@ class Shell:
         self._loop = asyncio.get_running_loop()
         self._connections = connections
         self._peers = peers
-        now = read_clocks()
-        self._perform(self._node.start(now), now)
-        self._process()
+        self._begin(self._turns.start())
 
     def feed(self, event: Event) -> None:
         """Handled in this turn of the loop, with all else that is ready; not before `start`."""
-        self._ready.append(event)
+        self._turns.feed(event)
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._process)
+            self._loop.call_soon(self._drain)
 
-    def _process(self) -> None:
+    def _drain(self) -> None:
+        if self._turn is None:
+            self._begin(self._turns.drain())
+
+    def _timer_fired(self) -> None:
+        self._timer = None
+        self._begin(self._turns.time_out())
+
+    def _begin(self, turn: Iterator[Deed]) -> None:
+        assert self._turn is None, "a turn is under way"
+        self._scheduled = True  # what is fed from now on is a part of it
+        self._turn = turn
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """To the end of the turn, or to where it listens.
+
+        The next turn of the loop polls the sockets, but queues their callbacks behind this call; so
+        it takes two calls to go behind them.
+        """
+        assert self._turn is not None, "no turn is under way"
+        for deed in self._turn:
+            if deed is Beat.LISTEN:
+                self._loop.call_soon(self._loop.call_soon, self._go_on)
+                return
+            self._do(deed)
+        self._turn = None
         self._scheduled = False
-        self._drain()
         if not self._stopped:
             self._arm_timer()
 
-    def _drain(self) -> None:
-        while not self._stopped:
-            self._step_ready()
-            self._send()
-            if self._flush_wanted:
-                self._flush_wanted = False
-                self._step(LogFlushed(end=self._log.flush()))
-            elif not self._ready:
-                return
-
-    def _step_ready(self) -> None:
-        while self._ready and not self._stopped:
-            events, self._ready = self._ready, []
-            for event in events:
-                if self._stopped:
-                    return
-                self._step(event)
-
-    def _step(self, event: Event, now: Now | None = None) -> None:
-        clocks = read_clocks()
-        self._perform(self._node.step(event, now or clocks), clocks)
-
-    def _perform(self, effects: list[Effect], now: Now) -> None:
-        for effect in effects:
-            match effect:
-                case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
-                    self._outgoing.append(effect)
-                case Trace():
-                    self._traces.add(effect, now)
-                case AppendBatches():
-                    self._log.append(effect.data)
-                case FlushLog():
-                    self._flush_wanted = True
-                case TruncateLog():
-                    self._log.truncate(effect.end)
-                case PersistElectionState():
-                    self._elections.save(effect.state)
-                case Stop():
-                    self._finish(effect)
-                    return
-                case _:
-                    assert_never(effect)
-
-    def _finish(self, stop: Stop) -> None:
-        self._stopped = True
-        self._send()
-        self._stop(stop)
-
-    def _send(self) -> None:
-        """Traces, then frames: nobody learns of what the account does not tell yet."""
-        self._traces.flush()
-        outgoing, self._outgoing = self._outgoing, []
-        for effect in outgoing:
-            match effect:
-                case SendReply():
-                    self._connections.reply(effect.connection, effect.frame)
-                case SendToPeer():
-                    self._peers.send(effect.peer, effect.frame)
-                case CloseConnection():
-                    self._connections.close(effect.connection)
-                case DisconnectPeer():
-                    self._peers.disconnect(effect.peer)
-                case _:
-                    assert_never(effect)
+    def _do(self, deed: Deed) -> None:
+        match deed:
+            case Trace():
+                self._traces.add(deed, read_clocks())
+            case AppendBatches():
+                self._log.append(deed.data)
+            case TruncateLog():
+                self._log.truncate(deed.end)
+            case FlushLog():
+                self._turns.feed(LogFlushed(end=self._log.flush()))
+            case PersistElectionState():
+                self._elections.save(deed.state)
+            case SendReply():
+                self._connections.reply(deed.connection, deed.frame)
+            case SendToPeer():
+                self._peers.send(deed.peer, deed.frame)
+            case CloseConnection():
+                self._connections.close(deed.connection)
+            case DisconnectPeer():
+                self._peers.disconnect(deed.peer)
+            case Stop():
+                self._stopped = True
+                self._stop(deed)
+            case Beat.TRACES_LEAVE:
+                self._traces.flush()
+            case Beat.STEPPED | Beat.LISTEN:
+                pass
+            case _:
+                assert_never(deed)
 
     def _arm_timer(self) -> None:
         """A timer that fires too early is armed again: deadlines mostly move away."""
@@ -185,19 +154,3 @@ class Shell:
             self._timer.cancel()
         self._timer_ns = deadline_ns
         self._timer = self._loop.call_at(deadline_ns / 1e9, self._timer_fired)
-
-    def _timer_fired(self) -> None:
-        """Look at the sockets once more, and come back when what they had is in `_ready`.
-
-        The next turn of the loop polls them, but queues their callbacks behind this call; so it
-        takes two calls to go behind them. However long the turns take (an fsync may be in them),
-        all input from before this moment is then heard: that is the time that has elapsed.
-        """
-        self._loop.call_soon(self._loop.call_soon, self._time_out, read_clocks())
-
-    def _time_out(self, heard: Now) -> None:
-        self._timer = None
-        self._drain()
-        if not self._stopped and heard.mono_ns >= self._node.next_deadline_ns():
-            self._step(TimeoutElapsed(), heard)
-        self._process()

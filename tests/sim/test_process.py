@@ -318,16 +318,17 @@ def test_a_kill_hits_between_any_two_effects_and_steps_of_the_disk() -> None:
         await rig.leader()
 
     lived(story)
-    assert {"_send", "_perform", "disk", "at rest"} <= moments, moments
+    assert {"send", "perform", "disk", "at rest"} <= moments, moments
 
 
 def _where() -> str:
     """What the process that is struck was about to do."""
-    names = [frame.function for frame in inspect.stack()]
-    for name, where in (("_step", "disk"), ("_send", "_send"), ("_perform", "_perform")):
-        if name in names:
-            return where
-    return "at rest"
+    frames = {frame.function: frame.frame for frame in inspect.stack()}
+    if "_step" in frames:
+        return "disk"
+    if "_do" not in frames:
+        return "at rest"
+    return "send" if isinstance(frames["_do"].f_locals["deed"], SendReply) else "perform"
 
 
 def test_a_dead_process_is_silent() -> None:

@@ -10,7 +10,8 @@
     sim_disk.py          the node's disk over that
     drive.py             the disk of a machine, with what the harness does to it and keeps on it
     sim_links.py         the links as the nemesis sees them, with evidence
-    process.py           one life of one node: the server's shell, on virtual time
+    watched_node.py      a node whose steps are watched over, and looked at afterwards
+    process.py           one life of one node: what the server's shell is, on virtual time
     sim_machine.py       a node's disk, clock and output over its lives
     strike.py            when a fault hits: between any two effects, or two operations of a disk
     sim_cluster.py       all of it as `chaos.cluster.interface.Cluster`, with evidence

@@ -1,17 +1,13 @@
-"""One life of one node: the shell of `node.server.shell`, on virtual time.
+"""One life of one node: what `node.server.shell` is, on virtual time.
 
-The same orders hold. What arrived is drained together; every event is stepped, then traces leave,
-then frames, then one flush serves all that was appended, and what became visible by it leaves.
-Input is heard before a timer fires.
-
-A step takes no time. A sync takes the time that the disk asks for, and meanwhile the process does
-nothing: what arrives waits, as in a kernel's buffers, and so it does while the process is paused.
-`between` is called before every effect, so that a fault can strike between any two of them.
+What is done, and in which order, is up to `node.turn`, as there. A step takes no time. A sync takes
+the time that the disk asks for, and meanwhile the process does nothing: what arrives waits, as in a
+kernel's buffers, and so it does while the process is paused. `between` is called before every
+effect, so that a fault can strike between any two of them.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
@@ -22,13 +18,13 @@ from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import ConnectAttempt, Network, link_address
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
+from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
 from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
     DisconnectPeer,
-    Effect,
     FlushLog,
     PersistElectionState,
     SendReply,
@@ -37,15 +33,15 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
-from node.events import Event, LogFlushed, ShutdownRequested, TimeoutElapsed
+from node.events import LogFlushed, ShutdownRequested
 from node.messages import Endpoint
 from node.node import Node
-from node.raft.outbox import Output
 from node.server.outcome import FAILED, describe_failure
 from node.server.peers import PeerLink, Peers
 from node.server.recovered import Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
+from node.turn import Beat, Deed, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time goes without
@@ -53,7 +49,6 @@ SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time 
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
-Outgoing = SendReply | SendToPeer | CloseConnection | DisconnectPeer
 
 
 class StruckError(Exception):
@@ -98,15 +93,13 @@ class SimProcess:
         self._around = around
         self._id = NodeId(config.node_id)
         self._inbox: deque[Callable[[], None]] = deque()
-        self._ready: list[Event] = []
-        self._outgoing: list[Outgoing] = []
-        self._flush_wanted = False
+        self._watched = WatchedNode(node, around.watchdog, self._id, around.life)
+        self._turns = Turns(self._watched, around.clock.now)
         self._attempts: list[ConnectAttempt] = []
-        self._connections = Connections(self._ready_append)
-        self._peers = Peers(self._addresses(), self._ready_append, self._dial)
+        self._connections = Connections(self._turns.feed)
+        self._peers = Peers(self._addresses(), self._turns.feed, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
-        self._steps = 0
         self._is_told_to_stop = False
         self._deadline_ns = 0  # when the node has something to do, as of the last look
         self._timer_at = 0.0
@@ -127,7 +120,7 @@ class SimProcess:
             )
         listeners = ", ".join(f"{e.name}://{e.host}:{e.port}" for e in self._config.listeners)
         self._around.err(f"{self.name}: serving on {listeners}\n")
-        self._work = self._begin()
+        self._work = self._live(self._turns.start())
         self._wake()
 
     def hear(self, callback: Callable[[], None]) -> None:
@@ -150,7 +143,7 @@ class SimProcess:
 
         def request() -> None:
             self._around.err("kraft-node: SIGTERM, shutting down\n")
-            self._ready_append(ShutdownRequested())
+            self._turns.feed(ShutdownRequested())
             self._around.loop.call_later(SHUTDOWN_BOUND_S, self.hear, give_up)
 
         def give_up() -> None:
@@ -175,7 +168,7 @@ class SimProcess:
         if self.exit_code is not None or self.is_paused:
             return
         if self._work is None:
-            self._work = self._drain()
+            self._work = self._live(self._turns.drain())
         try:
             wait_ns = next(self._work, None)
         except StruckError:
@@ -198,31 +191,25 @@ class SimProcess:
             loop = self._around.loop
             loop.at(loop.time() + wait_ns / 1e9, self._turn)
 
-    def _begin(self) -> Iterator[int]:
-        with self._watched("start"):
-            outputs = self.node.core.start(self._around.clock.now())
-            effects = self.node.encode(outputs)
-        yield from self._take(outputs, effects)
-        yield from self._drain()
-
-    def _drain(self) -> Iterator[int]:
-        """All that came in, and what follows from it; then the timer, if it is due."""
+    def _live(self, turn: Iterator[Deed]) -> Iterator[int]:
+        """That turn, and others while there is something to do."""
+        self._look()
+        yield from self._take(turn)
         while self.exit_code is None:
-            self._look()
-            yield from self._step_ready()
-            self._send()
-            if self._flush_wanted:
-                self._flush_wanted = False
-                yield self._around.sync_ns()
-                self._around.between()
-                yield from self._step(LogFlushed(end=self._found.log.flush()))
-            elif self._inbox or self._ready:
-                continue
+            if self._inbox:
+                self._look()
+                yield from self._take(self._turns.drain())
             elif self._is_due():
-                yield from self._step(TimeoutElapsed())
+                yield from self._take(self._turns.time_out())
                 if self._is_due():
                     yield _SPIN_NS
             else:
+                return
+
+    def _take(self, turn: Iterator[Deed]) -> Iterator[int]:
+        for deed in turn:
+            yield from self._do(deed)
+            if self.exit_code is not None:
                 return
 
     def _is_due(self) -> bool:
@@ -234,72 +221,44 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _step_ready(self) -> Iterator[int]:
-        while self._ready and self.exit_code is None:
-            events, self._ready = self._ready, []
-            for event in events:
-                if self.exit_code is not None:
-                    return
-                yield from self._step(event)
-
-    def _step(self, event: Event) -> Iterator[int]:
-        with self._watched(event):
-            outputs = self.node.decide(event, self._around.clock.now())
-            effects = self.node.encode(outputs)
-        return self._take(outputs, effects)
-
-    def _watched(self, event: object) -> AbstractContextManager[None]:
-        self._steps += 1
-        return self._around.watchdog.over(self._id, self._around.life, self._steps, event)
-
-    def _take(self, outputs: list[Output], effects: list[Effect]) -> Iterator[int]:
-        """Also the step in which a node stops is looked at: its last answers have left in it."""
-        yield from self._perform(effects)
-        self._around.post.after_step(outputs)
-
-    def _perform(self, effects: list[Effect]) -> Iterator[int]:
-        for effect in effects:
+    def _do(self, deed: Deed) -> Iterator[int]:
+        """Yields how long the disk has to be waited for."""
+        if not isinstance(deed, Beat):
             self._around.between()
-            match effect:
-                case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
-                    self._outgoing.append(effect)
-                case Trace():
-                    self._traces.add(effect, self._around.clock.true())
-                case AppendBatches():
-                    self._found.log.append(effect.data)
-                case FlushLog():
-                    self._flush_wanted = True
-                case TruncateLog():
-                    yield self._around.sync_ns()
-                    self._around.post.before_truncation(effect.end)
-                    self._found.log.truncate(effect.end)
-                case PersistElectionState():
-                    yield self._around.sync_ns()
-                    self._found.elections.save(effect.state)
-                case Stop():
-                    self._send()
-                    self._stop(effect)
-                    return
-                case _:
-                    assert_never(effect)
-
-    def _send(self) -> None:
-        """Traces, then frames: nobody learns of what the account does not tell yet."""
-        self._traces.flush()
-        outgoing, self._outgoing = self._outgoing, []
-        for effect in outgoing:
-            self._around.between()
-            match effect:
-                case SendReply():
-                    self._connections.reply(effect.connection, effect.frame)
-                case SendToPeer():
-                    self._peers.send(effect.peer, effect.frame)
-                case CloseConnection():
-                    self._connections.close(effect.connection)
-                case DisconnectPeer():
-                    self._peers.disconnect(effect.peer)
-                case _:
-                    assert_never(effect)
+        match deed:
+            case Trace():
+                self._traces.add(deed, self._around.clock.true())
+            case AppendBatches():
+                self._found.log.append(deed.data)
+            case TruncateLog():
+                yield self._around.sync_ns()
+                self._around.post.before_truncation(deed.end)
+                self._found.log.truncate(deed.end)
+            case FlushLog():
+                yield self._around.sync_ns()
+                self._around.between()
+                self._turns.feed(LogFlushed(end=self._found.log.flush()))
+            case PersistElectionState():
+                yield self._around.sync_ns()
+                self._found.elections.save(deed.state)
+            case SendReply():
+                self._connections.reply(deed.connection, deed.frame)
+            case SendToPeer():
+                self._peers.send(deed.peer, deed.frame)
+            case CloseConnection():
+                self._connections.close(deed.connection)
+            case DisconnectPeer():
+                self._peers.disconnect(deed.peer)
+            case Stop():
+                self._stop(deed)
+            case Beat.LISTEN:
+                self._look()
+            case Beat.STEPPED:
+                self._around.post.after_step(self._watched.outputs)
+            case Beat.TRACES_LEAVE:
+                self._traces.flush()
+            case _:
+                assert_never(deed)
 
     def _arm_timer(self) -> None:
         """One timer is enough while it fires no later than the deadline: it looks again then."""
@@ -317,9 +276,6 @@ class SimProcess:
             self._wake()
 
     # --- connections ---
-
-    def _ready_append(self, event: Event) -> None:
-        self._ready.append(event)
 
     def _addresses(self) -> dict[ids.NodeId, Endpoint]:
         """The others' names resolve to the proxies of the links to them, as in containers."""

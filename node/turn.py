@@ -1,0 +1,146 @@
+"""The one order of perform, send and flush, which every shell of a node keeps.
+
+A turn is a generator of deeds. A shell does each of them, whole, before it asks for the next; what
+comes of it (`LogFlushed`, and whatever arrives) it feeds. The server does them with sockets and an
+fsync, the simulator on virtual time: so what is simulated is the order that is real.
+
+All that is ready is stepped first. What a step wants written is written before the next step; then
+trace lines leave, then frames, then one flush serves all that was appended (group commit), and
+what becomes visible by it leaves after that. Frames go out before the flush, not after, so that
+followers sync while their leader does; the core only emits what may be seen by then.
+
+A shell that waits for a flush feeds its `LogFlushed` before it asks for the next deed. One that
+goes on meanwhile feeds it when the flush is done: until then no other is asked for.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import Protocol, assert_never
+
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    DisconnectPeer,
+    Effect,
+    FlushLog,
+    PersistElectionState,
+    SendReply,
+    SendToPeer,
+    Stop,
+    Trace,
+    TruncateLog,
+)
+from node.events import Event, LogFlushed, TimeoutElapsed
+from node.ids import Now, Offset
+
+
+class Beat(Enum):
+    """A deed that no step asked for."""
+
+    LISTEN = "listen"  # take in all input that came by now
+    STEPPED = "stepped"  # all that a step asked for was done, but for flushes and frames
+    TRACES_LEAVE = "traces leave"  # nobody learns of what the account does not tell yet
+
+
+Deed = Effect | Beat
+
+
+class SteppedNode(Protocol):
+    """`node.node.Node`, as far as turns need it."""
+
+    def start(self, now: Now) -> list[Effect]: ...
+
+    def step(self, event: Event, now: Now) -> list[Effect]: ...
+
+    def next_deadline_ns(self) -> int: ...
+
+
+class Turns:
+    """Of one life of a node; one at a time. After the deed `Stop` there are no more."""
+
+    def __init__(self, node: SteppedNode, read_clocks: Callable[[], Now]) -> None:
+        self._node = node
+        self._read_clocks = read_clocks
+        self._ready: deque[Event] = deque()
+        self._outgoing: list[SendReply | SendToPeer | CloseConnection | DisconnectPeer] = []
+        self._is_flush_wanted = False
+        self._flushing = False
+        # Where the log was cut while a flush was under way, which may have begun before.
+        self._cut: Offset | None = None
+        self._is_stopped = False
+
+    def feed(self, event: Event) -> None:
+        """Stepped in this turn if one is under way, else in the next."""
+        self._ready.append(event)
+
+    def start(self) -> Iterator[Deed]:
+        """Once, before all others; what was fed before is handled in it."""
+        yield from self._perform(self._node.start(self._read_clocks()))
+        yield from self.drain()
+
+    def drain(self) -> Iterator[Deed]:
+        """All that is ready, and all that comes of it."""
+        while not self._is_stopped:
+            if self._ready:
+                yield from self._step(self._ready.popleft(), self._read_clocks())
+                continue
+            yield from self._send()
+            if self._is_flush_wanted and not self._flushing:
+                self._is_flush_wanted, self._flushing = False, True
+                yield FlushLog()
+            if not self._ready:
+                return
+
+    def time_out(self) -> Iterator[Deed]:
+        """A timer fired. All input from before is heard first, however long that takes: after a
+        slow fsync the fetch that would have calmed an election timer is already there. What is due
+        then is what was due when the listening began."""
+        heard = self._read_clocks()
+        yield Beat.LISTEN
+        yield from self.drain()
+        if not self._is_stopped and heard.mono_ns >= self._node.next_deadline_ns():
+            yield from self._step(TimeoutElapsed(), heard)
+            yield from self.drain()
+
+    def _step(self, event: Event, now: Now) -> Iterator[Deed]:
+        if isinstance(event, LogFlushed):
+            event = self._flushed(event)
+        yield from self._perform(self._node.step(event, now))
+
+    def _flushed(self, event: LogFlushed) -> LogFlushed:
+        """What was cut off since the flush began may have been written anew, and not flushed."""
+        end = event.end if self._cut is None else min(event.end, self._cut)
+        self._flushing, self._cut = False, None
+        return replace(event, end=end)
+
+    def _perform(self, effects: list[Effect]) -> Iterator[Deed]:
+        stop = None
+        for effect in effects:
+            match effect:
+                case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
+                    self._outgoing.append(effect)
+                case FlushLog():
+                    self._is_flush_wanted = True
+                case TruncateLog(end=end):
+                    if self._flushing:
+                        self._cut = end if self._cut is None else min(self._cut, end)
+                    yield effect
+                case PersistElectionState() | AppendBatches() | Trace():
+                    yield effect
+                case Stop():
+                    stop = effect
+                    break
+                case _:
+                    assert_never(effect)
+        yield Beat.STEPPED
+        if stop is not None:
+            self._is_stopped = True
+            yield from self._send()  # its last answers
+            yield stop
+
+    def _send(self) -> Iterator[Deed]:
+        yield Beat.TRACES_LEAVE
+        outgoing, self._outgoing = self._outgoing, []
+        yield from outgoing

@@ -1,0 +1,264 @@
+"""The one order of perform, send and flush, for any node and any shell."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from node.effects import (
+    AppendBatches,
+    ElectionState,
+    FlushLog,
+    PersistElectionState,
+    SendReply,
+    Stop,
+    Trace,
+    TruncateLog,
+)
+from node.effects import Effect as AnyEffect
+from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
+from node.ids import ConnectionId, Now, Offset
+from node.turn import Beat, Deed, Turns
+
+FAR_NS = 10**18
+
+
+@dataclass
+class Scripted:
+    """Answers each event with the effects that the test has for it."""
+
+    script: dict[str, list[AnyEffect]] = field(default_factory=dict)
+    fed: list[Event] = field(default_factory=list)
+    deadline_ns: int = FAR_NS
+
+    def start(self, now: Now) -> list[AnyEffect]:
+        del now
+        return self.script.get("start", [])
+
+    def step(self, event: Event, now: Now) -> list[AnyEffect]:
+        del now
+        self.fed.append(event)
+        if isinstance(event, TimeoutElapsed):
+            self.deadline_ns = FAR_NS
+        name = event.frame.decode() if isinstance(event, FrameReceived) else type(event).__name__
+        return self.script.get(name, [])
+
+    def next_deadline_ns(self) -> int:
+        return self.deadline_ns
+
+
+def clocks() -> Now:
+    return Now(5, 5)
+
+
+def frame(word: str) -> FrameReceived:
+    return FrameReceived(connection=ConnectionId(1), listener="", frame=word.encode())
+
+
+def reply(word: str) -> SendReply:
+    return SendReply(connection=ConnectionId(1), frame=word.encode())
+
+
+def line(word: str) -> Trace:
+    return Trace(event=word, fields={})
+
+
+APPEND: list[AnyEffect] = [AppendBatches(data=b"batch"), FlushLog()]
+
+
+def deeds(turn: Iterator[Deed]) -> list[Deed]:
+    return [deed for deed in turn if deed is not Beat.STEPPED]
+
+
+def test_writes_then_traces_then_frames_then_one_flush_for_all() -> None:
+    node = Scripted({"write": [reply("soon"), *APPEND, line("q.append")]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("write"))
+    turns.feed(frame("write"))
+    assert deeds(turns.drain()) == [
+        *[AppendBatches(data=b"batch"), line("q.append")] * 2,
+        Beat.TRACES_LEAVE,
+        reply("soon"),
+        reply("soon"),
+        FlushLog(),
+    ]
+
+
+def test_what_a_flush_makes_visible_leaves_after_it() -> None:
+    node = Scripted({"write": APPEND, "LogFlushed": [line("q.fsync"), reply("done")]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("write"))
+    seen: list[Deed] = []
+    for deed in turns.drain():
+        seen.append(deed)
+        if isinstance(deed, FlushLog):
+            turns.feed(LogFlushed(end=Offset(1)))
+    assert [deed for deed in seen if deed is not Beat.STEPPED][-4:] == [
+        FlushLog(),
+        line("q.fsync"),
+        Beat.TRACES_LEAVE,
+        reply("done"),
+    ]
+
+
+def test_while_a_flush_is_under_way_no_other_begins_and_the_node_goes_on() -> None:
+    node = Scripted({"write": APPEND, "read": [reply("read")]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("write"))
+    assert FlushLog() in deeds(turns.drain())
+    turns.feed(frame("write"))
+    turns.feed(frame("read"))
+    later = deeds(turns.drain())
+    assert reply("read") in later
+    assert FlushLog() not in later
+    turns.feed(LogFlushed(end=Offset(1)))
+    assert deeds(turns.drain())[-1] == FlushLog(), "of what was written meanwhile"
+
+
+def test_a_flush_that_began_before_a_cut_vouches_for_nothing_above_it() -> None:
+    node = Scripted({"write": APPEND, "cut": [TruncateLog(end=Offset(3)), FlushLog()]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("write"))
+    list(turns.drain())
+    turns.feed(frame("cut"))
+    turns.feed(frame("write"))
+    list(turns.drain())
+    turns.feed(LogFlushed(end=Offset(9)))
+    assert FlushLog() in deeds(turns.drain())
+    turns.feed(LogFlushed(end=Offset(9)))
+    list(turns.drain())
+    told = [event.end for event in node.fed if isinstance(event, LogFlushed)]
+    assert told == [3, 9]
+
+
+def test_the_last_answers_leave_before_the_node_stops_and_nothing_after() -> None:
+    stop = Stop(code=0, reason="asked")
+    node = Scripted({"stop": [reply("bye"), stop, reply("never")]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("stop"))
+    turns.feed(frame("stop"))
+    assert list(turns.drain()) == [Beat.STEPPED, Beat.TRACES_LEAVE, reply("bye"), stop]
+    turns.feed(frame("stop"))
+    assert list(turns.drain()) == []
+    assert len(node.fed) == 1
+
+
+def test_input_is_heard_before_a_timer_fires() -> None:
+    node = Scripted(deadline_ns=1)
+    turns = Turns(node, clocks)
+    for deed in turns.time_out():
+        if deed is Beat.LISTEN:
+            turns.feed(frame("late"))
+    assert node.fed == [frame("late"), TimeoutElapsed()]
+
+
+def test_a_timer_that_input_calmed_does_not_fire() -> None:
+    node = Scripted(deadline_ns=1)
+    turns = Turns(node, clocks)
+    for deed in turns.time_out():
+        if deed is Beat.LISTEN:
+            turns.feed(frame("calm"))
+            node.deadline_ns = FAR_NS
+    assert node.fed == [frame("calm")]
+
+
+def test_what_was_fed_before_the_start_is_handled_by_it() -> None:
+    node = Scripted({"start": [line("n.start")]})
+    turns = Turns(node, clocks)
+    turns.feed(ConnectionClosed(connection=ConnectionId(1)))
+    assert deeds(turns.start()) == [line("n.start"), Beat.TRACES_LEAVE]
+    assert node.fed == [ConnectionClosed(connection=ConnectionId(1))]
+
+
+@dataclass
+class Writer:
+    """Writes, cuts and talks as chance has it; its answers name all that it believes durable."""
+
+    rng: random.Random
+    log: list[int] = field(default_factory=list)  # each record is a number of its own
+    durable: int = 0
+    written: int = 0
+    deadline_ns: int = FAR_NS
+
+    def start(self, now: Now) -> list[AnyEffect]:
+        del now
+        return [FlushLog()]
+
+    def step(self, event: Event, now: Now) -> list[AnyEffect]:
+        del now
+        if isinstance(event, LogFlushed):
+            self.durable = max(self.durable, min(event.end, len(self.log)))
+        effects: list[AnyEffect] = []
+        for _ in range(self.rng.randrange(3)):
+            match self.rng.randrange(5):
+                case 0 if self.log:
+                    end = self.rng.randrange(len(self.log))
+                    del self.log[end:]
+                    self.durable = min(self.durable, end)
+                    effects += [TruncateLog(end=Offset(end)), FlushLog()]
+                case 1 | 2:
+                    self.written += 1
+                    self.log.append(self.written)
+                    effects += [AppendBatches(data=self.written.to_bytes(4)), FlushLog()]
+                case 3:
+                    state = ElectionState()
+                    effects += [PersistElectionState(state=state), line(f"vote {self.written}")]
+                case _:
+                    promised = b"".join(record.to_bytes(4) for record in self.log[: self.durable])
+                    effects += [
+                        line("promise"),
+                        SendReply(connection=ConnectionId(1), frame=promised),
+                    ]
+        return effects
+
+    def next_deadline_ns(self) -> int:
+        return self.deadline_ns
+
+
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("waits", [True, False])
+def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
+    """A shell that waits for its disk, and one that does not: no frame vouches for a record that
+    was never durable, and no trace line comes after a frame of its step."""
+    rng = random.Random(f"turn:{seed}")
+    turns = Turns(Writer(rng), clocks)
+    log: list[int] = []
+    durable: set[int] = set()  # by now; what is cut off was, all the same
+    under_way: Offset | None = None
+    untold = 0
+
+    def sync() -> Offset:
+        durable.update(log)
+        return Offset(len(log))
+
+    turn = turns.start()
+    for _ in range(60):
+        for deed in turn:
+            match deed:
+                case AppendBatches(data=data):
+                    log.append(int.from_bytes(data))
+                case TruncateLog(end=end):
+                    del log[end:]
+                case FlushLog():
+                    assert under_way is None
+                    if waits:
+                        turns.feed(LogFlushed(end=sync()))
+                    else:
+                        under_way = sync() if rng.random() < 0.5 else Offset(-1)
+                case Trace():
+                    untold += 1
+                case Beat.TRACES_LEAVE:
+                    untold = 0
+                case SendReply(frame=promised):
+                    assert untold == 0
+                    words = [promised[i : i + 4] for i in range(0, len(promised), 4)]
+                    assert durable.issuperset(int.from_bytes(word) for word in words)
+                case _:
+                    pass
+        if under_way is not None and rng.random() < 0.5:
+            # Synced long ago, or only now; what was written since is not vouched for.
+            turns.feed(LogFlushed(end=sync() if under_way < 0 else under_way))
+            under_way = None
+        turns.feed(frame("go on"))
+        turn = turns.drain()
