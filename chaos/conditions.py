@@ -38,6 +38,10 @@ class Conditions:
     # A sync takes least..most.
     sync_least_us: int = 200
     sync_most_us: int = 4_000
+    # Of the flushes of a log so many are late: they take up to `late_most_us`, and the node does
+    # not wait for them. Shells that wait hide what a node may not tell before.
+    late_flushes: float = 0.05
+    late_most_us: int = 50_000
 
     def properties(self) -> dict[str, int]:
         """What is not Kafka's own default, under Kafka's names."""

@@ -40,8 +40,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.hwm": ("hwm", "epoch", "role"),
     # The leader took a Fetch into account; only when offset or outcome differ from the last one.
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),
-    # A real vote was answered (after it was made durable).
-    "q.vote": ("candidate", "candidate_dir", "epoch", "granted"),
+    # A real vote was answered (after it was made durable). log: the end of the candidate's, as it
+    # said when it asked.
+    "q.vote": ("candidate", "candidate_dir", "epoch", "granted", "log_end", "log_epoch"),
     "c.active": ("epoch", "offset"),
     "c.resign": ("epoch",),
     # Reads are answered, all of one step in one line. `ticket` numbers the newest of them (from 1,

@@ -52,6 +52,15 @@ _CATALOGUE = (
         duration_s=16.0,
     ),
     Mutation(
+        id="Q-VOTE-UNFLUSHED",
+        wrong="a candidate asks for votes with what it has not flushed, and again when it is lost",
+        real="Apache Kafka as shipped, but for the order in which it flushes",
+        checks=("durable-before-asked", "Q11-leader-completeness"),
+        scenario="power-off",
+        duration_s=16.0,
+        simulated=True,
+    ),
+    Mutation(
         id="Q-SAME-EPOCH",
         wrong="a restarted leader leads on in its old epoch",
         real="KAFKA-10527",

@@ -37,6 +37,7 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
     """The same for the same seed, in every process. The seed says how long, and on how many nodes,
     if nobody else does."""
     nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
+    late = _stream(seed, "late-flushes")
     return Trial(
         nodes=nodes,
         schedule=_schedule(seed, nodes, duration_s),
@@ -44,6 +45,8 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
         conditions=replace(
             _conditions(_stream(seed, "conditions")),
             segment_bytes=_stream(seed, "segments").choice(_SEGMENTS),
+            late_flushes=late.choice((0.0, 0.05, 0.5, 1.0)),
+            late_most_us=late.choice((5_000, 50_000, 400_000)),
         ),
     )
 

@@ -32,7 +32,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),
-    "q.vote": ("candidate", "candidate_dir", "epoch", "granted"),
+    "q.vote": ("candidate", "candidate_dir", "epoch", "granted", "log_end", "log_epoch"),
     "c.active": ("epoch", "offset"),
     "c.resign": ("epoch",),
     "c.read": ("epoch", "ticket", "arrived", "heard"),

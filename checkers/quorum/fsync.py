@@ -1,4 +1,4 @@
-"""Durable before counted: Q18.
+"""Durable before counted: Q18; and before votes are asked for.
 
 A Fetch with offset x says: everything below x is durable here. There is no common order between
 the leader that counted it and the follower's own trace, so what is compared needs none:
@@ -14,6 +14,9 @@ the leader that counted it and the follower's own trace, so what is compared nee
   a leader told the replica to truncate (the crash may have kept the truncation out of the trace).
 
 (KAFKA-10533)
+
+A vote is asked for by a candidate, with the end of its log as the voter traces it: at some moment
+of the candidacy its durable end must have reached that.
 """
 
 from collections import defaultdict
@@ -87,6 +90,65 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
         algorithm="highest durable end per replica and epoch, against counted offsets",
         gaps=gaps(found),
     )
+
+
+@check(
+    "durable-before-asked",
+    applies=traced_quorum,
+    source="Raft thesis 3.8, KIP-595",
+    rests_on=(Kind.TRACES,),
+)
+def durable_before_asked(evidence: Evidence) -> CheckResult:
+    """A candidate asks for votes with the end of what is durable on it.
+
+    One that boasts of more may lose it, be a candidate of the same epoch again, and lead without.
+    """
+    found = evidence.lives
+    asked: dict[Replica, list[NodeEvent]] = defaultdict(list)
+    for event in (event for life in found for event in life.events()):
+        if event.event == "q.vote" and event.log_end is not None:
+            asked[(event.replica, event.replica_directory)].append(event)
+    looked_at = 0
+    violations: list[Violation] = []
+    for life in (life for life in found if life.gap is None):
+        candidacies = _candidacies(life)
+        for vote in asked[(life.node, life.directory)]:
+            durable = candidacies.get(vote.epoch)
+            if durable is None:
+                continue
+            looked_at += 1
+            if vote.log_end > durable:
+                text = f"node {life.node} asked for votes in epoch {vote.epoch} with a log that "
+                text += f"ends at {vote.log_end}, when it was durable up to {durable} at best"
+                shown = witness(vote, f"asked with a log that ends at {vote.log_end}")
+                violations.append(Violation(text, [shown]))
+    return conclude(
+        looked_at=looked_at,
+        unit="answered votes",
+        violations=violations,
+        needs=NEED,
+        holds="what candidates named was durable",
+        algorithm="highest durable end per candidacy, against the ends that voters were told",
+        gaps=gaps(found),
+    )
+
+
+def _candidacies(life: Life) -> dict[int, int]:
+    """By epoch, the highest durable end while a candidate; but for one whose end is not told."""
+    highest: dict[int, int] = {}
+    candidate: int | None = None
+    durable = 0
+    for event in life.events():
+        durable = _durable_after(event, durable)
+        if event.event == "n.start":
+            candidate = None
+        elif event.event == "q.state":
+            candidate = event.epoch if event.state == "candidate" else None
+        if candidate is not None:
+            highest[candidate] = max(highest.get(candidate, 0), durable)
+    if candidate is not None and life.processes[-1].events[-1].event != "n.stop":
+        del highest[candidate]
+    return highest
 
 
 def _epochs(life: Life) -> dict[int, _Epoch]:

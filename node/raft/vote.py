@@ -37,14 +37,20 @@ def grants_pre_vote(role: Role, *, up_to_date: bool) -> bool:
 def grants_vote(role: Role, candidate: ReplicaKey, *, up_to_date: bool) -> bool:
     """One real vote an epoch, to a log at least as new as ours, and only while no leader is known.
 
-    Asked again by whom it voted for, a node says yes again, whatever the log. The same id with
-    another directory is somebody else.
+    Asked again by whom it voted for, a node says yes again, and looks at the logs again: who asks
+    may have lost what it had when it asked first (Kafka says yes whatever the log). It need not
+    remember how new that log was, for its own is enough. Whatever is committed was vouched for, as
+    durable, by a majority that was then in an older epoch. A voter among them still holds it: in
+    this epoch its log lost at most what it had not flushed, or what a leader of this epoch, who
+    holds all that is committed, told it to cut. So no log that lacks something committed gets a
+    majority, in whichever of its lives a candidate collects it.
+
+    The same id with another directory is somebody else.
     """
     match role:
         case Unattached() | Prospective():
-            if role.voted is not None:
-                return role.voted == candidate
-            return up_to_date and role.leader == NO_NODE
+            is_free = role.leader == NO_NODE if role.voted is None else role.voted == candidate
+            return up_to_date and is_free
         case Candidate() | Follower() | Leader() | Resigned():
             return False
 
@@ -99,6 +105,8 @@ class Votes:
             candidate_dir=uuid_text(request.candidate.directory),
             epoch=request.epoch,
             granted=granted,
+            log_end=request.last_offset,
+            log_epoch=request.last_epoch,
         )
         return self._answer(granted=granted)
 
@@ -203,12 +211,18 @@ class Votes:
     def send(self, mono_ns: int) -> None:
         """Ask every voter that has not answered yet."""
         role = self._quorum.role
-        if not isinstance(role, Prospective | Candidate):
+        if not isinstance(role, Prospective | Candidate) or not self.may_ask():
             return
         for node in role.ballot.unanswered(self._quorum.voters):
             request = self._request_to(node, role)
             if self._peers.may_ask(node, request):
                 self._peers.ask(node, request, mono_ns)
+
+    def may_ask(self) -> bool:
+        """Only once all is durable that the log's end tells of. A candidate that boasted of more,
+        and lost it with the power, would come back as candidate of the same epoch without it. It
+        waits rather than ask with less: mostly it is the newest record that decides."""
+        return self._log.is_flushed
 
     def _request_to(self, node: NodeId, role: Prospective | Candidate) -> VoteRequest:
         end = self._log.end

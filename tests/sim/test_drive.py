@@ -16,7 +16,7 @@ CUTS = 200
 def test_each_of_many_power_cuts_proves_itself(mode: PowerCutMode) -> None:
     """A torn cut keeps most pages of the canary: the next one must not overwrite them with what
     they hold."""
-    drive = Drive(random.Random(1), lambda: None, Conditions())
+    drive = Drive(random.Random(1), random.Random(2), lambda: None, Conditions())
     toothless = []
     for number in range(CUTS):
         assert drive.overwrite_canary("node 1")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.ids import NO_NODE, Epoch, NodeId, Offset, uuid_text
-from node.messages import FetchRequest
+from node.messages import FetchRequest, VoteRequest
 from node.raft.outbox import Ask, Output
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
@@ -69,6 +69,19 @@ class Doctored:
         self.role = leader(self.node, epoch, granting=granting)
         self.disk.election = election_state(self.role)
         return self.append(batch(self.log.end().offset, epoch))
+
+    def ask_for_vote(self, log_end: int, epoch: int) -> "Doctored":
+        request = VoteRequest(
+            cluster_id="c",
+            voter=NodeId(1),
+            voter_directory=None,
+            epoch=Epoch(epoch),
+            candidate=key(self.node),
+            last_epoch=0,
+            last_offset=log_end,
+            pre_vote=False,
+        )
+        return self.step(Ask(peer=NodeId(1), correlation_id=1, request=request))
 
     def vote(self, candidate: int, epoch: int, *, persists: bool = True) -> "Doctored":
         self.role = unattached(epoch, voted=candidate)
@@ -145,7 +158,8 @@ def leader(
     )
 
 
-def granted(candidate: int, epoch: int) -> Trace:
+def granted(candidate: int, epoch: int, log: tuple[int, int] = (99, 99)) -> Trace:
+    """`log`: epoch and end of the candidate's, newer than any if nothing is said."""
     who = key(candidate)
     return Trace(
         event="q.vote",
@@ -154,6 +168,8 @@ def granted(candidate: int, epoch: int) -> Trace:
             "candidate_dir": uuid_text(who.directory),
             "epoch": epoch,
             "granted": True,
+            "log_end": log[1],
+            "log_epoch": log[0],
         },
     )
 

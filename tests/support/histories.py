@@ -151,11 +151,21 @@ class NodeTrace:
         return self.emit("q.fetch", replica=replica, offset=offset, epoch=epoch, **rest)
 
     def vote(
-        self, candidate: int, epoch: int, granted: bool = True, directory: str | None = None
+        self,
+        candidate: int,
+        epoch: int,
+        granted: bool = True,
+        directory: str | None = None,
+        log_end: int | None = None,
     ) -> "NodeTrace":
-        where = directory or f"dir-{candidate}"
+        log = {} if log_end is None else {"log_end": log_end, "log_epoch": epoch - 1}
         return self.emit(
-            "q.vote", candidate=candidate, candidate_dir=where, epoch=epoch, granted=granted
+            "q.vote",
+            candidate=candidate,
+            candidate_dir=directory or f"dir-{candidate}",
+            epoch=epoch,
+            granted=granted,
+            **log,
         )
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import assert_never
 
 from chaos.cluster.fault_evidence import FORGOTTEN
@@ -19,13 +20,28 @@ _SLOW_NS = 40_000_000
 _WRITES_LEFT = 20  # at most, before one fails
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateFlush:
+    """A flush during which the process goes on. Both in ns from its beginning."""
+
+    synced_ns: int  # what was written by then is durable
+    told_ns: int  # not earlier
+
+
 class Drive:
     """`before` is called ahead of every step that changes the disk; it may raise."""
 
     def __init__(
-        self, rng: random.Random, before: Callable[[], None], conditions: Conditions
+        self,
+        rng: random.Random,
+        late_rng: random.Random,
+        before: Callable[[], None],
+        conditions: Conditions,
     ) -> None:
         self._rng = rng
+        self._late_rng = late_rng
+        self._late_flushes = conditions.late_flushes
+        self._late_most_ns = conditions.late_most_us * 1000
         self._usual_ns = range(conditions.sync_least_us * 1000, conditions.sync_most_us * 1000)
         self._overwriting = b""
         self._overwritings = 0
@@ -94,6 +110,14 @@ class Drive:
             self._rng.randrange(self._usual_ns.start, self._usual_ns.stop)
             + self.files.trouble.sync_delay_ns
         )
+
+    def late_flush(self) -> LateFlush | None:
+        """None: the next flush is waited for, as long as `sync_ns` says."""
+        rng = self._late_rng
+        if rng.random() >= self._late_flushes:
+            return None
+        told_ns = rng.randrange(self._late_most_ns) + self.files.trouble.sync_delay_ns
+        return LateFlush(synced_ns=rng.randint(0, told_ns), told_ns=told_ns)
 
     def overwrite_canary(self, token: str) -> bool:
         """In place, without a sync; whether the new bytes can be read.

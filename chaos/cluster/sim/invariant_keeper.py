@@ -72,6 +72,11 @@ class Post:
         if self.life is not None:
             self.life.before_truncation(end)
 
+    def after_sync(self) -> None:
+        """Between two steps, by a flush that nobody waits for."""
+        if self.life is not None and self._keeper.is_open:
+            self.life.after_sync()
+
     def after_step(self, outputs: Sequence[Output]) -> None:
         """All that the step asked for was done, but for frames."""
         if self.life is None or not self._keeper.is_open:

@@ -4,6 +4,9 @@ What is done, and in which order, is up to `node.turn`, as there. A step takes n
 the time that the disk asks for, and meanwhile the process does nothing: what arrives waits, as in a
 kernel's buffers, and so it does while the process is paused. `between` is called before every
 effect, so that a fault can strike between any two of them.
+
+Some flushes are late (`chaos.conditions`): the process goes on meanwhile, as no shell of ours does,
+so that what the node promises is seen to rest on what it was told is durable, and on no order.
 """
 
 from collections import deque
@@ -13,6 +16,7 @@ from functools import partial
 from typing import assert_never
 
 from chaos.cluster.interface import Address, Link, NodeId
+from chaos.cluster.sim.drive import Drive, LateFlush
 from chaos.cluster.sim.invariant_keeper import Post
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import ConnectAttempt, Network, link_address
@@ -62,7 +66,7 @@ class Surroundings:
     loop: VirtualLoop
     network: Network
     clock: NodeClock
-    sync_ns: Callable[[], int]  # how long the next sync will take
+    drive: Drive
     between: Between
     post: Post
     watchdog: Watchdog
@@ -231,15 +235,19 @@ class SimProcess:
             case AppendBatches():
                 self._found.log.append(deed.data)
             case TruncateLog():
-                yield self._around.sync_ns()
+                yield self._around.drive.sync_ns()
                 self._around.post.before_truncation(deed.end)
                 self._found.log.truncate(deed.end)
             case FlushLog():
-                yield self._around.sync_ns()
+                late = self._around.drive.late_flush()
+                if late is not None:
+                    self._flush_late(late)
+                    return
+                yield self._around.drive.sync_ns()
                 self._around.between()
                 self._turns.feed(LogFlushed(end=self._found.log.flush()))
             case PersistElectionState():
-                yield self._around.sync_ns()
+                yield self._around.drive.sync_ns()
                 self._found.elections.save(deed.state)
             case SendReply():
                 self._connections.reply(deed.connection, deed.frame)
@@ -259,6 +267,19 @@ class SimProcess:
                 self._traces.flush()
             case _:
                 assert_never(deed)
+
+    def _flush_late(self, late: LateFlush) -> None:
+        """At some moment of it what is written by then is durable; what the node hears of it at the
+        end does not speak of what was written since, which is not."""
+        loop, began = self._around.loop, self._around.loop.time()
+
+        def sync() -> None:
+            end = self._found.log.flush()
+            self._around.post.after_sync()
+            told = LogFlushed(end=end)
+            loop.at(began + late.told_ns / 1e9, self.hear, lambda: self._turns.feed(told))
+
+        loop.at(began + late.synced_ns / 1e9, self.hear, sync)
 
     def _arm_timer(self) -> None:
         """One timer is enough while it fires no later than the deadline: it looks again then."""

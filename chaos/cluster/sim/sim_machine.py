@@ -126,8 +126,13 @@ class Machine:
 
     def _new_drive(self) -> Drive:
         self._disks += 1
-        rng = random.Random(f"{self._site.seed}:disk:{self.node}:{self._disks}")
-        return Drive(rng, self._between, self._site.conditions)
+        which = f"{self.node}:{self._disks}"
+        return Drive(
+            random.Random(f"{self._site.seed}:disk:{which}"),
+            random.Random(f"{self._site.seed}:late-flushes:{which}"),
+            self._between,
+            self._site.conditions,
+        )
 
     def _process(self) -> SimProcess:
         found = recover(self._config, self.drive.disk)
@@ -148,7 +153,7 @@ class Machine:
                 loop=self._site.loop,
                 network=self._site.network,
                 clock=self.clock,
-                sync_ns=self.drive.sync_ns,
+                drive=self.drive,
                 between=self._between,
                 post=self._site.keeper.begin(found, node, self.drive),
                 watchdog=self._site.watchdog,

@@ -144,3 +144,59 @@ def test_a_replica_without_a_trace_is_not_judged() -> None:
     gap = follower().append(0, 2, 1, "follower").fsync(3)
     del gap.lines[2]
     assert durable_before_counted(run(leader(0, 3), gap)).verdict is UNKNOWN
+
+
+# --- and before votes are asked for ---
+
+
+def durable_before_asked(run: Run) -> CheckResult:
+    found = fsync.durable_before_asked(run)
+    assert found is not None
+    return found
+
+
+def voter(log_end: int) -> NodeTrace:
+    return NodeTrace(1).start().vote(2, 2, log_end=log_end)
+
+
+def candidate() -> NodeTrace:
+    """With three durable records, and three that are not."""
+    return follower().append(0, 2, 1, "follower").fsync(3).append(3, 5, 1, "follower")
+
+
+def elected(trace: NodeTrace) -> NodeTrace:
+    return trace.state("candidate", 2, leader=-1).state("leader", 2, leader=2)
+
+
+def test_votes_that_are_asked_for_with_what_is_durable() -> None:
+    result = durable_before_asked(run(voter(3), elected(candidate())))
+    assert (result.verdict, result.looked_at) == (VALID, 1)
+    flushed_meanwhile = candidate().state("candidate", 2, leader=-1).fsync(6)
+    flushed_meanwhile.state("leader", 2, leader=2)
+    assert durable_before_asked(run(voter(6), flushed_meanwhile)).verdict is VALID
+
+
+def test_a_vote_that_is_asked_for_with_what_is_not_durable_yet() -> None:
+    late = elected(candidate()).fsync(6)
+    result = durable_before_asked(run(voter(6), late))
+    assert result.verdict is INVALID
+    assert result.message == (
+        "node 2 asked for votes in epoch 2 with a log that ends at 6, when it was durable up to 3 "
+        "at best"
+    )
+    lost = candidate().state("candidate", 2, leader=-1).restart(log_end=3, epoch=2)
+    elected(lost)
+    assert durable_before_asked(run(voter(6), lost)).verdict is INVALID
+
+
+def test_a_candidacy_whose_end_is_not_told_proves_nothing() -> None:
+    cut_short = candidate().state("candidate", 2, leader=-1)
+    assert durable_before_asked(run(voter(6), cut_short)).verdict is UNKNOWN
+    gap = elected(candidate())
+    del gap.lines[2]
+    assert durable_before_asked(run(voter(6), gap)).verdict is UNKNOWN
+
+
+def test_of_older_traces_nothing_is_known() -> None:
+    told = NodeTrace(1).start().vote(2, 2)
+    assert durable_before_asked(run(told, elected(candidate()))).verdict is UNKNOWN

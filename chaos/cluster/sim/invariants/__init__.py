@@ -23,6 +23,8 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     heard-leader-is-kept     nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
     reads-are-confirmed      a majority sent a Fetch since a read arrived that is answered
     durable-before-visible   the disk holds the epoch, leader and vote that a node speaks of
+    durable-before-asked     a vote is asked for with the end of what is durable
+    votes-for-newer-logs     a vote goes to a log as new as what the voter holds durably, each time
     durable-stays            a new life finds all that was durable
     committed-before-applied the controller shows and acknowledges what is committed only
 
@@ -36,6 +38,7 @@ The simulator makes one `Watch` a run, and
     view = CoreView(core=node.core, log=log, disk=...)
     life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
     life.before_truncation(end)                  # a TruncateLog is about to be performed
+    life.after_sync()                            # a flush ended while no step was taken
     life.after_step(outputs, at_ns)              # all effects of a step were performed
 
 A life that ends needs no word, however it ends: what a kill or a power cut left is read off the

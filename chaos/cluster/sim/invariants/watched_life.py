@@ -14,7 +14,7 @@ from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
 from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
 from node.ids import Epoch, NodeId, Offset, ReplicaKey, parse_uuid
-from node.messages import FetchRequest
+from node.messages import FetchRequest, VoteRequest
 from node.raft.outbox import Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
@@ -75,6 +75,11 @@ class WatchedLife:
             self._follow(outputs)
         except Broken as broken:
             self.blame(broken, at_ns)
+
+    def after_sync(self) -> None:
+        """Something became durable between two steps. What is written from now on is not, and in
+        the next look the disk could not tell the two apart."""
+        self._follow_disk()
 
     def before_truncation(self, end: Offset) -> None:
         """The log is being cut: should the node die of that, what lies above is there or not."""
@@ -164,6 +169,8 @@ class WatchedLife:
             case Ask(request=FetchRequest(fetch_offset=offset, epoch=epoch)):
                 self._ledgers.fetches.send(self._replica.key, epoch)
                 self._fetch(offset)
+            case Ask(request=VoteRequest(last_offset=offset)):
+                self._ask_for_vote(offset)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
                 self._answer_vote(fields)
             case Trace(event="c.active", fields=fields):
@@ -197,6 +204,14 @@ class WatchedLife:
             what = f"fetches from {offset}, and its disk is sure to hold what is below "
             what += f"{self._durable_end}"
             raise Broken("Q18-durable-before-counted", f"n{self._replica.key.id} {what}")
+
+    def _ask_for_vote(self, log_end: int) -> None:
+        if log_end > self._durable_end:
+            what = (
+                f"asks for votes with a log that ends at {log_end}, and its disk is sure to hold "
+            )
+            what += f"what is below {self._durable_end}"
+            raise Broken("durable-before-asked", f"n{self._replica.key.id} {what}")
 
     def _begin_epoch(self, data: bytes) -> None:
         for batch in split_batches(data):
@@ -272,6 +287,15 @@ class WatchedLife:
         if stored.epoch < epoch or (stored.epoch == epoch and stored.voted != candidate):
             what = f"n{key.id} grants n{candidate.id} its vote in epoch {epoch}, and its disk is "
             raise Broken("durable-before-visible", f"{what}sure to hold {in_words(stored)}")
+        self._compare_with_own(candidate, (_number(vote, "log_epoch"), _number(vote, "log_end")))
+
+    def _compare_with_own(self, candidate: ReplicaKey, log: tuple[int, int]) -> None:
+        """Also where the vote is repeated: no candidate is excused for what it had once."""
+        own = self._replica.durable
+        if log < (own.epoch, own.end):
+            what = f"n{self._replica.key.id} grants n{candidate.id} its vote, whose log ends at "
+            what += f"{log[1]} in epoch {log[0]}, and holds {own} durably"
+            raise Broken("votes-for-newer-logs", what)
 
     # --- what is committed ---
 

@@ -288,6 +288,23 @@ def fetches_from_what_is_not_flushed(three: Three) -> None:
     two.append(batch(1, 1), flush=False).fetch(2)
 
 
+def asks_for_votes_with_what_is_not_flushed(three: Three) -> None:
+    _, two, _ = elected(three)
+    two.append(batch(1, 1), flush=False).ask_for_vote(1, 2).ask_for_vote(2, 2)
+
+
+def votes_for_an_older_log(three: Three) -> None:
+    _, two, _ = elected(three)
+    two.become(unattached(2, voted=3)).step(granted(3, 2, log=(1, 1)))
+    two.step(granted(3, 2, log=(0, 7)))
+
+
+def votes_again_for_less(three: Three) -> None:
+    _, two, _ = elected(three)
+    two.become(unattached(2, voted=3)).step(granted(3, 2, log=(1, 1)))
+    two.step(granted(3, 2, log=(1, 0)))
+
+
 def is_active_before_its_leader_change(three: Three) -> None:
     elected(three)[0].step(Trace(event="c.active", fields={"epoch": 1, "offset": 0}))
 
@@ -354,6 +371,9 @@ def acknowledges_what_is_not_committed(three: Three) -> None:
         ("Q13", publishes_before_its_leader_change),
         ("Q17", leads_again_after_a_restart),
         ("Q18", fetches_from_what_is_not_flushed),
+        ("durable-before-asked", asks_for_votes_with_what_is_not_flushed),
+        ("votes-for-newer-logs", votes_for_an_older_log),
+        ("votes-for-newer-logs", votes_again_for_less),
         ("M2", is_active_before_its_leader_change),
         ("durable-before-visible", speaks_of_a_vote_that_is_not_on_its_disk),
         ("durable-before-visible", claims_to_lead_before_its_disk_says_so),
@@ -479,7 +499,7 @@ def test_votes_that_never_reach_a_disk_are_seen() -> None:
     ("owner", "decision", "bug", "first", "invariant"),
     [
         (LeaderFetch, "voter_ends", count_unflushed, 1, "Q9-committed-by-majority"),
-        (Votes, "is_up_to_date", believe_any_log, 3, "Q11-leader-completeness"),
+        (Votes, "is_up_to_date", believe_any_log, 3, "votes-for-newer-logs"),
     ],
 )
 def test_wrong_decisions_are_seen_within_a_few_runs(

@@ -1,0 +1,35 @@
+"""Q-VOTE-UNFLUSHED: a candidate boasts of what it has not flushed, and gets its vote again without.
+
+It asks for votes with the end of its log, which a power cut takes back. When it is a candidate of
+the same epoch again, who voted for it says yes again, whatever its log has become. Either alone
+does no harm: the vote is refused to the shorter log, or no log ever gets shorter than it was said
+to be. Kafka as shipped does both, and is safe by its order: it appends and flushes in one breath.
+"""
+
+from chaos.mutations.planted import Planted
+from node.ids import ReplicaKey
+from node.raft import vote
+from node.raft.roles import Prospective, Role, Unattached
+from node.raft.vote import Votes
+
+_grants_vote = vote.grants_vote
+
+
+def ask_unflushed(_self: Votes) -> bool:
+    """With a log that is partly in the page cache only."""
+    return True
+
+
+def grant_again(role: Role, candidate: ReplicaKey, *, up_to_date: bool) -> bool:
+    """A repeated vote is granted without another look at the log."""
+    if isinstance(role, Unattached | Prospective) and role.voted == candidate:
+        return True
+    return _grants_vote(role, candidate, up_to_date=up_to_date)
+
+
+PLANTED = Planted(
+    owner=Votes,
+    decision="may_ask",
+    wrong=ask_unflushed,
+    other=Planted(owner=vote, decision="grants_vote", wrong=grant_again),
+)
