@@ -153,10 +153,11 @@ def test_who_grants_votes(role: Role, pre_vote: bool, real_vote: bool) -> None:
 @pytest.mark.parametrize(
     ("candidate", "granted"), [(key(2), True), (key(2, directory=7), False), (key(3), False)]
 )
-def test_a_vote_is_for_one_key_and_repeated_whatever_the_log(
+def test_a_vote_is_for_one_key_and_repeated_while_its_log_is_as_new(
     candidate: ReplicaKey, granted: bool
 ) -> None:
-    assert grants_vote(VOTED, candidate, up_to_date=False) is granted
+    assert grants_vote(VOTED, candidate, up_to_date=True) is granted
+    assert not grants_vote(VOTED, candidate, up_to_date=False)
 
 
 @pytest.mark.parametrize(
