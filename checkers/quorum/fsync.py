@@ -104,7 +104,7 @@ def durable_before_asked(evidence: Evidence) -> CheckResult:
     One that boasts of more may lose it, be a candidate of the same epoch again, and lead without.
     """
     found = evidence.lives
-    asked: dict[Replica, list[NodeEvent]] = defaultdict(list)
+    asked: dict[_Replica, list[NodeEvent]] = defaultdict(list)
     for event in (event for life in found for event in life.events()):
         if event.event == "q.vote" and event.log_end is not None:
             asked[(event.replica, event.replica_directory)].append(event)
