@@ -98,7 +98,7 @@ async def _run(
             run_id=plan.cluster_name,
             nodes=plan.nodes,
             target=plan.target,
-            settings=plan.settings,
+            settings=plan.target_settings,
             keep=plan.keep,
             directory=directory,
         )

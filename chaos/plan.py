@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chaos.cluster.interface import PowerCutMode
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
-from chaos.scenario import Scenario
+from chaos.scenario import CUT, Scenario
 from checkers.run.expectation import Expectation
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, WorkloadKind
@@ -27,7 +28,7 @@ class RunPlan:
     load: Load = field(default_factory=RegisterOptions)
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
-    settings: Mapping[str, str] = field(default_factory=dict)  # of the target, as asked for
+    settings: Mapping[str, str] = field(default_factory=dict)  # as asked for
     client: str = "raw"  # the library that sends and polls (`workloads.library_clients`)
     topic_client: str = "raw"  # the one that creates and deletes topics meanwhile
     side: str = ""  # of the scenario, where it is compared with others
@@ -36,6 +37,11 @@ class RunPlan:
     # What becomes of the cluster, which is not written down: nobody has to do that again.
     keep: bool = False
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
+
+    @property
+    def target_settings(self) -> Mapping[str, str]:
+        """All settings but the scenario's own."""
+        return {name: value for name, value in self.settings.items() if name != CUT}
 
     @property
     def workload(self) -> WorkloadKind[Any]:
@@ -51,7 +57,10 @@ class RunPlan:
         """What the nemesis is going to do."""
         if self.schedule is not None:
             return self.schedule
-        return self.scenario.plan(seed=self.seed, nodes=self.nodes, duration_s=self.duration_s)
+        cut = PowerCutMode(self.settings[CUT]) if CUT in self.settings else None
+        return self.scenario.plan(
+            seed=self.seed, nodes=self.nodes, duration_s=self.duration_s, cut=cut
+        )
 
     @property
     def faults(self) -> tuple[Fault, ...]:

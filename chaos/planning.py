@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chaos.canaries import CANARIES
+from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import KAFKA, NODE, layout
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
-from chaos.scenario import SIM, Scenario
+from chaos.scenario import CUT, SIM, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
 from workloads.library_clients import RAW
@@ -67,12 +68,15 @@ def plan_of(choices: Choices) -> RunPlan:
     if scenario.trial is not None:
         plan = _of_trial(plan, scenario.trial(seed, choices.duration_s, choices.nodes), choices)
     if plan.runtime != SIM:
-        require_layout(plan.target, plan.nodes, plan.settings, mutation=plan.mutation)
+        require_layout(plan.target, plan.nodes, plan.target_settings, mutation=plan.mutation)
     return plan
 
 
 def _require_fitting(scenario: Scenario, choices: Choices) -> None:
-    """Raises UsageError for a target or clients that the scenario's load cannot have."""
+    """Raises UsageError for a power cut that the scenario cannot have, and for a target or clients
+    that its load cannot."""
+    if CUT in choices.settings:
+        _require_cut(scenario, choices.settings[CUT])
     kind = kind_of(scenario.load)
     if kind.servers is Servers.BROKERS and choices.target == NODE:
         raise UsageError(
@@ -89,6 +93,17 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
                 f"--{flag} {client}: {scenario.name} has the load {kind.name}, whose clients are "
                 f"{', '.join(known)}\n  try: one of {', '.join(_with_clients(flag, client))}"
             )
+
+
+def _require_cut(scenario: Scenario, cut: str) -> None:
+    if cut not in list(PowerCutMode):
+        raise UsageError(f"--set {CUT}={cut}: it is {' or '.join(PowerCutMode)}")
+    if not scenario.cuts_power:
+        able = [each.name for each in SCENARIOS.values() if each.cuts_power]
+        raise UsageError(
+            f"--set {CUT}={cut}: {scenario.name} has no power cuts whose kind can be said\n"
+            f"  try: one of {', '.join(able)}"
+        )
 
 
 def _with_clients(flag: str, client: str) -> list[str]:

@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from chaos.cluster.interface import PowerCutMode
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
@@ -18,6 +20,7 @@ from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
 SIM = "sim"  # the runtime of virtual time
+CUT = "cut"  # the one setting that is of a scenario; all others are of the target
 
 
 def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -58,7 +61,7 @@ class Scenario:
     trial: Callable[[int, float | None, int | None], Trial] | None = None
     # Who sends and polls instead of the load's own, where clients are what the scenario is about.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)  # of the target, unless told others
+    settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
     sides: tuple[Side, ...] = ()
 
     @property
@@ -71,6 +74,23 @@ class Scenario:
         """The powers without which the scenario cannot be run."""
         return needs_of(self.faults)
 
-    def plan(self, *, seed: int, nodes: int, duration_s: float) -> Schedule:
-        """The schedule of a run; without windows, where a script says what happens."""
-        return self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)
+    @property
+    def cuts_power(self) -> bool:
+        """Whether it can be said what disks forget: the seed times its power cuts, no more."""
+        drawn = self.script is None and self.trial is None
+        return drawn and any(isinstance(fault, PowerOff) for fault in self.faults)
+
+    def plan(
+        self, *, seed: int, nodes: int, duration_s: float, cut: PowerCutMode | None = None
+    ) -> Schedule:
+        """The schedule of a run; without windows, where a script says what happens. With
+        `cut`, that is what disks forget at every power cut."""
+        schedule = self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)
+        if cut is None:
+            return schedule
+        windows = (replace(it, fault=_cutting(it.fault, cut)) for it in schedule.windows)
+        return replace(schedule, windows=tuple(windows))
+
+
+def _cutting(fault: Fault, cut: PowerCutMode) -> Fault:
+    return replace(fault, mode=cut) if isinstance(fault, PowerOff) else fault

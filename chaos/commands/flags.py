@@ -111,9 +111,10 @@ def add_settings(command: argparse.ArgumentParser) -> None:
         default=[],
         dest="settings",
         metavar="NAME=VALUE",
-        help="how the target is configured, more than once if need be: roles=combined, "
+        help="more than once if need be: how the target is configured, roles=combined, "
         "controllers=3, quorum=static, elr=off, replication=N, min_isr=N, unclean=on, "
-        "defaults=stock, or a name of Kafka's own configuration",
+        "defaults=stock, or a name of Kafka's own configuration; and what disks forget in power "
+        "cuts, cut=lose-all, lose-data or torn",
     )
 
 

@@ -5,6 +5,7 @@
     __cluster_metadata-0/
         quorum-state                 epoch, leader and vote; replaced whole before anybody is told
         00000000000000000000.log     the metadata log: record batches, rolled by size
+        flushed-00000000000000000042 empty; its name says how far the log was flushed
         leader-epoch-checkpoint      where each epoch begins in it
         partition.metadata           the topic's id
         0...0-0...0.checkpoint       the voter set that the quorum was formatted with

@@ -7,12 +7,15 @@ import pytest
 
 from chaos.canaries import CANARIES
 from chaos.cli import parser
+from chaos.cluster.interface import PowerCutMode
 from chaos.commands.run_command import choices_of
+from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule
+from chaos.operator_errors import UsageError
 from chaos.plan import RunPlan
 from chaos.plan_line import command_of
 from chaos.planning import Choices, plan_of
-from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS
+from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, SCENARIOS
 from workloads.register_options import RegisterOptions
 
 EVERYTHING = (
@@ -62,6 +65,8 @@ def test_nothing_of_the_line_is_lost() -> None:
         "baseline --seed 4",
         "power-off --seed 4 --nodes 5 --duration 8 --concurrency 3 --rate 10 --runtime sim",
         "power-off --seed 4 --duration 8.0000001 --rate 33.333333333 --runtime sim",
+        "power-off --seed 4 --set cut=torn --runtime sim",
+        "blackout --seed 4 --target kafka --set cut=lose-data --set controllers=3",
         "partition-leader --seed 1 --mutation Q-ZOMBIE",
         "swarm --seed 9 --runtime sim",
         "swarm --seed 9 --runtime sim --nodes 7",
@@ -92,3 +97,48 @@ def test_what_no_flag_can_say_is_replayed() -> None:
         replace(asked, nodes=1, runtime="docker"),
     ):
         assert command_of(other, "its-run") == "kraft-chaos replay its-run"
+
+
+CUTTING = [each.name for each in SCENARIOS.values() if each.cuts_power]
+
+
+def test_whose_power_cuts_can_be_told_what_disks_forget() -> None:
+    assert set(CUTTING) == {
+        "power-off",
+        "blackout",
+        "laggard",
+        "power-off-brokers",
+        "blackout-brokers",
+    }
+
+
+@pytest.mark.parametrize("cut", PowerCutMode)
+@pytest.mark.parametrize("name", CUTTING)
+def test_every_power_cut_forgets_what_was_said(name: str, cut: PowerCutMode) -> None:
+    line = f"run {name} --seed 6 --target kafka --set min_isr=1 --runtime docker"
+    usual, asked = plan(line), plan(f"{line} --set cut={cut}")
+    assert asked.target_settings == usual.target_settings
+    assert dict(asked.target_settings)["min_isr"] == "1"
+    cuts = [isinstance(fault, PowerOff) for fault in usual.faults]
+    modes = [fault.mode for fault in asked.faults if isinstance(fault, PowerOff)]
+    assert modes == [cut] * sum(cuts) != []
+    times = [(it.at_s, it.hold_s, it.fault.victim) for it in usual.drawn().windows]
+    assert [(it.at_s, it.hold_s, it.fault.victim) for it in asked.drawn().windows] == times
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("power-off --set cut=some", "cut=some: it is lose-all or lose-data or torn"),
+        ("kill-leader --set cut=torn", "kill-leader has no power cuts"),
+        ("swarm --set cut=torn", "swarm has no power cuts"),
+        (
+            "silent-controller --target kafka --set cut=torn",
+            "silent-controller has no power cuts",
+        ),
+        ("power-off --set elr=on", "our own node has no settings"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(line: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        plan(f"run {line} --runtime docker")

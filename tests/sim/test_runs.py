@@ -8,10 +8,12 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from chaos.canaries.our_node import LYING_FSYNC
 from chaos.cli import main
+from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim import world
 from chaos.mutations.planted import Planted, planted_by
 from chaos.runtimes import RUNTIMES
@@ -40,6 +42,18 @@ def test_every_story_is_told_to_a_valid_end(
     assert (info["runtime"], info["target"], info["finished"]) == ("sim", "node (simulated)", True)
     assert info["command"].endswith(" --runtime sim")
     assert info["plan"]["load"]["options"]["rate"] == 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ["power-off", "blackout"])
+@pytest.mark.parametrize("cut", PowerCutMode)
+def test_whatever_a_power_cut_leaves_nothing_is_lost(
+    scenario: str, cut: PowerCutMode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (scenario, "--set", f"cut={cut}", "--seed", "3", "--duration", "24")
+    assert run_sim(tmp_path, *words) == 0, capsys.readouterr().out
+    faults = pq.read_table(tmp_path / "latest" / "faults.parquet").to_pylist()
+    assert {json.loads(row["params"])["mode"] for row in faults} == {cut}
 
 
 @pytest.mark.slow

@@ -117,6 +117,19 @@ def test_a_power_cut_that_takes_what_was_not_durable() -> None:
     assert durable_before_counted(run(leader(0, 6), node, end=6)).verdict is VALID
 
 
+def test_a_cut_of_what_was_not_durable_accuses_nobody_and_of_what_was_does() -> None:
+    """A torn tail is cut when a process starts; whether the mark or the cut was wrong, the log ends
+    below what was flushed."""
+    cut = {"segment": "0.log", "bytes": 300, "flushed": 4, "reason": "magic is 0, not 2"}
+    node = follower().append(0, 3, 1, "follower").fsync(4).append(4, 5, 1, "follower")
+    node.restart(log_end=4, epoch=1).emit("n.cut", end=4, **cut)
+    assert durable_before_counted(run(leader(0, 4), node)).verdict is VALID
+    node.restart(log_end=2, epoch=1).emit("n.cut", end=2, **(cut | {"flushed": 2}))
+    result = durable_before_counted(run(leader(0, 4), node))
+    assert result.verdict is INVALID
+    assert result.message == "node 2 was durable up to 4; restarted, its log ends at 2"
+
+
 def test_what_a_process_found_is_no_promise_until_it_is_flushed() -> None:
     node = follower().append(0, 5, 1, "follower").restart(log_end=6, epoch=1)
     node.restart(log_end=3, epoch=1)
