@@ -33,7 +33,7 @@ Many runs:
 
     campaign/                   one a seed
     comparing.py                a scenario's sides
-    selftest/, mutations/, canaries/   planted bugs and lies, which the judge must find
+    selftest/, mutations/, controls/   planted bugs and lies, which the judge must find
 
 For people:
 

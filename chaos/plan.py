@@ -58,7 +58,7 @@ class RunPlan:
         if self.schedule is not None:
             return self.schedule
         cut = PowerCutMode(self.settings[CUT]) if CUT in self.settings else None
-        return self.scenario.plan(
+        return self.scenario.schedule(
             seed=self.seed, nodes=self.nodes, duration_s=self.duration_s, cut=cut
         )
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from chaos.canaries import CANARIES
 from chaos.conditions import conditions_from
+from chaos.controls import CONTROLS
 from chaos.nemesis.recorded import schedule_from, windows_as_json
 from chaos.plan import RunPlan
 from chaos.scenario import Scenario
@@ -68,7 +68,7 @@ def _plan(content: Mapping[str, Any]) -> RunPlan:
 
 
 def _scenario(name: str) -> Scenario:
-    known = SCENARIOS | CANARIES
+    known = SCENARIOS | CONTROLS
     if name not in known:
         raise ValueError(f"this version has no scenario {name!r}")
     return known[name]

@@ -4,10 +4,10 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from chaos.canaries import CANARIES
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import KAFKA, NODE, layout
+from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
@@ -175,8 +175,8 @@ def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> s
 
 def scenario_of(name: str) -> Scenario:
     """Raises UsageError naming those that there are."""
-    if name in CANARIES:  # not among the scenarios: most of them accuse whoever runs
-        return CANARIES[name]
+    if name in CONTROLS:  # not among the scenarios: most of them accuse whoever runs
+        return CONTROLS[name]
     if name not in SCENARIOS:
         raise UsageError(
             f"no scenario {name!r}; there are {', '.join(SCENARIOS)}\n  try: kraft-chaos list"

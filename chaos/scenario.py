@@ -80,16 +80,16 @@ class Scenario:
         drawn = self.script is None and self.trial is None
         return drawn and any(isinstance(fault, PowerOff) for fault in self.faults)
 
-    def plan(
+    def schedule(
         self, *, seed: int, nodes: int, duration_s: float, cut: PowerCutMode | None = None
     ) -> Schedule:
         """The schedule of a run; without windows, where a script says what happens. With
         `cut`, that is what disks forget at every power cut."""
-        schedule = self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)
+        drawn = self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)
         if cut is None:
-            return schedule
-        windows = (replace(it, fault=_cutting(it.fault, cut)) for it in schedule.windows)
-        return replace(schedule, windows=tuple(windows))
+            return drawn
+        windows = (replace(it, fault=_cutting(it.fault, cut)) for it in drawn.windows)
+        return replace(drawn, windows=tuple(windows))
 
 
 def _cutting(fault: Fault, cut: PowerCutMode) -> Fault:

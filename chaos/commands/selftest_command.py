@@ -10,10 +10,10 @@ _MOST_TRIES = 10_000
 
 _ABOUT = (
     "Plants known bugs in the nodes, one at a time, and runs the scenarios that show them; then "
-    "the same scenarios with the correct node. Prints which check accused, whether it is one "
-    "that is named for the bug, the runs it took and the seconds until it was found. Exits 1 when "
-    "a bug stayed unseen, a canary lived, the correct node was not valid each time, or a try came "
-    "to nothing (error, void), which no later one makes good.\n\n"
+    "the same scenarios with the correct node. Prints which check accused, whether it is one that "
+    "is named for the bug, the runs it took and the seconds until it was found. Exits 1 when a "
+    "bug stayed unseen, a control was not seen, the correct node was not valid each time, or a "
+    "try came to nothing (error, void), which no later one makes good.\n\n"
     f"With --runtime sim: in virtual time, all {len(MUTATIONS)} of them instead of "
     f"{len(IN_CONTAINERS)}, in about a minute and with the same result each time. There the nodes "
     "are looked at from inside as well, which has a column of its own: a bug is found by a check "
@@ -48,7 +48,7 @@ def add_parser(commands: Commands) -> None:
         nargs="+",
         choices=MUTATIONS,
         metavar="ID",
-        help="these only, and no canaries; there are "
+        help="these only, and no controls; there are "
         f"{', '.join(IN_CONTAINERS)}; with --runtime sim also "
         f"{', '.join(name for name in MUTATIONS if name not in IN_CONTAINERS)}",
     )
@@ -63,7 +63,7 @@ def add_parser(commands: Commands) -> None:
         "--scenario",
         default="",
         metavar="NAME",
-        help="look for them there, not in the scenarios that show each of them best; no canaries",
+        help="look for them there, not in the scenarios that show each of them best; no controls",
     )
     flags.add_json(command, "the table")
     flags.add_out(command, to="runs/selftest")

@@ -11,7 +11,7 @@ from chaos.nemesis.parameters import parameters_of
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 
-Plan = dict[str, Any]  # what `schedule.json` says was planned
+ScheduleContent = dict[str, Any]  # of `schedule.json`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class FaultBook:
         self._done: list[_Done] = []
         self._faults: list[Fault] = []
 
-    def plan(self, fault: Fault, *, at_s: float | None = None, hold_s: float | None = None) -> int:
+    def add(self, fault: Fault, *, at_s: float | None = None, hold_s: float | None = None) -> int:
         """The number of the fault that comes next."""
         self._faults.append(fault)
         self._done.append(
@@ -105,11 +105,11 @@ class FaultBook:
         """Whether a fault of this kind left evidence of its effect."""
         return any(done.kind == kind and done.bit for done in self._done)
 
-    def save(self, plan: Plan) -> None:
+    def save(self, content: ScheduleContent) -> None:
         """Replace `schedule.json` as a whole, so that a killed run leaves a readable one."""
         content = {
             "seed": self._seed,
-            **plan,
+            **content,
             "done": [asdict(done) for done in self._done],
         }
         part = self._directory / ".schedule.json.tmp"

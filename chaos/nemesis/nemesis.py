@@ -19,7 +19,7 @@ from chaos.cluster.cluster_errors import DiedAtStartError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.awaited import ClusterView
-from chaos.nemesis.book import FaultBook, Plan
+from chaos.nemesis.book import FaultBook, ScheduleContent
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
 from chaos.nemesis.holds import Held
 from chaos.nemesis.parameters import parameters_of
@@ -92,19 +92,19 @@ class Nemesis:
         """All windows and the quiet after the last. Raises ClusterBrokenError."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        plan = windows_as_json(schedule)
-        self._book.save(plan)
+        content = windows_as_json(schedule)
+        self._book.save(content)
         if schedule.side_by_side:
             async with asyncio.TaskGroup() as group:
                 for window in schedule.windows:
-                    group.create_task(self._in_time(window, schedule, plan, began))
-            await self._make_up(schedule, plan)
+                    group.create_task(self._in_time(window, schedule, content, began))
+            await self._make_up(schedule, content)
         else:
             for window in schedule.windows:
-                await self._in_time(window, schedule, plan, began)
+                await self._in_time(window, schedule, content, began)
         await asyncio.sleep(max(0.0, began + schedule.duration_s - loop.time()))
 
-    async def _make_up(self, schedule: Schedule, plan: Plan) -> None:
+    async def _make_up(self, schedule: Schedule, content: ScheduleContent) -> None:
         """Let each kind of fault that never bit among the others bite alone, once all are cured.
 
         A kind that was planned and never struck voids the run. Its windows are tried in order, and
@@ -116,25 +116,25 @@ class Nemesis:
                 if self._book.has_bitten(kind) or not await self._probe.wait_until_whole(_WHOLE_S):
                     break
                 hold_s = round(max(window.hold_s, _LEAST_HOLD_S) * (1 + number), 3)
-                fault = self._book.plan(window.fault, hold_s=hold_s)
+                fault = self._book.add(window.fault, hold_s=hold_s)
                 await self._one(fault, window.fault, hold_s, alone=False)
-                self._book.save(plan)
+                self._book.save(content)
 
     async def follow(self, script: Script) -> None:
         """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
-        plan: Plan = {"script": [in_words(step) for step in script.steps]}
-        self._book.save(plan)
+        content: ScheduleContent = {"script": [in_words(step) for step in script.steps]}
+        self._book.save(content)
         opened: dict[str, _Opened] = {}
         for step in script.steps:
             try:
                 await self._step(step, opened)
             finally:
-                self._book.save(plan)
+                self._book.save(content)
 
     async def _step(self, step: ScriptStep, opened: dict[str, _Opened]) -> None:
         match step:
             case Begin(name=name, fault=fault):
-                number = self._book.plan(fault)
+                number = self._book.add(fault)
                 hurt = _hurt(other.hit for other in opened.values())
                 nodes, links = await self._aim(fault, alone=True, hurt=hurt)
                 free = self._held.free(fault, links)
@@ -171,14 +171,16 @@ class Nemesis:
             )
         self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
 
-    async def _in_time(self, window: Window, schedule: Schedule, plan: Plan, began: float) -> None:
+    async def _in_time(
+        self, window: Window, schedule: Schedule, content: ScheduleContent, began: float
+    ) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, began + window.at_s - loop.time()))
-        number = self._book.plan(window.fault, at_s=window.at_s, hold_s=window.hold_s)
+        number = self._book.add(window.fault, at_s=window.at_s, hold_s=window.hold_s)
         try:
             await self._one(number, window.fault, window.hold_s, alone=not schedule.side_by_side)
         finally:
-            self._book.save(plan)
+            self._book.save(content)
 
     async def _one(self, number: int, fault: Fault, hold_s: float, *, alone: bool) -> None:
         try:

@@ -21,7 +21,7 @@ _INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 
 class SuspectKind(StrEnum):
     MUTATION = "mutation"
-    CANARY = "canary"  # what any harness must see
+    CONTROL = "control"  # what any harness must see
     CORRECT = "correct"  # what runs as it is: nobody may accuse it
 
 

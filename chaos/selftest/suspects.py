@@ -4,22 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
-from chaos.canaries.our_node import LYING_FSYNC
 from chaos.cluster.targets.named import NODE
+from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
+from chaos.controls.our_node import LYING_FSYNC
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.operator_errors import UsageError
 from chaos.scenario import SIM, Scenario
 from chaos.selftest.kill_table import SuspectKind
 
-_CANARY_TRIES = 3
+_CONTROL_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelftestArguments:
     """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
-    canaries. A scenario takes the place of the scenarios that show each of them best. Of a target
-    that is not ours only the canaries are tried."""
+    controls. A scenario takes the place of the scenarios that show each of them best. Of a target
+    that is not ours only the controls are tried."""
 
     mutations: tuple[str, ...]
     tries: int | None
@@ -50,7 +50,7 @@ class Suspect:
 
 
 _LYING_FSYNC = Suspect(
-    kind=SuspectKind.CANARY,
+    kind=SuspectKind.CONTROL,
     id="fsync that lies",
     scenario=LYING_FSYNC.name,
     duration_s=LYING_FSYNC.default_duration_s,
@@ -69,14 +69,14 @@ _RASH = ("log-polls",)
 
 
 def suspects(arguments: SelftestArguments) -> list[Suspect]:
-    """The mutations, the canary that runs, then the correct node in each of their scenarios."""
+    """The mutations, the control that runs, then the correct node in each of their scenarios."""
     if arguments.target != NODE:
         return _of_brokers(arguments)
     shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
     chosen = [_shown(name, shown) for name in arguments.mutations or shown]
     planted = [_planted(mutation, arguments) for mutation in chosen]
-    canaries = [_LYING_FSYNC] if arguments.is_whole else []
-    return [*planted, *canaries, *_correct(planted)]
+    controls = [_LYING_FSYNC] if arguments.is_whole else []
+    return [*planted, *controls, *_correct(planted)]
 
 
 def _shown(name: str, shown: Mapping[str, Mutation]) -> Mutation:
@@ -123,13 +123,13 @@ def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
     if not arguments.is_whole:
         raise UsageError(
             f"bugs are planted in our own node, not in {arguments.target}, whose selftest has "
-            f"canaries only\n  try: kraft-chaos selftest --target {arguments.target}"
+            f"controls only\n  try: kraft-chaos selftest --target {arguments.target}"
         )
     return [
         _loading(QUIET_BROKERS, arguments, SuspectKind.CORRECT),
         _loading(LOST_ANSWERS, arguments, SuspectKind.CORRECT),
-        _loading(RASH_CLIENT, arguments, SuspectKind.CANARY, _RASH),
-        _loading(HASTY_CLIENT, arguments, SuspectKind.CANARY, _HASTY),
+        _loading(RASH_CLIENT, arguments, SuspectKind.CONTROL, _RASH),
+        _loading(HASTY_CLIENT, arguments, SuspectKind.CONTROL, _HASTY),
     ]
 
 
@@ -143,5 +143,5 @@ def _loading(
         duration_s=scenario.default_duration_s,
         nodes=None,
         named=named,
-        tries=arguments.tries or (1 if kind is SuspectKind.CORRECT else _CANARY_TRIES),
+        tries=arguments.tries or (1 if kind is SuspectKind.CORRECT else _CONTROL_TRIES),
     )

@@ -1,7 +1,7 @@
 """Bugs are planted in the nodes, and the judge must find each of them.
 
 Beside them runs the correct node, in the same scenarios: a judge that accuses everybody finds
-everything. A bug unseen, a canary that lives, or the correct node accused, is exit 1.
+everything. A bug unseen, a control unseen, or the correct node accused, is exit 1.
 """
 
 import json
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.canaries.disk_images import without_its_record_at_the_leader
-from chaos.canaries.our_node import without_an_acknowledged_write, without_its_record
 from chaos.cluster.targets.named import NODE
+from chaos.controls.disk_images import without_its_record_at_the_leader
+from chaos.controls.our_node import without_an_acknowledged_write, without_its_record
 from chaos.judging import judge_directory
 from chaos.launch import perform
 from chaos.operator_errors import OperatorError
@@ -55,7 +55,7 @@ def selftest(arguments: SelftestArguments) -> int:
 
 
 def _sound(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
-    """Valid runs, for canaries that need no cluster. That there is none is said, and is exit 1."""
+    """Valid runs, for controls that need no cluster. That there is none is said, and is exit 1."""
     return [row for row in rows if row.kind is SuspectKind.CORRECT and row.holds]
 
 
@@ -82,7 +82,7 @@ def _damaged(sound: SuspectRow, name: str, check: str, run: Run) -> SuspectRow:
         directory=sound.last.directory,
     )
     return SuspectRow(
-        kind=SuspectKind.CANARY, id=name, scenario=sound.scenario, named=(check,), trials=(trial,)
+        kind=SuspectKind.CONTROL, id=name, scenario=sound.scenario, named=(check,), trials=(trial,)
     )
 
 
@@ -102,7 +102,7 @@ def _damaged_image(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     )
     return [
         SuspectRow(
-            kind=SuspectKind.CANARY,
+            kind=SuspectKind.CONTROL,
             id="record removed from a disk",
             scenario=sound[0].scenario,
             named=_OFF_THE_DISK,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chaos.canaries import CANARIES
 from chaos.cluster.interface import NodeId, NodeStatus, Roles
 from chaos.cluster.sim.loop import VirtualLoop
+from chaos.controls import CONTROLS
 from chaos.launch import launch
 from chaos.nemesis.abilities import PROTOCOLS, Ability
 from chaos.nemesis.awaited import Condition, Sight
@@ -29,7 +29,7 @@ from tests.support.fake_cluster import FakeCluster, FakeNode
 from tests.support.fake_harness import FakeRuntime
 from workloads.wire.topic_partitions import PartitionClaim
 
-EVERY = {**SCENARIOS, **CANARIES}
+EVERY = {**SCENARIOS, **CONTROLS}
 
 
 def plan_of(scenario: Scenario, seed: int = 1) -> RunPlan:

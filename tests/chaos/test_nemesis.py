@@ -64,8 +64,10 @@ def test_those_who_fell_out_hear_everybody_else() -> None:
 @pytest.mark.parametrize("duration", [2.0, 10.0, 30.0, 600.0])
 def test_a_schedule_follows_from_its_seed_and_leaves_quiet(name: str, duration: float) -> None:
     scenario = CONTROLLER_SCENARIOS[name]
-    plans = [scenario.plan(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
-    assert plans == [scenario.plan(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
+    plans = [scenario.schedule(seed=seed, nodes=3, duration_s=duration) for seed in range(20)]
+    assert plans == [
+        scenario.schedule(seed=seed, nodes=3, duration_s=duration) for seed in range(20)
+    ]
     for plan in plans:
         assert plan.duration_s == duration
         held = sum(window.hold_s for window in plan.windows)
@@ -79,7 +81,7 @@ def test_a_schedule_follows_from_its_seed_and_leaves_quiet(name: str, duration: 
 @pytest.mark.parametrize("name", ["partition-leader", "kill-leader", "power-off"])
 def test_thirty_seconds_hold_every_fault_of_a_scenario(name: str) -> None:
     scenario = CONTROLLER_SCENARIOS[name]
-    plan = scenario.plan(seed=7, nodes=3, duration_s=30.0)
+    plan = scenario.schedule(seed=7, nodes=3, duration_s=30.0)
     assert {window.fault for window in plan.windows} == set(scenario.faults)
 
 

@@ -26,7 +26,7 @@ def back(schedule: Schedule) -> Schedule:
 
 @pytest.mark.parametrize("name", CONTROLLER_SCENARIOS)
 def test_the_schedule_of_a_story_comes_back(name: str) -> None:
-    plan = CONTROLLER_SCENARIOS[name].plan(seed=3, nodes=3, duration_s=30.0)
+    plan = CONTROLLER_SCENARIOS[name].schedule(seed=3, nodes=3, duration_s=30.0)
     assert back(plan) == plan
 
 
@@ -63,7 +63,7 @@ def test_a_fault_comes_back_from_its_words(fault: Fault) -> None:
 )
 def test_what_is_no_schedule_is_refused_with_a_word(change: dict[str, object], why: str) -> None:
     content = windows_as_json(
-        CONTROLLER_SCENARIOS["kill-leader"].plan(seed=1, nodes=3, duration_s=20.0)
+        CONTROLLER_SCENARIOS["kill-leader"].schedule(seed=1, nodes=3, duration_s=20.0)
     )
     with pytest.raises(NotAScheduleError, match=why):
         schedule_from({**content, **change})

@@ -5,10 +5,10 @@ from dataclasses import fields, replace
 
 import pytest
 
-from chaos.canaries import CANARIES
 from chaos.cli import parser
 from chaos.cluster.interface import PowerCutMode
 from chaos.commands.run_command import choices_of
+from chaos.controls import CONTROLS
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule
 from chaos.operator_errors import UsageError
@@ -77,7 +77,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
         *(f"{name} --seed 5 --target kafka" for name in BROKER_SCENARIOS),
         *(f"{name} --seed 5" for name in CONTROLLER_SCENARIOS if name != "swarm"),
-        *(f"{name} --seed 5 --target kafka" for name in CANARIES if name != "lying-fsync"),
+        *(f"{name} --seed 5 --target kafka" for name in CONTROLS if name != "lying-fsync"),
     ],
 )
 def test_the_line_that_is_shown_asks_for_the_same(line: str) -> None:

@@ -196,7 +196,7 @@ def test_what_begins_must_end(steps: tuple[Begin | End, ...]) -> None:
 def test_a_story_of_brokers_hurts_them_as_it_says(name: str) -> None:
     scenario = BROKER_SCENARIOS[name]
     assert scenario.is_of_brokers
-    plan = scenario.plan(seed=1, nodes=3, duration_s=scenario.default_duration_s)
+    plan = scenario.schedule(seed=1, nodes=3, duration_s=scenario.default_duration_s)
     planned = scenario.script.faults if scenario.script else [each.fault for each in plan.windows]
     assert bool(planned) == bool(scenario.faults)
     assert set(planned) <= set(scenario.faults)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.canaries import CANARIES
+from chaos.controls import CONTROLS
 from chaos.operator_errors import UsageError
 from chaos.planning import scenario_of
 from chaos.scenarios import SCENARIOS
@@ -31,20 +31,20 @@ def test_nothing_is_planted_in_the_brokers_of_others() -> None:
     assert [(each.kind, each.scenario) for each in found] == [
         (SuspectKind.CORRECT, "quiet-brokers"),
         (SuspectKind.CORRECT, "lost-answers"),
-        (SuspectKind.CANARY, "rash-client"),
-        (SuspectKind.CANARY, "hasty-client"),
+        (SuspectKind.CONTROL, "rash-client"),
+        (SuspectKind.CONTROL, "hasty-client"),
     ]
-    assert all(bool(each.named) == (each.kind is SuspectKind.CANARY) for each in found)
+    assert all(bool(each.named) == (each.kind is SuspectKind.CONTROL) for each in found)
     checks = {check.id for check in CHECKS}
     assert {name for each in found for name in each.named} <= checks
 
 
 @pytest.mark.parametrize("wanted", [asked("Q-ZOMBIE"), asked(scenario="power-off-brokers")])
 def test_who_asks_for_bugs_in_them_is_told_what_there_is(wanted: SelftestArguments) -> None:
-    with pytest.raises(UsageError, match=r"canaries only\n  try: kraft-chaos selftest --target"):
+    with pytest.raises(UsageError, match=r"controls only\n  try: kraft-chaos selftest --target"):
         suspects(wanted)
 
 
-def test_canaries_can_be_run_by_name_and_are_not_listed() -> None:
-    assert CANARIES.keys().isdisjoint(SCENARIOS)
-    assert all(scenario_of(name).name == name for name in CANARIES)
+def test_controls_can_be_run_by_name_and_are_not_listed() -> None:
+    assert CONTROLS.keys().isdisjoint(SCENARIOS)
+    assert all(scenario_of(name).name == name for name in CONTROLS)

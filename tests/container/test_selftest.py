@@ -1,4 +1,4 @@
-"""Planted bugs are found in containers, the correct node is not accused, the canaries are red.
+"""Planted bugs are found in containers, the correct node is not accused, the controls are red.
 
 Three of them here, one by each kind of evidence; `kraft-chaos selftest` runs all.
 """
@@ -45,7 +45,7 @@ def test_a_bug_is_found_and_the_correct_node_is_not(
 
 @pytest.mark.timeout(600)
 def test_disks_that_lie_are_found_out(tmp_path: Path) -> None:
-    """The second canary: an unmodified node on disks that acknowledge syncs and do none."""
+    """The second control: an unmodified node on disks that acknowledge syncs and do none."""
     prepare(print)
     assert main(["run", "lying-fsync", "--seed", "1", "--out", str(tmp_path)]) == 1
     verdict = json.loads((tmp_path / "latest" / "verdict.json").read_text())

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from chaos.canaries.our_node import LYING_FSYNC
 from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim import world
+from chaos.controls.our_node import LYING_FSYNC
 from chaos.mutations.planted import Planted, planted_by
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CONTROLLER_SCENARIOS

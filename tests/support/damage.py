@@ -9,7 +9,7 @@ import orjson
 import pyarrow.compute as pc
 import zstandard
 
-from chaos.canaries.disk_images import collected_as_it_is
+from chaos.controls.disk_images import collected_as_it_is
 from chaos.seal import read_lines
 from checkers.disk.batches import Batch, read_batches, read_records
 from checkers.disk.records import decode_metadata

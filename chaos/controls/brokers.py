@@ -6,7 +6,7 @@ that tell the truth, whether all answers reach them or not.
 
 from dataclasses import replace
 
-from chaos.canaries.clients import deaf_clients, hasty_clients, rash_clients
+from chaos.controls.clients import deaf_clients, hasty_clients, rash_clients
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 
@@ -17,7 +17,7 @@ QUIET_BROKERS = Scenario(
     name="quiet-brokers",
     summary="clients append to brokers that nobody hurts, and tell the truth",
     description=(
-        "What the canaries of brokers are compared with: nothing is planted, and nobody may be "
+        "What the controls of brokers are compared with: nothing is planted, and nobody may be "
         "accused."
     ),
     faults=(),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chaos.canaries.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
-from chaos.canaries.clients import LOST_EVERY
 from chaos.clock import MachineClock
+from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
+from chaos.controls.clients import LOST_EVERY
 from chaos.recorder import Recorder
 from chaos.scenario import Scenario
 from chaos.seal import seal

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from crc32c import crc32c
 
-from chaos.canaries.our_node import NoVictimError
+from chaos.controls.our_node import NoVictimError
 from chaos.inventory import take, trace_lines
 from checkers.disk.batches import HEADER, HEADER_SIZE, Batch, read_batches
 from checkers.disk.compression import decompressed

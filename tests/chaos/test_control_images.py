@@ -8,8 +8,8 @@ import orjson
 import pytest
 import zstandard
 
-from chaos.canaries.disk_images import without_its_record_at_the_leader
-from chaos.canaries.our_node import NoVictimError
+from chaos.controls.disk_images import without_its_record_at_the_leader
+from chaos.controls.our_node import NoVictimError
 from chaos.judging import judge_directory
 from checkers.disk import read_disks
 from checkers.history.history_kinds import HistoryKind

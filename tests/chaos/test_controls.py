@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.canaries.our_node import (
+from chaos.controls.our_node import (
     NoVictimError,
     without_an_acknowledged_write,
     without_its_record,
