@@ -22,6 +22,17 @@ class QuorumTimeouts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """What clients may take of a node: SocketServerConfigs, scaled to a controller."""
+
+    connections: int = 1000  # max.connections
+    connections_per_ip: int = 2**31 - 1  # max.connections.per.ip
+    idle_ms: int = 600_000  # connections.max.idle.ms
+    request_max_bytes: int = 1024 * 1024  # socket.request.max.bytes
+    queued_max_bytes: int = 64 * 1024 * 1024  # queued.max.request.bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
     """One controller: who it is, where it listens, and how others reach it.
 
@@ -34,4 +45,5 @@ class NodeConfig:
     listeners: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
     timeouts: QuorumTimeouts = QuorumTimeouts()
+    limits: ConnectionLimits = ConnectionLimits()
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

@@ -5,8 +5,9 @@ node or hold its only thread, and nothing is written that a follower could not f
 of an older version could not be told. Kafka's names and defaults where it has them.
 """
 
-# socket.request.max.bytes; answers too, as peers and clients take no more.
-SOCKET_REQUEST_MAX_BYTES = 104_857_600
+# Of an answer: Kafka's socket.request.max.bytes, and neither peers nor clients take more. How much
+# a node takes of a request is a setting (`node.config.ConnectionLimits`).
+MAX_FRAME_BYTES = 104_857_600
 
 # KafkaRaftClient.MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES.
 MAX_BATCH_BYTES = 8 * 1024 * 1024

@@ -8,7 +8,9 @@ dump_log.py     `dump-log`
 config.py       server.properties
 recovered.py    what a disk holds of a node; the simulator begins a life with it as well
 shell.py        the loop: events to the node, effects to the world, one flush for many
-tcp.py          the connections that others open
+tcp.py          the connections that others open, and what all of them may hold
+listener.py     the sockets that they come in by, and how many descriptors there are for them
+keepalive.py    TCP's probes on both kinds of connections
 peers.py        the connections to other voters
 frames.py       a stream of bytes as frames
 real_disk.py    the disk over a directory

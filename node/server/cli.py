@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 from node.config import NodeConfig
 from node.ids import NodeId, ReplicaKey, parse_uuid
 from node.messages import Endpoint
-from node.server.config import ConfigError, read_settings
+from node.server.config import ConfigError, known_numbers, read_settings
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk
 from node.storage.errors import StorageError
@@ -30,6 +30,15 @@ example:
   kraft-node start -c node-1.properties > node-1.trace
 
   stdout carries one JSON line an event, stderr what a person should know. SIGTERM stops it.
+"""
+SETTINGS = f"""\
+
+numbers that the file may set, as Kafka calls them, and what they are otherwise:
+{known_numbers()}
+  When max.connections are open, or no descriptor is left but those kept for the disk and the other
+  voters, a new connection takes the place of the one that was silent longest; those of the first of
+  controller.listener.names, which is the voters' own, go last.
+  When queued.max.request.bytes are held, the connection that holds most of them is closed.
 """
 QUORUM_EXAMPLE = """\
 example:
@@ -122,7 +131,9 @@ def _add_format(commands: Commands) -> None:
 
 
 def _add_start(commands: Commands) -> None:
-    parser = _command(commands, "start", "run a node on its formatted disk", START_EXAMPLE)
+    parser = _command(
+        commands, "start", "run a node on its formatted disk", START_EXAMPLE + SETTINGS
+    )
     parser.add_argument("-c", "--config", type=Path, required=True, help="server.properties")
     parser.set_defaults(run=_start)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.config import NodeConfig, QuorumTimeouts
+from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
 from node.ids import NodeId
 from node.messages import Endpoint
 
@@ -24,8 +24,17 @@ TIMEOUT_KEYS = {
     "metadata.max.idle.interval.ms": "idle_interval_ms",
 }
 MAY_BE_ZERO = {"controller.quorum.append.linger.ms", "metadata.max.idle.interval.ms"}
+# The same for ConnectionLimits.
+LIMIT_KEYS = {
+    "max.connections": "connections",
+    "max.connections.per.ip": "connections_per_ip",
+    "connections.max.idle.ms": "idle_ms",
+    "socket.request.max.bytes": "request_max_bytes",
+    "queued.max.request.bytes": "queued_max_bytes",
+}
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
+    *LIMIT_KEYS,
     "process.roles",
     "node.id",
     "controller.listener.names",
@@ -51,6 +60,15 @@ class Settings:
     unknown: tuple[str, ...]
 
 
+def known_numbers() -> str:
+    """A line for each setting that is a number, with its default, for `--help`."""
+    defaults = {
+        **{key: getattr(QuorumTimeouts(), name) for key, name in TIMEOUT_KEYS.items()},
+        **{key: getattr(ConnectionLimits(), name) for key, name in LIMIT_KEYS.items()},
+    }
+    return "".join(f"  {key}={default}\n" for key, default in defaults.items())
+
+
 def read_settings(path: Path) -> Settings:
     """Raises ConfigError; OSError if the file cannot be read."""
     return parse_settings(path.read_text(encoding="utf-8"))
@@ -68,7 +86,8 @@ def parse_settings(text: str) -> Settings:
         log_dir=_log_dir(values),
         listeners=listeners,
         advertised=_inner_first(inner, listeners, advertised),
-        timeouts=QuorumTimeouts(**_timeouts(values)),
+        timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
+        limits=_limits(values),
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))
@@ -154,10 +173,20 @@ def _log_dir(values: Mapping[str, str]) -> str:
     raise ConfigError("log.dirs is missing: where is the metadata log to be kept?")
 
 
-def _timeouts(values: Mapping[str, str]) -> dict[str, int]:
+def _limits(values: Mapping[str, str]) -> ConnectionLimits:
+    limits = ConnectionLimits(**_integers(values, LIMIT_KEYS))
+    if limits.queued_max_bytes < limits.request_max_bytes:
+        raise ConfigError(
+            f"queued.max.request.bytes={limits.queued_max_bytes}: must be "
+            f"socket.request.max.bytes ({limits.request_max_bytes}) or more"
+        )
+    return limits
+
+
+def _integers(values: Mapping[str, str], names: Mapping[str, str]) -> dict[str, int]:
     return {
         name: _integer(values, key, low=0 if key in MAY_BE_ZERO else 1)
-        for key, name in TIMEOUT_KEYS.items()
+        for key, name in names.items()
         if key in values
     }
 

@@ -14,9 +14,13 @@ class FrameSizeRefused(ValueError):
 class FrameCutter:
     """Holds what is not a whole frame yet."""
 
-    def __init__(self, max_bytes: int = limits.SOCKET_REQUEST_MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = limits.MAX_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
         self._rest = bytearray()
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._rest)
 
     def cut(self, data: bytes) -> list[bytes]:
         """The frames that are complete with `data`. Raises FrameSizeRefused."""

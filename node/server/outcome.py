@@ -5,6 +5,7 @@ answer the next one with success. A broken invariant may have broken more. Eithe
 is touched, so the process ends at once, without a farewell to anybody.
 """
 
+import errno
 import os
 import sys
 from typing import NoReturn
@@ -26,6 +27,11 @@ def describe_failure(error: BaseException) -> str:
     match error:
         case BrokenPipeError():
             return "nobody reads the trace lines (stdout is closed); start it with stdout to a file"
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            return (
+                f"no file descriptor is left ({error.strerror}) for {error.filename or 'a file'}; "
+                "raise the limit of open files (ulimit -n), then start the node again"
+            )
         case OSError():
             place = error.filename or "the log directory"
             return (

@@ -8,6 +8,7 @@ from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import NodeId
 from node.messages import Endpoint
 from node.server.frames import FrameCutter, FrameSizeRefused, with_size
+from node.server.keepalive import keep_alive
 from node.server.tcp import Feed
 
 
@@ -37,7 +38,10 @@ class TcpDial:
         try:
             async with asyncio.timeout(self._timeout_s):
                 loop = asyncio.get_running_loop()
-                await loop.create_connection(lambda: link, address.host, address.port)
+                transport, _ = await loop.create_connection(
+                    lambda: link, address.host, address.port
+                )
+            keep_alive(transport.get_extra_info("socket"))
         except OSError:  # TimeoutError is one
             link.failed()
 

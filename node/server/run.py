@@ -5,11 +5,17 @@ then on there are two ends: in good order (`Stop`), or at once (`outcome.die`).
 """
 
 import asyncio
+
+# Python would import these two when a voter's name is first resolved: perhaps without descriptors.
+import concurrent.futures.thread  # noqa: F401
+import encodings.idna  # noqa: F401
 import fcntl
 import os
 import random
 import signal
+import socket
 import sys
+import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -20,6 +26,7 @@ from node.config import NodeConfig
 from node.effects import Stop
 from node.events import ShutdownRequested
 from node.messages import Endpoint
+from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.outcome import Refusal, die
 from node.server.peers import Peers, TcpDial
 from node.server.real_disk import RealDisk
@@ -34,9 +41,11 @@ from node.server.recovered import (
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter, to_descriptor
+from node.wire import load_codecs
 
 LOCK_FILE = ".lock"
-BACKLOG = 128
+# How often silent connections are looked for.
+IDLE_LOOK_S = 1.0
 # A node that cannot say farewell in this time goes without.
 SHUTDOWN_BOUND_S = 5.0
 STDOUT = 1
@@ -51,6 +60,7 @@ def serve(config: NodeConfig) -> int:
             where=str(directory),
             next_step="kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ...",
         )
+    take_all_descriptors()
     lock = lock_directory(directory)
     found = recover(config, RealDisk(directory))
     try:
@@ -90,38 +100,69 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
         traces=traces,
         stop=stopped.set_result,
     )
-    connections = Connections(shell.feed)
+    inner = config.advertised[0].name
+    connections = Connections(shell.feed, time.monotonic_ns, config.limits, inner)
     dial = TcpDial(config.timeouts.request_ms / 1000)
     peers = Peers(addresses(found.voters), shell.feed, dial)
-    servers = [await _listen(endpoint, connections) for endpoint in config.listeners]
+    listening = _listen(config, found)
+    services = [
+        accept_from(at, listener, connections, partial(_descriptors, found))
+        for listener, at in listening
+    ]
+    tasks = [loop.create_task(each) for each in (*services, _close_idle(connections))]
+    for task in tasks:
+        task.add_done_callback(partial(_on_end, name))
     _stop_on_signals(shell, stopped)
     shell.start(connections, peers)
     sys.stderr.write(f"kraft-node {name}: serving on {_list(config.listeners)}\n")
+    for _ in load_codecs():
+        await asyncio.sleep(0)  # one at a time: others are served in between
     stop = await stopped
-    for server in servers:
-        server.close()
+    for task in tasks:
+        task.cancel()
+    for _, at in listening:
+        at.close()
     traces.add(stop_line(stop), read_clocks())
     traces.flush()
     sys.stderr.write(f"kraft-node {name}: stopped, {stop.reason}\n")
     return stop
 
 
-async def _listen(endpoint: Endpoint, connections: Connections) -> asyncio.Server:
-    loop = asyncio.get_running_loop()
-    try:
-        return await loop.create_server(
-            lambda: connections.accept(endpoint.name),
-            endpoint.host,
-            endpoint.port,
-            backlog=BACKLOG,
-            reuse_address=True,
-        )
-    except OSError as error:
+def _listen(config: NodeConfig, found: Recovered) -> list[tuple[str, socket.socket]]:
+    """Each listener's name, and a socket of it. Raises Refusal."""
+    if (left := _descriptors(found)) < 1:
         raise Refusal(
-            what=f"cannot listen: {error.strerror or error}",
-            where=f"listener {endpoint.name}://{endpoint.host}:{endpoint.port}",
-            next_step="is another node running, or is the address not this machine's?",
-        ) from error
+            what=f"there are {1 - left} file descriptors too few to accept a single connection",
+            where="the limit of open files (RLIMIT_NOFILE)",
+            next_step="ulimit -n 1024, or more; then start the node again",
+        )
+    listening = []
+    for endpoint in config.listeners:
+        try:
+            listening += [(endpoint.name, at) for at in bind(endpoint)]
+        except OSError as error:
+            raise Refusal(
+                what=f"cannot listen: {error.strerror or error}",
+                where=f"listener {endpoint.name}://{endpoint.host}:{endpoint.port}",
+                next_step="is another node running, or is the address not this machine's?",
+            ) from error
+    return listening
+
+
+def _descriptors(found: Recovered) -> int:
+    return descriptors_beside(len(found.log.segments))
+
+
+async def _close_idle(connections: Connections) -> None:
+    while True:
+        await asyncio.sleep(IDLE_LOOK_S)
+        connections.close_idle()
+
+
+def _on_end(name: str, task: "asyncio.Task[None]") -> None:
+    """A listener that nobody serves any more would be a node that is deaf."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        die(name, error)
 
 
 def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
@@ -145,12 +186,8 @@ def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
 
 
 def _on_exception(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
-    """Whatever nobody expected ends the node; only a listener out of descriptors tries again."""
-    error = context.get("exception") or RuntimeError(context["message"])
-    if isinstance(error, OSError) and "socket" in context:
-        sys.stderr.write(f"kraft-node {name}: {context['message']}: {error}\n")
-        return
-    die(name, error)
+    """Whatever nobody expected ends the node."""
+    die(name, context.get("exception") or RuntimeError(context["message"]))
 
 
 def _list(endpoints: tuple[Endpoint, ...]) -> str:

@@ -1,38 +1,57 @@
 """The connections that others open to us.
 
 Kafka answers one connection's requests in order and works on one at a time; so the next frame is
-handed to the node only when the last one was answered. Frames that wait, and answers that nobody
-takes, are bounded: the socket is no longer read, and TCP tells the sender.
+handed to the node only when the last one was answered and the answers are taken, and until then the
+socket is not read: TCP tells the sender (Kafka mutes the channel).
+
+What all of them hold is bounded (`node.config.ConnectionLimits`): their number, and the bytes of
+frames that are being read, wait, or are being answered. Beyond a bound somebody is hung up on,
+rather than made to wait for others that may never be done: the one that was silent longest, or that
+holds most. Connections of the voters' own listener go last, as in Kafka. So a connection has at
+most, beside its part of `queued.max.request.bytes`, one read of a socket (256 KiB), the answers
+that asyncio buffers before it asks to pause (64 KiB), and one more answer.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
 from node.ids import ConnectionId
 from node.server.frames import FrameCutter, FrameSizeRefused, with_size
 
-MAX_WAITING_FRAMES = 16
 Feed = Callable[[Event], None]
+Clock = Callable[[], int]  # monotonic, in ns
+_MS = 1_000_000
 
 
 class Connections:
-    """Those that are open, by the id under which the node knows them."""
+    """Those that are open, by the id under which the node knows them; silent ones first."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, clock: Clock, limits: ConnectionLimits, inner: str) -> None:
+        """`inner` is the name of the voters' own listener."""
         self._feed = feed
+        self._clock = clock
+        self._limits = limits
+        self._inner = inner
         self._open: dict[ConnectionId, Connection] = {}
         self._next = 1
+        self.held_bytes = 0
 
     def __len__(self) -> int:
         """How many are open."""
         return len(self._open)
 
-    def accept(self, listener: str) -> "Connection":
-        connection = Connection(ConnectionId(self._next), listener, self)
+    def knows(self, connection: "Connection") -> bool:
+        return connection.id in self._open
+
+    def accept(self, listener: str, host: str = "") -> "Connection":
+        cutter = FrameCutter(self._limits.request_max_bytes)
+        connection = Connection(ConnectionId(self._next), listener, host, cutter, self)
         self._open[connection.id] = connection
         self._next += 1
+        connection.active_ns = self._clock()
         return connection
 
     def reply(self, connection: ConnectionId, frame: bytes) -> None:
@@ -44,32 +63,89 @@ class Connections:
         if connection in self._open:
             self._open[connection].close()
 
+    # --- bounds ---
+
+    def make_room(self, host: str, descriptors: int) -> bool:
+        """May one more be accepted from there? If need be, in the place of another.
+
+        `descriptors` is how many of the process's are there for connections.
+        """
+        of_host = sum(connection.host == host for connection in self._open.values())
+        if of_host >= self._limits.connections_per_ip:
+            return False
+        most = min(self._limits.connections, descriptors)
+        while len(self._open) >= most:
+            if not self._open:
+                return False
+            self._dispensable()[0].drop()
+        return True
+
+    def close_idle(self) -> None:
+        """Hang up on whoever neither sent anything nor took an answer for so long."""
+        before_ns = self._clock() - self._limits.idle_ms * _MS
+        idle = [c for c in self._open.values() if c.active_ns < before_ns]
+        for connection in idle:
+            connection.drop()
+
+    def _dispensable(self) -> "list[Connection]":
+        """Whom to hang up on, silent ones first; those of the voters' listener only if there are no
+        others."""
+        others = [c for c in self._open.values() if c.listener != self._inner]
+        return others or list(self._open.values())
+
+    # --- what connections tell ---
+
     def received(self, connection: "Connection", frame: bytes) -> None:
         self._feed(
             FrameReceived(connection=connection.id, listener=connection.listener, frame=frame)
         )
 
+    def active(self, connection: "Connection") -> None:
+        """It sent something, or took an answer: it is the last that counts as silent."""
+        if self._open.pop(connection.id, None) is not None:
+            self._open[connection.id] = connection
+            connection.active_ns = self._clock()
+
+    def holds(self, more_bytes: int) -> None:
+        """A connection holds so much more than before, or less."""
+        self.held_bytes += more_bytes
+        while self.held_bytes > self._limits.queued_max_bytes:
+            max(self._dispensable(), key=lambda each: each.held_bytes).drop()
+
     def lost(self, connection: "Connection") -> None:
-        del self._open[connection.id]
-        self._feed(ConnectionClosed(connection=connection.id))
+        if self._open.pop(connection.id, None) is not None:
+            self._feed(ConnectionClosed(connection=connection.id))
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, connection: ConnectionId, listener: str, owner: Connections) -> None:
+    def __init__(
+        self,
+        connection: ConnectionId,
+        listener: str,
+        host: str,
+        cutter: FrameCutter,
+        owner: Connections,
+    ) -> None:
         self.id = connection
         self.listener = listener
+        self.host = host
+        self.active_ns = 0  # when it last sent something, or took an answer
+        self.held_bytes = 0
         self._owner = owner
-        self._cutter = FrameCutter()
+        self._cutter = cutter
         self._waiting: deque[bytes] = deque()
-        self._answering = False  # a frame is with the node
+        self._in_hand = 0  # the size of the frame that is with the node
         self._writable = True  # the peer takes our answers
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport  # TCP_NODELAY is set by asyncio
+        if not self._owner.knows(self):
+            transport.abort()  # dropped before it began
 
     def data_received(self, data: bytes) -> None:
+        self._owner.active(self)
         try:
             self._waiting.extend(self._cutter.cut(data))
         except FrameSizeRefused:
@@ -79,7 +155,8 @@ class Connection(asyncio.Protocol):
 
     def reply(self, frame: bytes) -> None:
         assert self._transport is not None
-        self._answering = False
+        self._owner.active(self)
+        self._in_hand = 0
         self._transport.write(with_size(frame))
         self._hand_over()
 
@@ -89,29 +166,49 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def drop(self) -> None:
+        """Hang up at once: nobody waits for anything that is still to go out."""
+        self._release()
+        self._owner.lost(self)
+        if self._transport is not None:
+            self._transport.abort()
+
     def pause_writing(self) -> None:
         self._writable = False
 
     def resume_writing(self) -> None:
         self._writable = True
+        self._owner.active(self)
         self._hand_over()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
-        self._waiting.clear()
+        self._release()
         self._owner.lost(self)
 
     def _hand_over(self) -> None:
-        if self._waiting and not self._answering and self._writable:
-            self._answering = True
-            self._owner.received(self, self._waiting.popleft())
+        if self._waiting and not self._in_hand and self._writable:
+            frame = self._waiting.popleft()
+            self._in_hand = len(frame)
+            self._owner.received(self, frame)
         self._throttle()
+        self._hold(self._cutter.held_bytes + sum(map(len, self._waiting)) + self._in_hand)
 
     def _throttle(self) -> None:
+        """Read no further while a frame waits."""
         assert self._transport is not None
         if self._transport.is_closing():
             return
-        full = len(self._waiting) >= MAX_WAITING_FRAMES
-        if full and self._transport.is_reading():
+        if self._waiting and self._transport.is_reading():
             self._transport.pause_reading()
-        elif not full and not self._transport.is_reading():
+        elif not self._waiting and not self._transport.is_reading():
             self._transport.resume_reading()
+
+    def _release(self) -> None:
+        self._waiting.clear()
+        self._cutter = FrameCutter(0)
+        self._hold(0)
+
+    def _hold(self, held_bytes: int) -> None:
+        more, self.held_bytes = held_bytes - self.held_bytes, held_bytes
+        if more:
+            self._owner.holds(more)

@@ -8,7 +8,13 @@ that its version cannot carry is an `UnencodableMessage`, and ends in the same w
 """
 
 from node.wire.apis import API_RANGES
-from node.wire.codec import decode_request, decode_response, encode_request, encode_response
+from node.wire.codec import (
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    load_codecs,
+)
 from node.wire.malformed import MalformedFrame, UnencodableMessage
 
 __all__ = [
@@ -19,4 +25,5 @@ __all__ = [
     "decode_response",
     "encode_request",
     "encode_response",
+    "load_codecs",
 ]

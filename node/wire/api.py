@@ -10,6 +10,7 @@ from typing import Any, Literal
 from node.messages import ApiRange
 
 Side = Literal["request", "response"]
+SIDES: tuple[Side, ...] = ("request", "response")
 # A kio message to ours; ours to a kio message of the version whose module is given.
 FromKio = Callable[[Any], Any]
 ToKio = Callable[[Any, ModuleType], Any]
@@ -42,7 +43,7 @@ class Api:
 
 @cache
 def kio_module(package: str, version: int, side: Side) -> ModuleType:
-    """kio's classes of one message in one version; imported when first needed, not at start."""
+    """kio's classes of one message in one version. The first call imports them."""
     return import_module(f"kio.schema.{package}.v{version}.{side}")
 
 

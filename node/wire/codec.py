@@ -1,10 +1,12 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
+from collections.abc import Iterator
+
 from node import limits
 from node.messages import ApiVersionsRequest, Request, RequestHeader, Response
 from node.wire.admin import API_VERSIONS
-from node.wire.api import Api, kio_class, kio_module
-from node.wire.apis import BY_KEY, BY_REQUEST
+from node.wire.api import SIDES, Api, kio_class, kio_module
+from node.wire.apis import APIS, BY_KEY, BY_REQUEST
 from node.wire.headers import (
     read_api,
     read_request_header,
@@ -13,8 +15,8 @@ from node.wire.headers import (
     response_header,
 )
 from node.wire.malformed import MalformedFrame, UnencodableMessage
-from node.wire.reader import read_whole
-from node.wire.writer import write_whole
+from node.wire.reader import read_whole, struct_reader
+from node.wire.writer import struct_writer, write_whole
 
 # What the header of an ApiVersions request looks like is known even of versions that are not.
 _FIRST_FLEXIBLE_API_VERSIONS = 3
@@ -53,7 +55,7 @@ def encode_response(header: RequestHeader, response: Response) -> bytes:
     entity = api.write_response(response, kio)
     head = response_header(header.correlation_id, tagged=_tagged(api, entity))
     frame = head + write_whole(entity)
-    if len(frame) > limits.SOCKET_REQUEST_MAX_BYTES:
+    if len(frame) > limits.MAX_FRAME_BYTES:
         raise UnencodableMessage(f"an answer of {len(frame)} bytes")
     return frame
 
@@ -84,6 +86,17 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
         )
     response: Response = api.read_response(read_whole(response_class, frame, at))
     return response
+
+
+def load_codecs() -> Iterator[None]:
+    """Import and make, one a turn, all that the four functions otherwise make when they need it."""
+    for api in APIS:
+        for version in range(api.min_version, api.max_version + 1):
+            for side in SIDES:
+                message = kio_class(api.package, api.name, version, side)
+                struct_reader(message)
+                struct_writer(message)
+                yield
 
 
 def _tagged(api: Api, message: object) -> bool:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from node.config import ConnectionLimits
 from node.effects import (
     AppendBatches,
     CloseConnection,
@@ -34,12 +35,14 @@ from node.events import (
 from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.messages import Endpoint
 from node.server.frames import with_size
+from node.server.listener import accept_from, bind
 from node.server.peers import Peers, TcpDial
 from node.server.shell import Shell
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter, to_descriptor
 
 FAR_NS = 10**9 * 3600
+INNER, OUTER = "CONTROLLER", "EXTERNAL"
 PEER = NodeId(2)
 
 
@@ -146,16 +149,30 @@ class World:
     account: list[str]
     core: ScriptedCore
     log: SlowLog
+    connections: Connections
     port: int
+    inner_port: int
     traces: int
     stopped: "asyncio.Future[Stop]"
+    opened: list[asyncio.StreamWriter] = field(default_factory=list)
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_connection("127.0.0.1", self.port)
+    async def connect(
+        self, *, inner: bool = False
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        port = self.inner_port if inner else self.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        self.opened.append(writer)
+        return reader, writer
 
 
 @asynccontextmanager
-async def world(peer_port: int = 1) -> AsyncIterator[World]:
+async def world(
+    peer_port: int = 1,
+    *,
+    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (frozen)
+    descriptors: Callable[[], int] = lambda: FAR_NS,
+    clock: Callable[[], int] = time.monotonic_ns,
+) -> AsyncIterator[World]:
     account: list[str] = []
     core, log = ScriptedCore(account), SlowLog(account)
     read_end, write_end = os.pipe()
@@ -170,15 +187,26 @@ async def world(peer_port: int = 1) -> AsyncIterator[World]:
         traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), to_descriptor(write_end)),
         stop=stopped.set_result,
     )
-    connections = Connections(shell.feed)
+    connections = Connections(shell.feed, clock, limits, INNER)
     address = Endpoint(name="CONTROLLER", host="127.0.0.1", port=peer_port)
     peers = Peers({PEER: address}, shell.feed, TcpDial(1.0))
-    server = await loop.create_server(lambda: connections.accept("OUTER"), "127.0.0.1", 0)
+    listening, tasks = {}, []
+    for name in (INNER, OUTER):
+        (listening[name],) = bind(Endpoint(name=name, host="127.0.0.1", port=0))
+        accepting = accept_from(listening[name], name, connections, descriptors)
+        tasks.append(loop.create_task(accepting))
     shell.start(connections, peers)
-    port: int = server.sockets[0].getsockname()[1]
-    yield World(account, core, log, port, read_end, stopped)
-    server.close()
+    ports = {name: at.getsockname()[1] for name, at in listening.items()}
+    made = World(account, core, log, connections, ports[OUTER], ports[INNER], read_end, stopped)
+    yield made
+    for writer in made.opened:
+        writer.transport.abort()
+    for task, at in zip(tasks, listening.values(), strict=True):
+        assert not task.done()
+        task.cancel()
+        at.close()
     await until(lambda: len(connections) == 0)
+    assert connections.held_bytes == 0
     os.close(read_end)
     os.close(write_end)
     assert not failures

@@ -2,8 +2,9 @@
 
 import pytest
 
+from node.config import ConnectionLimits
 from node.messages import Endpoint
-from node.server.config import ConfigError, parse_settings
+from node.server.config import LIMIT_KEYS, TIMEOUT_KEYS, ConfigError, known_numbers, parse_settings
 
 FULL = """\
 # a comment
@@ -18,6 +19,11 @@ log.dirs = /data/kraft
 controller.quorum.election.timeout.ms=700
 controller.quorum.append.linger.ms=0
 metadata.log.segment.bytes=65536
+max.connections=200
+max.connections.per.ip=50
+connections.max.idle.ms=30000
+socket.request.max.bytes=65536
+queued.max.request.bytes=131072
 """
 
 
@@ -39,6 +45,13 @@ def test_everything_that_is_known() -> None:
     assert config.timeouts.fetch_ms == 2000
     assert config.timeouts.append_linger_ms == 0
     assert config.segment_bytes == 65536
+    assert config.limits == ConnectionLimits(
+        connections=200,
+        connections_per_ip=50,
+        idle_ms=30_000,
+        request_max_bytes=65_536,
+        queued_max_bytes=131_072,
+    )
 
 
 def test_the_controllers_own_listener_comes_first() -> None:
@@ -74,9 +87,23 @@ def test_unknown_keys_are_told() -> None:
         ("EXTERNAL:PLAINTEXT", "EXTERNAL:SSL", "EXTERNAL is SSL; only PLAINTEXT"),
         ("EXTERNAL://127.0.0.1", "OTHER://127.0.0.1", "OTHER is not among listeners"),
         ("timeout.ms=700", "timeout.ms=0", "must be 1 or more"),
+        ("max.connections=200", "max.connections=0", "must be 1 or more"),
+        ("bytes=131072", "bytes=65535", "must be socket.request.max.bytes .65536. or more"),
     ],
 )
 def test_what_cannot_be_served_is_refused(old: str, new: str, words: str) -> None:
     assert old in FULL
     with pytest.raises(ConfigError, match=words.replace("`", ".")):
         parse_settings(FULL.replace(old, new))
+
+
+def test_help_tells_every_number_and_its_default() -> None:
+    told = dict(line.strip().split("=") for line in known_numbers().splitlines())
+    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS}
+    numbers = "".join(f"{key}={default}\n" for key, default in told.items())
+    others = "".join(
+        f"{line}\n"
+        for line in FULL.replace("\\\n", "").splitlines()
+        if line.partition("=")[0] not in told
+    )
+    assert parse_settings(others + numbers).config == parse_settings(others).config

@@ -1,0 +1,75 @@
+"""The sockets that others connect to, and how many descriptors there are for whom.
+
+One connection is accepted at a time, and only where there is room for it: a process without
+descriptors can neither save a vote nor dial a voter. asyncio's own servers accept a whole backlog
+before anybody is asked.
+"""
+
+import asyncio
+import errno
+import resource
+import socket
+import sys
+from collections.abc import Callable
+
+from node.messages import Endpoint
+from node.server.keepalive import keep_alive
+from node.server.tcp import Connections
+
+BACKLOG = 128
+# Kept from connections: for stdin, stdout and stderr, the loop's own, the lock, listeners, the
+# links to voters, resolvers, and the few files that are replaced. The log's files are not in it.
+RESERVED_DESCRIPTORS = 48
+# How long to leave callers in the backlog after an accept that failed; asyncio's own is the same.
+ACCEPT_PAUSE_S = 1.0
+
+
+def take_all_descriptors() -> None:
+    """As many as the hard limit allows, as a JVM does for Kafka."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def descriptors_beside(files: int) -> int:
+    """How many are there for connections, where the log holds so many files open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft - RESERVED_DESCRIPTORS - files
+
+
+def bind(endpoint: Endpoint) -> list[socket.socket]:
+    """A listening socket for each address that the host has. Raises OSError."""
+    found = socket.getaddrinfo(
+        endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    addresses = dict.fromkeys((family, address) for family, _, _, _, address in found)
+    listening = []
+    for family, address in addresses:
+        listening.append(socket.create_server(address, family=family, backlog=BACKLOG))
+        listening[-1].setblocking(False)
+    return listening
+
+
+async def accept_from(
+    listening: socket.socket, name: str, connections: Connections, descriptors: Callable[[], int]
+) -> None:
+    """Until cancelled. An accept that fails, for want of descriptors or because the caller is gone,
+    is no failure of the node."""
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            accepted, address = await loop.sock_accept(listening)
+        except OSError as error:
+            if error.errno != errno.ECONNABORTED:
+                sys.stderr.write(f"listener {name}: cannot accept: {error.strerror}\n")
+                await asyncio.sleep(ACCEPT_PAUSE_S)
+            continue
+        if connections.make_room(address[0], descriptors()):
+            await _serve(accepted, name, address[0], connections)
+        else:
+            accepted.close()
+
+
+async def _serve(accepted: socket.socket, name: str, host: str, connections: Connections) -> None:
+    loop = asyncio.get_running_loop()
+    keep_alive(accepted)
+    await loop.connect_accepted_socket(lambda: connections.accept(name, host), accepted)

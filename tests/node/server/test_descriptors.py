@@ -1,0 +1,92 @@
+"""Real nodes whose descriptors are all taken by clients: they vote, lead and serve all the same."""
+
+import resource
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from node.server.listener import RESERVED_DESCRIPTORS
+from tests.support.quorum_processes import (
+    ROOT,
+    NodeProcess,
+    QuorumProcesses,
+    get_interval,
+    kraft_node,
+    make_quorum,
+    quorum_processes,
+)
+
+pytestmark = pytest.mark.slow
+
+FILES = RESERVED_DESCRIPTORS + 16
+IDLE_CLIENTS = 2 * FILES
+
+
+def few_files(node: NodeProcess) -> None:
+    assert node.process is not None
+    resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, (FILES, FILES))
+
+
+@contextmanager
+def idle_clients(ports: list[int]) -> Iterator[None]:
+    """As many on each port as the node has descriptors, and as many again."""
+    with ExitStack() as held:
+        for port in ports:
+            for _ in range(IDLE_CLIENTS):
+                held.enter_context(closing(socket.create_connection(("127.0.0.1", port), 10)))
+        yield
+
+
+def open_files(node: NodeProcess) -> int:
+    assert node.process is not None
+    return len(list(Path(f"/proc/{node.process.pid}/fd").iterdir()))
+
+
+@pytest.mark.parametrize("flooded", ["outer", "inner"])
+def test_a_quorum_whose_descriptors_are_taken(tmp_path: Path, flooded: str) -> None:
+    with quorum_processes(tmp_path, 3) as quorum:
+        for node in quorum.nodes.values():
+            few_files(node)
+        ports = [getattr(node, flooded) for node in quorum.nodes.values()]
+        with idle_clients(ports):
+            quorum.write("under flood", 1000)
+            _lose_the_leader(quorum)
+            assert quorum.read("under flood") == "1000"
+            for node in quorum.nodes.values():
+                assert open_files(node) < FILES
+                with node.client() as client:
+                    get_interval(client, "under flood")
+        for node in quorum.nodes.values():
+            assert "cannot accept" not in node.errors
+            assert "descriptor" not in node.errors
+
+
+def _lose_the_leader(quorum: QuorumProcesses) -> None:
+    """The others vote; the one that comes back is answered by a leader that is flooded as well."""
+    dead = quorum.leader()
+    dead.kill()
+    quorum.write("without it", 2000)
+    dead.start()
+    few_files(dead)
+    dead.client().close()
+    quorum.write("with it", 3000)
+
+
+def test_too_few_descriptors_are_refused_at_start(tmp_path: Path) -> None:
+    node = make_quorum(tmp_path, 1).nodes[1]
+    limited = ["sh", "-c", f'ulimit -n {RESERVED_DESCRIPTORS}; exec "$@"', "sh"]
+    done = subprocess.run(
+        [*limited, *kraft_node("start", "-c", node.config)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "file descriptors too few" in done.stderr
+    assert "ulimit -n" in done.stderr

@@ -1,0 +1,323 @@
+"""What clients can take of a node: connections, descriptors, bytes, time. And who goes first."""
+
+import asyncio
+import subprocess
+import sys
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from socket import create_connection
+
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from node.config import ConnectionLimits
+from node.events import ConnectionClosed, Event
+from node.server.frames import with_size
+from node.server.tcp import Connections
+from tests.node.server.scripted import INNER, OUTER, World, ask, frame_from, until, world
+from tests.support.quorum_processes import ROOT, wait_until
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+MIB = 1024 * 1024
+SECOND_NS = 10**9
+
+
+async def echo(stream: Stream, word: bytes = b"echo") -> bytes:
+    reader, writer = stream
+    writer.write(with_size(word))
+    return await frame_from(reader)
+
+
+async def is_hung_up_on(stream: Stream) -> bool:
+    """True as soon as it ends; False if it is served all the same."""
+    try:
+        async with asyncio.timeout(10):
+            return await echo(stream) != b"echo"
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return True
+
+
+async def opened(at: World, count: int, *, inner: bool = False) -> list[Stream]:
+    """That are all known to the node, in this order."""
+    streams = []
+    for _ in range(count):
+        streams.append(await at.connect(inner=inner))
+        assert await echo(streams[-1]) == b"echo"
+    return streams
+
+
+def test_who_was_silent_longest_makes_room() -> None:
+    async def story() -> None:
+        async with world(limits=ConnectionLimits(connections=3)) as at:
+            first, second, third = await opened(at, 3)
+            assert await echo(first) == b"echo"
+            (fourth,) = await opened(at, 1)
+            assert await is_hung_up_on(second)
+            assert not any([await is_hung_up_on(each) for each in (first, third, fourth)])
+            assert len(at.connections) == 3
+
+    asyncio.run(story())
+
+
+def test_clients_take_no_place_of_voters() -> None:
+    async def story() -> None:
+        async with world(limits=ConnectionLimits(connections=2)) as at:
+            (voter,) = await opened(at, 1, inner=True)
+            client, newer = await opened(at, 2)
+            assert await is_hung_up_on(client)
+            assert not await is_hung_up_on(voter)
+            assert not await is_hung_up_on(newer)
+            other = (await opened(at, 1, inner=True))[0]  # a voter takes the place of a client
+            assert await is_hung_up_on(newer)
+            assert not await is_hung_up_on(voter)
+            await opened(at, 1)  # where there are only voters, the silent one goes
+            assert await is_hung_up_on(other)
+            assert not await is_hung_up_on(voter)
+
+    asyncio.run(story())
+
+
+def test_descriptors_are_a_limit_of_connections() -> None:
+    async def story() -> None:
+        left = 3
+        async with world(descriptors=lambda: left) as at:
+            streams = await opened(at, 3)
+            streams += await opened(at, 2)
+            assert len(at.connections) == 3
+            left = 1  # the log has more segments now
+            streams += await opened(at, 1)
+            assert len(at.connections) == 1
+            left = 0
+            assert await is_hung_up_on(await at.connect())
+
+    asyncio.run(story())
+
+
+def test_connections_of_one_address() -> None:
+    async def story() -> None:
+        async with world(limits=ConnectionLimits(connections_per_ip=2)) as at:
+            first, _ = await opened(at, 2)
+            assert await is_hung_up_on(await at.connect())
+            assert await echo(first) == b"echo"
+            first[1].close()
+            await until(lambda: len(at.connections) == 1)
+            await opened(at, 1)
+
+    asyncio.run(story())
+
+
+def test_the_silent_are_hung_up_on_after_a_while() -> None:
+    """Who sends nothing, who never ends a frame, and who takes no answer."""
+
+    async def story() -> None:
+        now_ns = 0
+        limits = ConnectionLimits(idle_ms=1000)
+        async with world(limits=limits, clock=lambda: now_ns) as at:
+            idle, torn, deaf, active = await opened(at, 4)
+            torn[1].write(with_size(b"never ends")[:-1])
+            deaf[1].write(with_size(b"x" * MIB) * 20)
+            await until(lambda: at.connections.held_bytes >= MIB)
+            await echo(active)
+            now_ns = SECOND_NS
+            at.connections.close_idle()
+            assert len(at.connections) == 4  # not yet
+            await echo(active)
+            now_ns += 1
+            at.connections.close_idle()
+            assert len(at.connections) == 1
+            assert await is_hung_up_on(idle)
+            assert await is_hung_up_on(torn)
+            assert not await is_hung_up_on(active)
+
+    asyncio.run(story())
+
+
+def test_answers_that_nobody_takes_are_few() -> None:
+    """The requests behind them are not even read."""
+
+    async def story() -> None:
+        async with world() as at:
+            deaf = await at.connect()
+            for _ in range(200):
+                deaf[1].write(with_size(b"x" * 100_000))
+            transport = deaf[1].transport
+            await until(lambda: at.account.count("step FrameReceived") > 2)
+            left = transport.get_write_buffer_size()
+            while True:
+                assert await ask(at, b"echo") == b"echo"
+                before, left = left, transport.get_write_buffer_size()
+                if left == before:
+                    break
+            assert at.connections.held_bytes < MIB
+            assert transport.get_write_buffer_size() > 0
+            taken = [await frame_from(deaf[0]) for _ in range(200)]  # all of them, once it reads
+            assert taken == [b"x" * 100_000] * 200
+
+    asyncio.run(story())
+
+
+def test_who_holds_most_goes_when_all_hold_too_much() -> None:
+    async def story() -> None:
+        limits = ConnectionLimits(request_max_bytes=MIB, queued_max_bytes=2 * MIB)
+        async with world(limits=limits) as at:
+            voter = (await opened(at, 1, inner=True))[0]
+            streams = await opened(at, 5)
+            await begin(at, voter, 900_000)
+            await begin(at, streams[0], 500_000)
+            await begin(at, streams[1], 600_000)
+            await begin(at, streams[2], 400_000)
+            assert await is_hung_up_on(streams[1])
+            assert at.connections.held_bytes <= 2 * MIB
+            assert await echo(streams[3]) == b"echo"
+            assert await echo(streams[4], b"y" * 100_000) == b"y" * 100_000
+            voter[1].write(b"z" * (MIB - 900_000))
+            assert await frame_from(voter[0]) == b"z" * MIB
+
+    asyncio.run(story())
+
+
+async def begin(at: World, stream: Stream, size: int) -> None:
+    """Send so many bytes of a frame of a MiB, and wait until the node has them."""
+    expected = at.connections.held_bytes + size + 4
+    stream[1].write(with_size(b"z" * MIB)[: size + 4])
+    await until(lambda: at.connections.held_bytes >= min(expected, 3 * MIB // 2))
+
+
+def test_a_frame_above_the_limit_is_refused_at_its_size() -> None:
+    async def story() -> None:
+        async with world(limits=ConnectionLimits(request_max_bytes=1000)) as at:
+            (stream,) = await opened(at, 1)
+            assert await echo(stream, b"x" * 1000) == b"x" * 1000
+            stream[1].write((1001).to_bytes(4, "big"))
+            assert await is_hung_up_on(stream)
+
+    asyncio.run(story())
+
+
+# --- whatever happens, the bounds hold ---
+
+
+@dataclass
+class Wire(asyncio.Transport):
+    """A socket's other side, without one."""
+
+    reading: bool = True
+    closing: bool = False
+
+    def write(self, data: object) -> None: ...
+
+    def close(self) -> None:
+        self.closing = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def is_reading(self) -> bool:
+        return self.reading
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["connect", "data", "answer", "gone", "deaf", "takes", "late"]),
+        st.integers(0, 9),
+        st.integers(1, 400),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+@hypothesis_settings(deadline=None)
+def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) -> None:
+    limits = ConnectionLimits(
+        connections=5, connections_per_ip=4, idle_ms=1, request_max_bytes=100, queued_max_bytes=300
+    )
+    events: list[Event] = []
+    now_ns = 0
+    table = Connections(events.append, lambda: now_ns, limits, INNER)
+    made = []
+    for what, number, size in steps:
+        now_ns += 1000 * size
+        if what == "connect":
+            host = f"10.0.0.{number % 2}"
+            if table.make_room(host, 5):
+                made.append(table.accept(INNER if number < 3 else OUTER, host))
+                made[-1].connection_made(Wire())
+        elif what == "late":
+            table.close_idle()
+        elif made:
+            chosen = made[number % len(made)]
+            match what:
+                case "data" if table.knows(chosen):
+                    chosen.data_received((with_size(b"d" * (size // 4 + 1)) * 4)[:size])
+                case "answer" if table.knows(chosen):
+                    table.reply(chosen.id, b"answer")
+                case "gone":
+                    chosen.connection_lost(None)
+                case "deaf":
+                    chosen.pause_writing()
+                case "takes" if table.knows(chosen):
+                    chosen.resume_writing()
+                case _:
+                    pass
+        known = [each for each in made if table.knows(each)]
+        assert len(known) == len(table) <= 5
+        assert sum(each.held_bytes for each in made) == table.held_bytes <= 300
+        assert sum(each.host == "10.0.0.1" for each in known) <= 4
+        closed = [event for event in events if isinstance(event, ConnectionClosed)]
+        assert len(closed) == len(set(closed)) == len(made) - len(known)
+
+
+# --- without descriptors ---
+
+ECHO_NODE = """
+import asyncio, resource, sys
+from tests.node.server.scripted import world
+
+async def serve():
+    async with world() as at:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (30, 30))
+        print(at.port, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+asyncio.run(serve())
+"""
+
+
+def test_an_accept_without_descriptors_waits_and_goes_on() -> None:
+    """Here nobody limits connections, so accept itself fails; that is no reason to end or spin."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ECHO_NODE],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as node:
+        assert node.stdout is not None
+        assert node.stdin is not None
+        assert node.stderr is not None
+        port = int(node.stdout.readline())
+        with ExitStack() as held:
+            for _ in range(40):
+                held.enter_context(closing(create_connection(("127.0.0.1", port), 10)))
+            said = [node.stderr.readline() for _ in range(2)]
+            assert node.poll() is None
+        with closing(create_connection(("127.0.0.1", port), 20)) as client:
+            client.sendall(with_size(b"echo"))
+            assert wait_until(lambda: client.recv(8), "an answer") == with_size(b"echo")
+        node.stdin.close()
+        rest = node.stderr.read().splitlines()
+        assert node.wait(20) == 0, rest
+    assert set(said) | {line + b"\n" for line in rest} == {
+        b"listener EXTERNAL: cannot accept: Too many open files\n"
+    }
+    assert len(rest) < 10
