@@ -9,12 +9,15 @@ of an older version could not be told. Kafka's names and defaults where it has t
 # a node takes of a request is a setting (`node.config.ConnectionLimits`).
 MAX_FRAME_BYTES = 104_857_600
 
+# More than any request to a controller has (Kafka bounds one operation to 10,000 records), few
+# enough that no frame keeps the node from its heartbeats.
+MAX_ELEMENTS = 10_000
+
 # KafkaRaftClient.MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES.
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 MAX_FETCH_BYTES = MAX_BATCH_BYTES
 
-# QuorumController.MAX_RECORDS_PER_USER_OP and MAX_RECORDS_PER_BATCH.
-MAX_RECORDS_PER_USER_OP = 10_000
+# QuorumController.MAX_RECORDS_PER_BATCH.
 MAX_RECORDS_PER_BATCH = 10_000
 
 # Length of a string in messages that are not flexible (int16). Kafka takes longer ones in flexible

@@ -99,11 +99,6 @@ def _check_amount(image: Image, resources: Sequence[ResourceChange]) -> None:
     Counted is all that has to be read: appending to a long list takes as long as writing it.
     """
     changes = [(each, change) for each in resources for change in each.changes]
-    if len(resources) + len(changes) > limits.MAX_RECORDS_PER_USER_OP:
-        raise RefusedError(
-            ErrorCode.INVALID_REQUEST,
-            f"More than {limits.MAX_RECORDS_PER_USER_OP} resources and changes in one request.",
-        )
     current = sum(
         len(image.config((each.type, each.name)).get(change.name, "")) for each, change in changes
     )

@@ -17,13 +17,10 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode as KioErrorCode
 
+from node import limits
 from node.ids import ZERO_UUID
 from node.wire.fields import FIXED, WireField, runs, wire_fields
 from node.wire.malformed import MalformedFrame
-
-# More than any request to a controller has (Kafka bounds one operation to 10,000 records), few
-# enough that no frame keeps the node from its heartbeats.
-MAX_ELEMENTS = 10_000
 
 
 @dataclass(slots=True)
@@ -31,12 +28,12 @@ class Budget:
     """How many elements the rest of a frame may have: of all its arrays, however they are nested,
     and of its sections of tagged fields."""
 
-    left: int = MAX_ELEMENTS
+    left: int = limits.MAX_ELEMENTS
 
     def take(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
-            raise MalformedFrame(f"more than {MAX_ELEMENTS} elements")
+            raise MalformedFrame(f"more than {limits.MAX_ELEMENTS} elements")
 
 
 Reader = Callable[[bytes, int, Budget], tuple[Any, int]]

@@ -1,1 +1,1 @@
-"""Damage thrown at the node in bulk; small shares of it run among the tests."""
+"""Damage, and requests at their limits, in bulk against the node; a little of it runs in tests."""

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.limits import MAX_ELEMENTS
 from node.messages import ApiVersionsRequest, DescribeConfigsRequest, Request, RequestHeader
 from node.wire import MalformedFrame, decode_request, decode_response, encode_request
 from node.wire.apis import BY_REQUEST
-from node.wire.reader import MAX_ELEMENTS, read_varint
+from node.wire.reader import read_varint
 from node.wire.writer import write_varint
 from tests.node.wire.samples import REQUESTS
 

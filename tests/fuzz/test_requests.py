@@ -1,0 +1,44 @@
+"""A small share of `python -m tests.fuzz.requests`, and proof that it can tell a lie."""
+
+import re
+
+import pytest
+
+from node import limits
+from node.controller import client_metrics
+from node.wire.apis import APIS
+from tests.fuzz.requests import SESSION, Surprise, fuzz
+
+SESSIONS = range(75)
+
+
+def test_the_node_outlives_requests_at_every_limit() -> None:
+    tally = fuzz(seed=1, sessions=SESSIONS)
+    served = {
+        f"{api.name} {version}"
+        for api in APIS
+        for version in range(api.min_version, api.max_version + 1)
+    }
+    assert set(tally.answered) == served
+    assert tally.counts["answered"] + tally.counts["hung up on"] == SESSION * len(SESSIONS)
+    # Deep enough: configs were written and refused, and there is something to describe.
+    assert {0, 40, 42} <= set(tally.altered)
+    assert tally.counts["resources described in every version"] > 100
+
+
+def test_a_value_that_older_versions_cannot_tell_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_STRING_BYTES", 1 << 30)
+    with pytest.raises(Surprise, match=r"argument out of range|format requires"):
+        fuzz(seed=1, sessions=SESSIONS)
+
+
+def test_a_pattern_that_ends_the_node_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiles(expression: str) -> bool:
+        try:
+            return bool(re.compile(expression))
+        except re.error:
+            return False
+
+    monkeypatch.setattr(client_metrics, "_compiles", compiles)
+    with pytest.raises(Surprise, match=r"OverflowError|RecursionError|ValueError"):
+        fuzz(seed=1, sessions=SESSIONS)
