@@ -56,6 +56,7 @@ def plan_of(choices: Choices) -> RunPlan:
         nodes=choices.nodes or _NODES,
         duration_s=choices.duration_s or scenario.default_duration_s,
         load=_load(scenario, choices),
+        conditions=scenario.conditions,
         target=choices.target,
         settings={**scenario.settings, **choices.settings},
         client=choices.client,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chaos.cluster.interface import PowerCutMode
+from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff
@@ -55,6 +56,7 @@ class Scenario:
     draw: Callable[[random.Random, int, float], Schedule] = _quiet
     script: Script | None = None
     default_duration_s: float = 30.0
+    conditions: Conditions = field(default_factory=Conditions)
     load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
     # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.

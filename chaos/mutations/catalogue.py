@@ -56,8 +56,8 @@ _CATALOGUE = (
         wrong="a candidate asks for votes with what it has not flushed, and again when it is lost",
         real="Apache Kafka as shipped, but for the order in which it flushes",
         checks=("durable-before-asked", "Q11-leader-completeness"),
-        scenario="power-off",
-        duration_s=16.0,
+        scenario="hand-over",
+        duration_s=12.0,
         simulated=True,
     ),
     Mutation(

@@ -14,6 +14,7 @@ from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
 from chaos.scenarios.fresh_leader import FRESH_LEADER
+from chaos.scenarios.hand_over import HAND_OVER
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.laggard import LAGGARD
@@ -39,6 +40,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         BASELINE,
         PARTITION_LEADER,
         KILL_LEADER,
+        HAND_OVER,
         POWER_OFF,
         FLAPPING_FOLLOWER,
         ESTRANGED_FOLLOWER,

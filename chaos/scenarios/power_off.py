@@ -2,6 +2,7 @@
 
 import random
 
+from chaos.conditions import Conditions
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
@@ -39,4 +40,5 @@ POWER_OFF = Scenario(
     ),
     faults=_FAULTS,
     draw=_draw,
+    conditions=Conditions(late_flushes=0.3, late_most_us=100_000),
 )

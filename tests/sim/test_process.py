@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import itertools
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -21,8 +22,9 @@ from chaos.cluster.sim.sim_machine import Machine
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.trouble import DiskStep
 from chaos.cluster.sim.watchdog import Watchdog
+from chaos.conditions import Conditions
 from chaos.probes import QuorumProbe, driver_for
-from node.effects import Effect, SendReply, SendToPeer, Trace
+from node.effects import Effect, FlushLog, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
 from node.raft.outbox import Output
@@ -76,7 +78,13 @@ class Rig:
         return [line for line in parsed if not event or line["ev"] == event]
 
 
-def lived(story: Callable[[Rig], Awaitable[None]], *, seed: int = 1, nodes: int = 3) -> None:
+def lived(
+    story: Callable[[Rig], Awaitable[None]],
+    *,
+    seed: int = 1,
+    nodes: int = 3,
+    conditions: Conditions | None = None,
+) -> None:
     """Tell a story while clients read and write."""
 
     async def main() -> None:
@@ -87,6 +95,7 @@ def lived(story: Callable[[Rig], Awaitable[None]], *, seed: int = 1, nodes: int 
             nodes=nodes,
             seed=seed,
             watchdog=Watchdog(lambda: loop.is_signalled),
+            conditions=conditions,
         )
         rig = Rig(cluster, clock, loop)
         await cluster.create()
@@ -141,6 +150,33 @@ def test_one_flush_serves_what_came_in_meanwhile_and_syncs_take_their_time() -> 
         assert frames > 2 * flushes
 
     lived(story)
+
+
+def test_while_a_flush_is_late_the_node_goes_on_and_hears_of_what_was_written_before() -> None:
+    """One at a time; what is appended after the sync is vouched for by the next flush."""
+    behind: list[int] = []
+
+    async def story(rig: Rig) -> None:
+        leader = await rig.leader()
+        process = leader.process
+        assert process is not None
+        with watched(leader) as account:
+            recorded = process.node.decide
+
+            def decided(event: Event, now: Now) -> list[Output]:
+                if isinstance(event, LogFlushed):
+                    behind.append(process.node.core.raft.log.end.offset - event.end)
+                return recorded(event, now)
+
+            process.node.decide = decided  # type: ignore[method-assign]
+            await asyncio.sleep(3)
+        told = [at for at, each in enumerate(account) if isinstance(each, LogFlushed)]
+        between = [account[one + 1 : other] for one, other in itertools.pairwise(told)]
+        assert max(sum(isinstance(e, FrameReceived) for e in each) for each in between) > 5
+        assert sum(isinstance(e, FlushLog) for e in account) > len(told), "it asked meanwhile"
+
+    lived(story, conditions=Conditions(late_flushes=1.0, late_most_us=200_000))
+    assert min(behind) == 0 < max(behind)
 
 
 def test_input_that_is_ready_is_heard_before_a_timer() -> None:
