@@ -16,6 +16,7 @@ from chaos.plan import RunPlan
 from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Recorder
 from chaos.watches import PartitionWatch, QuorumWatch
+from checkers.counted import counted
 from checkers.evidence.planned import Kind
 from checkers.history.events import EventType
 from workloads.workload import Access, Servers, Workload
@@ -164,7 +165,9 @@ class Experiment:
         with self._phases.timed("final_reads", "reading every key by fresh clients"):
             unread = await self._workload.read_all(self._timeouts.final_reads_s)
         if unread:
-            self._phases.tell(f"{len(unread)} keys could not be read: {', '.join(unread[:5])} ...")
+            self._phases.tell(
+                f"{counted(len(unread), 'key')} could not be read: {', '.join(unread[:5])} ..."
+            )
 
     async def _tick(self) -> None:
         """Once a second: close frames, show how things stand."""

@@ -17,6 +17,7 @@ from chaos.runner import Runner
 from chaos.runtimes import World, let_go, why_lacking, world_of
 from chaos.scenario import SIM, Scenario
 from chaos.scenarios import SCENARIOS
+from checkers.counted import counted
 from checkers.verdict import Judgement
 
 
@@ -59,7 +60,8 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
     plan = replace(plan.settled(), cluster_name=f"{directory.name}-{os.getpid():x}")
     interrupt = Interrupt()
     progress.tell(
-        f"{plan.scenario.name}, seed {plan.seed}, {plan.nodes} nodes: {plan.scenario.summary}"
+        f"{plan.scenario.name}, seed {plan.seed}, {counted(plan.nodes, 'node')}: "
+        f"{plan.scenario.summary}"
     )
     progress.tell(f"  into {directory}")
     try:

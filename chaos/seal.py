@@ -16,6 +16,7 @@ import zstandard
 
 from chaos.inventory import differences
 from chaos.spans import spans_table
+from checkers.counted import counted
 from checkers.disk import read_disks
 from checkers.evidence.missing import rows_to_count
 from checkers.history.events import EventType, FaultStage
@@ -126,9 +127,8 @@ def read_lines(path: Path, dropped: list[str]) -> Iterator[bytes]:
         except zstandard.ZstdError:
             text = b""
         if not decompressor.eof:
-            dropped.append(
-                f"{path.name}: {len(data) - position} bytes of a torn frame at {position}"
-            )
+            torn = counted(len(data) - position, "byte")
+            dropped.append(f"{path.name}: {torn} of a torn frame at {position}")
             return
         position = len(data) - len(decompressor.unused_data)
         yield from text.splitlines()

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from checkers.all_checks import CHECKS
 from checkers.check import Check
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run
 from checkers.run.statistics import Number, statistics
@@ -100,8 +101,10 @@ def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     others = [result for result in results if result.check not in (*_SAID_FIRST, "faults-bit")]
     held = sum(result.looked_at > 0 for result in others)
     bit = numbers["faults_bit"]
-    faults = f"{bit} {'fault' if bit == 1 else 'faults'} bit" if numbers["faults"] else "no faults"
+    assert isinstance(bit, int)
+    faults = f"{counted(bit, 'fault')} bit" if numbers["faults"] else "no faults"
     gap = numbers["longest_without_success_s"]
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
     first = "".join(f"{message}, " for message in said)
-    return f"{first}{held} more checks hold, {faults}{quiet}"
+    more = counted(held, "more check holds", "more checks hold")
+    return f"{first}{more}, {faults}{quiet}"

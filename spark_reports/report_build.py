@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from checkers.counted import counted
 from spark_reports.sealed_archive import Archive, examine
 from spark_reports.session import SessionSettings, open_session
 
@@ -37,7 +38,7 @@ def build(
     archive = examine(run_directories)
     if not archive.runs:
         raise NothingToReportError(_nothing(archive))
-    progress(f"starting Spark for {len(archive.runs)} runs")
+    progress(f"starting Spark for {counted(len(archive.runs), 'run')}")
     with open_session(_settings(archive, master)) as session:
         summary = summarize(session, archive, progress)
     progress("drawing the page")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import vl_convert
 
+from checkers.counted import counted
 from checkers.page import units
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.page_tables import fact_list
@@ -70,7 +71,7 @@ def render(summary: ReportSummary, out: Path) -> str:
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"kraft-chaos: {len(summary.archive.runs)} runs"),
+        tag("title", f"kraft-chaos: {counted(len(summary.archive.runs), 'run')}"),
         tag("style", Markup(STYLE + _STYLE)),
     )
     document = tag("html", head, tag("body", *body, *_scripts(charts)), lang="en")
@@ -196,7 +197,7 @@ def headline(summary: ReportSummary) -> str:
     said += [_losses(summary, kind) for kind in _kinds(summary)]
     doubtful, skipped = summary.doubtful(runs), summary.archive.skipped
     if doubtful:
-        said.append(f"Of {len(doubtful):,} runs it is not known whether all was kept")
+        said.append(f"Of {counted(len(doubtful), 'run')} it is not known whether all was kept")
     if skipped:
         said.append(f"Directories left out, with the reason below: {len(skipped):,}")
     return ". ".join(said) + "."

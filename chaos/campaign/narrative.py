@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaos.campaign.coverage import label
+from checkers.counted import counted
 from checkers.evidence.lives import NodeEvent, lives_of
 from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement
@@ -47,7 +48,7 @@ def narrative(run: Run, judgement: Judgement, again: str) -> str:
 def _head(run: Run, judgement: Judgement, row: CheckResult | None) -> list[str]:
     info = run.info
     planted = f", with {info.mutation} planted in every node" if info.mutation else ""
-    lines = [judgement.sentence, "", f"{info.nodes} nodes{planted}; seed {info.seed}."]
+    lines = [judgement.sentence, "", f"{counted(info.nodes, 'node')}{planted}; seed {info.seed}."]
     if row is not None and row.promise:
         lines.append(f"What was promised: {row.promise}")
     return lines

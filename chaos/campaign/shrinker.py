@@ -22,6 +22,7 @@ from chaos.launch import Ran, launch
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
+from checkers.counted import counted
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
 from workloads.workload_kinds import with_options
@@ -49,8 +50,8 @@ class Size:
 
     def __str__(self) -> str:
         return (
-            f"{self.faults} faults, {self.operations} operations, {self.nodes} nodes, "
-            f"{self.duration_s:g} s"
+            f"{counted(self.faults, 'fault')}, {counted(self.operations, 'operation')}, "
+            f"{counted(self.nodes, 'node')}, {self.duration_s:g} s"
         )
 
 

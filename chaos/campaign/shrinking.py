@@ -18,6 +18,7 @@ from chaos.plan import RunPlan
 from chaos.plan_line import replay_line
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
+from checkers.counted import counted
 from checkers.history.store import read_run
 from checkers.verdict import Verdict
 
@@ -49,7 +50,8 @@ def shrink(named: Path, minutes: float, out: Path) -> int:
     directory = ran.directory
     sys.stdout.write(
         f"{ran.judgement.sentence}\n"
-        f"  was    {whole}\n  is     {shrinker.size}, after {shrinker.attempts} attempts\n"
+        f"  was    {whole}\n"
+        f"  is     {shrinker.size}, after {counted(shrinker.attempts, 'attempt')}\n"
         f"  narrative  {directory / NARRATIVE}\n  again      kraft-chaos replay {directory}\n"
     )
     return 0

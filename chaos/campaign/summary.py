@@ -10,6 +10,7 @@ from chaos.campaign import coverage
 from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
 from chaos.campaign.row import SeedRow
+from checkers.counted import counted
 from checkers.verdict import Verdict, worst
 
 _SHOWN_SEEDS = 12
@@ -146,7 +147,8 @@ def _effort(summary: Summary, real_s: float) -> str:
     return (
         f"  {summary.virtual_s:,.0f} virtual s in {real_s:,.0f} s "
         f"({speed:.1f} virtual s a second and process); "
-        f"{summary.operations:,} operations succeeded, {summary.faults:,} faults bit"
+        f"{counted(summary.operations, 'operation')} succeeded, "
+        f"{counted(summary.faults, 'fault')} bit"
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chaos.cluster.interface import DiskSickness, FaultEvidence, Link, PowerCutMode
+from checkers.counted import counted
 
 FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
 FAILED = 1  # the exit code of a node whose disk failed, or that broke a rule of its own
@@ -177,14 +178,20 @@ def of_flaky_links(resets: Mapping[Link, int]) -> FaultEvidence:
     """
     total = sum(resets.values())
     facts: dict[str, int | str | bool] = {f"{link} resets": n for link, n in resets.items() if n}
-    return FaultEvidence(bit=total > 0, what=f"{total} connections were reset", facts=facts)
+    return FaultEvidence(
+        bit=total > 0,
+        what=f"{counted(total, 'connection was', 'connections were')} reset",
+        facts=facts,
+    )
 
 
 def of_sick_disk(sickness: DiskSickness, syncs: int, exit_code: int) -> FaultEvidence:
     """A slow disk bit when a sync was slow; any other when the node died of it."""
     if sickness is DiskSickness.SLOW:
         facts: dict[str, int | str | bool] = {"slow_syncs": syncs}
-        return FaultEvidence(bit=syncs > 0, what=f"{syncs} syncs were slow", facts=facts)
+        return FaultEvidence(
+            bit=syncs > 0, what=f"{counted(syncs, 'sync was', 'syncs were')} slow", facts=facts
+        )
     died = exit_code == FAILED
     what = "the node died of its disk" if died else "the node never met the trouble of its disk"
     return FaultEvidence(bit=died, what=what, facts={"exit_code": exit_code})
@@ -253,7 +260,11 @@ def of_pause(states: str) -> FaultEvidence:
     """
     moving = sum(state in "RS" for state in states)
     bit = bool(states) and moving == 0
-    what = f"{len(states)} threads stopped" if bit else f"{moving} of {len(states)} threads go on"
+    what = (
+        f"{counted(len(states), 'thread')} stopped"
+        if bit
+        else f"{moving} of {len(states)} threads go on"
+    )
     return FaultEvidence(bit=bit, what=what, facts={"threads": len(states), "moving": moving})
 
 
@@ -293,7 +304,7 @@ def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
     if not seen.canary:
         what = "the canary has not been looked at: start the node first"
     elif seen.threads_moving or not seen.threads_stopped:
-        what = f"{seen.threads_moving} threads ran on during the cut"
+        what = f"{counted(seen.threads_moving, 'thread')} ran on during the cut"
     elif not seen.overwritten:
         what = "the canary was not overwritten before the cut"
     elif seen.canary != FORGOTTEN:
@@ -305,6 +316,6 @@ def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
     else:
         what = "the disk forgot an unsynced overwriting of the canary"
         if seen.trouble:
-            what += f", after {seen.troubled} {seen.trouble} syncs"
+            what += f", after {counted(seen.troubled, f'{seen.trouble} sync')}"
         return FaultEvidence(bit=True, what=what, facts=facts)
     return FaultEvidence(bit=False, what=what, facts=facts)

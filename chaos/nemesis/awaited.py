@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from checkers.counted import counted
 from workloads.wire.topic_partitions import PartitionClaim
 
 Claims = Sequence[PartitionClaim]
@@ -93,7 +94,7 @@ class Acknowledged:
         return sight.acknowledged >= self.count
 
     def __str__(self) -> str:
-        return f"{self.count:,} writes are acknowledged"
+        return f"{counted(self.count, 'write is', 'writes are')} acknowledged"
 
 
 Condition = IsrIs | NobodyLeads | Led | Whole | Acknowledged

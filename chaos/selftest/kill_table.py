@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
+from checkers.counted import counted
 from checkers.verdict import Judgement, Verdict
 
 _CAME_TO_NOTHING = (Verdict.ERROR, Verdict.VOID)
@@ -184,4 +185,5 @@ def _complaint(row: SuspectRow) -> str:
             return f"a try came to nothing: {trial.sentence}  ({trial.directory})"
     if accusers := (*last.accusers, *last.inside):
         return f"accused by {', '.join(accusers)}, and by none of {', '.join(row.named)}"
-    return f"unseen in {len(row.trials)} tries; the last: {last.sentence}  ({last.directory})"
+    tries = counted(len(row.trials), "try", "tries")
+    return f"unseen in {tries}; the last: {last.sentence}  ({last.directory})"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from checkers.counted import counted
 from checkers.disk.fields import DamagedError
 from checkers.history.tables import NO_DIRECTORY
 
@@ -123,7 +124,9 @@ def _numbers(path: Path, words: list[str], *, of: int) -> list[int]:
     except ValueError as error:
         raise DamagedError(f"{path.name}: {error}") from error
     if len(numbers) != of:
-        raise DamagedError(f"{path.name}: {len(numbers)} numbers where {of} should be: {numbers}")
+        raise DamagedError(
+            f"{path.name}: {counted(len(numbers), 'number')} where {of} should be: {numbers}"
+        )
     return numbers
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from checkers.counted import counted
 from checkers.history.sealed_run import Run
 
 
@@ -57,7 +58,7 @@ def _missing_of(run: Run, node: int, mine: list[_Account]) -> Iterator[str]:
     collected = info.trace_lines.get(name)
     found = sum(account.lines for account in mine) + run.broken_lines.get(name, 0)
     if collected is not None and found != collected:
-        yield f"{collected:,} lines were collected, and {found:,} are there"
+        yield f"{counted(collected, 'line was', 'lines were')} collected, and {found:,} are there"
 
 
 def _accounts(events: pa.Table) -> list[_Account]:

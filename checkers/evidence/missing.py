@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.counted import counted
 from checkers.evidence.left_traces import missing_traces
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run, RunInfo
@@ -149,10 +150,12 @@ def _faults(run: Run) -> Iterator[Missing]:
         return
     began = info.recorded.get("faults", 0)
     if found != began:
-        yield _fewer("faults", f"{began:,} faults were recorded", found, Kind.FAULTS)
+        yield _fewer(
+            "faults", f"{counted(began, 'fault was', 'faults were')} recorded", found, Kind.FAULTS
+        )
     tried = began + info.recorded.get("faults-passed-over", 0)  # and perhaps tried again later
     if info.finished and tried < info.planned_faults:
-        should = f"{info.planned_faults:,} faults were planned"
+        should = f"{counted(info.planned_faults, 'fault was', 'faults were')} planned"
         yield _fewer("faults", should, tried, Kind.FAULTS)
 
 
@@ -172,7 +175,7 @@ def _rows(run: Run) -> Iterator[Missing]:
         for node, number in counts.items():
             found = there.get(node, 0)
             if found != number:
-                should = f"{number:,} rows of node {node} were sealed"
+                should = f"{counted(number, 'row')} of node {node} had been sealed"
                 yield _fewer(name, should, found, _TABLES[name])
 
 
@@ -196,7 +199,9 @@ def _probes(run: Run) -> Iterator[Missing]:
     for kind, word in _PROBES.items():
         should, found = info.recorded.get(f"probes-{word}", 0), there.get(word, 0)
         if found != should:
-            yield _fewer("probes", f"{should:,} answers ({word}) were recorded", found, kind)
+            yield _fewer(
+                "probes", f"{counted(should, 'answer')} ({word}) had been recorded", found, kind
+            )
         elif not found:
             yield Missing(kind=kind, where="probes", what=f"nobody answered about a {word}")
         looks = info.looks.get(kind.value, {})

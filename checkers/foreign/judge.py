@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from checkers.counted import counted
 from checkers.foreign.history_file import ForeignHistory
 from checkers.foreign.log_arrays import arrays_of, sent_twice
 from checkers.foreign.logs import Log, LogCall
@@ -84,7 +85,9 @@ def _judge_log(log: Log, isolation: Isolation) -> Judged:
         return replace(judged, witness_seconds=time.perf_counter() - started)
     if not any(call.type is EventType.OK for call in log.calls):
         return _judged_log(log, Verdict.UNKNOWN, _NOTHING, seconds)
-    message = f"{len(log.calls):,} operations break no promise of a log"
+    message = (
+        f"{counted(len(log.calls), 'operation breaks', 'operations break')} no promise of a log"
+    )
     return _judged_log(log, Verdict.VALID, message, seconds, context=context)
 
 
@@ -164,7 +167,7 @@ def _context(decision: Decision) -> tuple[str, ...]:
     if witness.why not in decision.message:
         lines.append(witness.why)
     if witness.left_out:
-        lines.append(f"{witness.left_out} more operations before these are not shown")
+        lines.append(f"before these {counted(witness.left_out, 'more operation')}, not shown")
     return tuple(lines)
 
 

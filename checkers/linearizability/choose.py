@@ -58,7 +58,7 @@ class _Search:
         However much the others took, enough remains for what is easy.
         """
         if isinstance(found, TooLarge):
-            why = f"{found.why}: more than the budget's {self.budget.states:,} states"
+            why = f"{found.why}: more than the budget's {counted(self.budget.states, 'state')}"
             self.keys.append(_unknown(found.name, "none", len(found.rows), 0, why))
             return
         settled = settle(found.problem, self._share(left), found.first_state)
@@ -82,7 +82,7 @@ class _Search:
 def _decided(found: SearchedObject, settled: Settled, budget: Budget) -> KeyDecision:
     why = ""
     if settled.verdict is Verdict.UNKNOWN:
-        why = f"not decided within {budget} ({settled.peak:,} configurations at the peak)"
+        why = f"not decided within {budget} ({counted(settled.peak, 'configuration')} at the peak)"
     elif settled.verdict is Verdict.INVALID:
         why = "no order explains it"
     return KeyDecision(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checkers.counted import counted
 from checkers.history.calls import Model
 from checkers.verdict import Verdict
 
@@ -24,7 +25,7 @@ class Budget:
     cells: int = 16_000_000
 
     def __str__(self) -> str:
-        return f"{self.work:,} steps, {self.configurations:,} configurations"
+        return f"{counted(self.work, 'step')}, {counted(self.configurations, 'configuration')}"
 
 
 DEFAULT = Budget()

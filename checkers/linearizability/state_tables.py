@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.array_types import Codes
+from checkers.counted import counted
 from checkers.history.calls import ANY, NIL, Calls, Outcome, Step
 from checkers.linearizability.decision import Budget
 from checkers.linearizability.split import EDGE, EQUAL, RESET, TEST, Problem
@@ -51,13 +52,17 @@ def cell(
     observed = {t for t, k in zip(texts, kinds, strict=True) if k is Step.READ}
     name, first = calls.keys[key], _text(calls, calls.initial)
     if _characters(observed, tokens) > budget.cells:
-        return TooLarge(name, rows, f"{len(tokens):,} appends to strings that long")
+        return TooLarge(name, rows, f"{counted(len(tokens), 'append')} to strings that long")
     starts = {first} | {t for t, k in zip(texts, kinds, strict=True) if k is Step.WRITE}
     known, edges = _prefixes(observed, starts, set(tokens))
     states = sorted(known | observed | {first}, key=lambda text: (len(text), text))
     cells = len(tokens) * (len(states) + 1)
     if len(states) > budget.states or cells > budget.cells:
-        return TooLarge(name, rows, f"{len(states):,} states and {len(tokens):,} values appended")
+        return TooLarge(
+            name,
+            rows,
+            f"{counted(len(states), 'state')} and {counted(len(tokens), 'value')} appended",
+        )
     code = {text: state for state, text in enumerate(states)}
     token = {text: place for place, text in enumerate(tokens)}
     dead = len(states)
@@ -152,7 +157,9 @@ def registers(calls: Calls, at: Codes, budget: Budget) -> SearchedObject | TooLa
     classes = {steps: place for place, steps in enumerate(dict.fromkeys(done))}
     name = "all keys"
     if states > budget.states or states * len(classes) > budget.cells:
-        return TooLarge(name, rows, f"{states:,} states and {len(classes):,} different calls")
+        return TooLarge(
+            name, rows, f"{counted(states, 'state')} and {counted(len(classes), 'different call')}"
+        )
     made = Problem(
         kind=np.array([EDGE if _writes(steps) else TEST for steps in done], np.int8),
         start=np.zeros(len(rows), np.int32),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from checkers.check import check, of_logs
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import UNTOLD
 from checkers.evidence.planned import Kind
@@ -57,7 +58,7 @@ def log_offsets(evidence: Evidence) -> CheckResult:
     """
     findings = evidence.once(findings_of)
     places = len(findings.order.entries.slot)
-    holds = f"{places:,} sightings of records agree on where each of them is"
+    holds = f"{counted(places, 'sighting')} of records, which agree on where each of them is"
     return _conclude(evidence, findings, OFFSETS, places, holds)
 
 
@@ -134,7 +135,7 @@ def _conclude(
         message = f"{told}, for which an allowed loss may be the reason: {UNTOLD}"
         return _result(Verdict.UNKNOWN, message, looked_at, facts)
     excused = sum(len(one) for one in found)
-    more = f"; {excused:,} exceptions are allowed" if excused else ""
+    more = f"; {counted(excused, 'exception is', 'exceptions are')} allowed" if excused else ""
     return _result(Verdict.VALID, holds + more, looked_at, facts)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from checkers.array_types import Ints
 from checkers.check import check, of_logs
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import UNTOLD
 from checkers.evidence.planned import Kind
@@ -66,8 +67,8 @@ def _verdict(findings: Findings, lost: Ints) -> tuple[Verdict, str]:
     untold = int((fates.lost & ~findings.lost_beyond_budget()).sum())
     if untold:
         return Verdict.UNKNOWN, (
-            f"{untold:,} records that were acknowledged or polled are gone, and whether that is "
-            f"allowed cannot be told: {UNTOLD}"
+            f"gone: {counted(untold, 'acknowledged or polled record')}; whether that is allowed "
+            f"cannot be told: {UNTOLD}"
         )
     if not fates.promised.any():
         return Verdict.UNKNOWN, "no record was acknowledged by all in-sync replicas"

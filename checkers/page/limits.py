@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow.compute as pc
 
+from checkers.counted import counted
 from checkers.history.sealed_run import Run
 from checkers.page.fault_windows import FaultWindow
 from checkers.verdict import Judgement, Verdict
@@ -78,6 +79,6 @@ def _operations(run: Run) -> Iterable[str]:
         yield "No operation was recorded."
     if open_ended:
         yield (
-            f"{open_ended:,} operations ended as info: each may have happened or not, both are "
-            "allowed for, and their latency is not known."
+            f"{counted(open_ended, 'operation')} ended as info: each may have happened or not, "
+            "both are allowed for, and their latency is not known."
         )

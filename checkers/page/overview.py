@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.counted import counted
 from checkers.interval import in_words
 from checkers.page.comparison import ComparedSide
 from checkers.page.document import document, section
@@ -45,7 +46,7 @@ def render_overview(told: Sequence[Compared]) -> str:
         ),
         section("Side by side", table(_COLUMNS, [row for each in told for row in _rows(each)])),
     )
-    return document(f"{len(told)} scenarios", body)
+    return document(f"{counted(len(told), 'scenario')}", body)
 
 
 def _rows(told: Compared) -> Iterator[tuple[str, Sequence[Child]]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.page.document import section
 from checkers.page.fault_windows import FaultWindow
@@ -33,6 +34,10 @@ def partitions_section(
     ]
     used = len(evidence.tables["spans"]["key"].unique())
     more = used - len(lanes)
-    left_out = f" {more:,} more partitions are not drawn." if more > 0 else ""
+    left_out = (
+        f" {counted(more, 'more partition is', 'more partitions are')} not drawn."
+        if more > 0
+        else ""
+    )
     assert len(lanes) <= PARTITIONS_LIMIT
     return section(_TITLE, tag("figure", *drawings, tag("figcaption", _CAPTION + left_out)))

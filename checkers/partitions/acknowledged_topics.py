@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
 from checkers.evidence.planned import Kind
@@ -74,8 +75,8 @@ def _missing(found: Timeline, f: str, topic: str, rows: Sequence[_Operation]) ->
     text = f"topic {topic} was acknowledged as {done} by {by}, and "
     text += "no such record is committed"
     if records:
-        text = f"topic {topic} was acknowledged as {done} {len(rows)} times, and {len(records)} "
-        text += "such records are committed"
+        text = f"topic {topic} was acknowledged as {done} {counted(len(rows), 'time')}, and "
+        text += f"{counted(len(records), 'such record is', 'such records are')} committed"
     return Violation(
         text,
         [

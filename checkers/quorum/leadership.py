@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
@@ -339,7 +340,7 @@ def _leaderless(evidence: Evidence, calm: Calm, within_s: float) -> Violation:
     stood.sort(key=lambda event: event.t)
     text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, and "
     text += f"no leader committed anything within {within_s:g} s; "
-    text += f"{len(stood)} candidacies came to nothing"
+    text += f"{counted(len(stood), 'candidacy', 'candidacies')} came to nothing"
     cause = [calm.fault.shown("began", calm.begin)] if calm.fault else []
     rows: Sequence[NodeEvent] = stood[:16]
     shown = [witness(event, f"node {event.node} stands in epoch {event.epoch}") for event in rows]

@@ -3,6 +3,7 @@
 import pyarrow.compute as pc
 
 from checkers.check import check, of_registers
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
@@ -59,7 +60,7 @@ def _message(
     if not found:
         return "no disk holds a record that a client asked for"
     if not strange:
-        return f"{len(found):,} records on the disks: a write of the history explains each"
+        return f"{counted(len(found), 'record')} on the disks: a write of the history explains each"
     first = strange[0]
     what = f"{first['resource']} = {first['value']} on node {first['node']}"
     more = f" (and {len(strange) - 1:,} more)" if len(strange) > 1 else ""

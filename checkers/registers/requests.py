@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from checkers.check import check, of_registers
 from checkers.conclusion import Violation, conclude
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.error_words import ACCEPTED, UNANSWERED
@@ -73,8 +74,8 @@ def _writes(evidence: Evidence) -> list[_Row]:
 
 def _too_often(written: Written, offsets: list[int], asked: int) -> Violation:
     key, value = written
-    text = f"{value} stands {len(offsets)} times in the log of {key}, at the offsets "
-    text += f"{', '.join(map(str, offsets))}, and was asked for {asked} times"
+    text = f"{value} stands {counted(len(offsets), 'time')} in the log of {key}, at the offsets "
+    text += f"{', '.join(map(str, offsets))}, and was asked for {counted(asked, 'time')}"
     rows: list[dict[str, EventValue]] = [
         {"what": "in the committed log", "key": key, "value": value, "offset": at}
         for at in offsets[:20]
@@ -133,7 +134,8 @@ def requests_are_whole(evidence: Evidence) -> CheckResult:
 
 def _half(wanted: list[_Row], there: list[_Row]) -> Violation:
     names = ", ".join(sorted(row["key"] for row in there))
-    text = f"request {wanted[0]['request']} was to alter {len(wanted)} keys, and only {names} "
+    text = f"request {wanted[0]['request']} was to alter {counted(len(wanted), 'key')}, "
+    text += f"and only {names} "
     rows = [
         {
             "what": "in the committed log" if row in there else "in no committed log",

@@ -8,6 +8,7 @@ from enum import StrEnum
 import pyarrow.compute as pc
 
 from checkers.check import check, of_registers
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
@@ -174,8 +175,8 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
     verdict, message = (
         Verdict.VALID,
         (
-            f"{acknowledged:,} acknowledged writes are in the committed log on a majority of "
-            f"disks; of unknown ones {recovered:,} happened"
+            f"{counted(acknowledged, 'acknowledged write is', 'acknowledged writes are')} in the "
+            f"committed log on a majority of disks; of unknown ones {recovered:,} happened"
         ),
     )
     if violations:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import check, everywhere, of_registers
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.history.error_words import (
@@ -62,7 +63,8 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     if not blamed:
         return CheckResult(
             verdict=Verdict.VALID,
-            message=f"no malformed answer among {answered:,} operations{excused * bool(seen)}",
+            message=f"no malformed answer among {counted(answered, 'operation')}"
+            f"{excused * bool(seen)}",
             looked_at=answered,
         )
     first = blamed[0]
@@ -70,8 +72,8 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     nodes = ", ".join(f"node {node}" for node in sorted({each.node for each in blamed}))
     return CheckResult(
         verdict=Verdict.INVALID,
-        message=f"{len(blamed):,} malformed answers of {nodes}: the first, of node {first.node}"
-        f"{to}: {first.what}",
+        message=f"{counted(len(blamed), 'malformed answer')} of {nodes}: the first, of node "
+        f"{first.node}{to}: {first.what}",
         looked_at=answered,
         count=len(blamed),
         witness=[each.as_witness() for each in blamed[:WITNESS_LIMIT]],
@@ -142,8 +144,8 @@ def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
     done = [row for row in unanswered if (row["key"], str(row["value"])) in found]
     looked_at = refused + len(accepted) + len(unanswered)
     if not accepted and not done:
-        message = f"{refused:,} wrong requests were refused, {len(unanswered):,} had no answer and "
-        message += "no effect"
+        message = f"{counted(refused, 'wrong request was', 'wrong requests were')} refused, "
+        message += f"{len(unanswered):,} had no answer and no effect"
         if lenient:
             message += f"; {len(lenient):,} were accepted that this target never promised to "
             message += "refuse"

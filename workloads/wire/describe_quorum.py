@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from checkers.counted import counted
 from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
 
 
@@ -30,7 +31,7 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader, error)]
     reader.end()
     if len(claims) > 1 or (not claims and not error):
-        raise MalformedAnswerError(f"{len(claims)} partitions, asked for one")
+        raise MalformedAnswerError(f"{counted(len(claims), 'partition')}, asked for one")
     nothing = LeaderClaim(leader=None, epoch=-1, high_watermark=-1, error=error)
     return claims[0] if claims else nothing
 

@@ -129,7 +129,7 @@ def test_less_than_was_flushed(tmp_path: Path) -> None:
     [
         ("replication-offset-checkpoint", "0\n2\nt 0 4\n", "entries 2; 1 follow"),
         ("replication-offset-checkpoint", "0\n1\nt 0 x\n", "invalid literal"),
-        ("replication-offset-checkpoint", "0\n1\nt 0\n", "1 numbers where 2 should be"),
+        ("replication-offset-checkpoint", "0\n1\nt 0\n", "1 number where 2 should be"),
         ("t-0/leader-epoch-checkpoint", "0\n2\n1 0\n0 4\n", "do not rise"),
         ("t-0/leader-epoch-checkpoint", "0\n1\n0 0 7\n", "3 numbers where 2 should be"),
         ("t-0/partition.metadata", "version: 1\n", "partition.metadata"),
