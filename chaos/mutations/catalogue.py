@@ -6,7 +6,8 @@ may accuse as well, since one wrong decision breaks more than one promise. What 
 that changes, snapshots or brokers cannot be planted, for our node has none of them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Mutation:
     scenario: str
     duration_s: float
     nodes: int = 3
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the scenario
     tries: int = 3
     simulated: bool = False
 
@@ -59,6 +61,16 @@ _CATALOGUE = (
         scenario="hand-over",
         duration_s=12.0,
         simulated=True,
+    ),
+    Mutation(
+        id="Q-MARK-EARLY",
+        wrong="the mark of what was flushed is ahead of the flush, and a power cut looks like rot",
+        real="the order of any write-ahead log, turned round",
+        checks=("nodes-kept-running",),
+        scenario="blackout",
+        duration_s=21.0,
+        settings={"cut": "lose-data"},
+        tries=4,
     ),
     Mutation(
         id="Q-SAME-EPOCH",

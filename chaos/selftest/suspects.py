@@ -1,7 +1,7 @@
 """Who is tried by `kraft-chaos selftest`: what is planted where, and which checks must see it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.cluster.targets.named import NODE
@@ -47,6 +47,7 @@ class Suspect:
     nodes: int | None
     named: tuple[str, ...]
     tries: int
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 _LYING_FSYNC = Suspect(
@@ -95,23 +96,23 @@ def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
         nodes=None if elsewhere else mutation.nodes,
         named=mutation.checks,
         tries=arguments.tries or mutation.tries,
+        settings={} if elsewhere else mutation.settings,
     )
 
 
 def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
-    """One for a scenario, as long as the longest of its mutations."""
-    for scenario, nodes in dict.fromkeys((suspect.scenario, suspect.nodes) for suspect in planted):
-        lengths = [
-            suspect.duration_s
-            for suspect in planted
-            if (suspect.scenario, suspect.nodes) == (scenario, nodes) and suspect.duration_s
-        ]
-        yield Suspect(
+    """One for a scenario with its settings, as long as the longest of its mutations."""
+    alike: dict[object, list[Suspect]] = {}
+    for suspect in planted:
+        told = (suspect.scenario, suspect.nodes, *sorted(suspect.settings.items()))
+        alike.setdefault(told, []).append(suspect)
+    for first, *others in alike.values():
+        lengths = [each.duration_s for each in (first, *others) if each.duration_s]
+        yield replace(
+            first,
             kind=SuspectKind.CORRECT,
             id="correct node",
-            scenario=scenario,
             duration_s=max(lengths, default=None),
-            nodes=nodes,
             named=(),
             tries=1,
         )

@@ -139,6 +139,7 @@ def _try(suspect: Suspect, arguments: SelftestArguments, seed: int) -> SuspectTr
             seed=seed,
             nodes=suspect.nodes,
             duration_s=suspect.duration_s,
+            settings=suspect.settings,
             concurrency=concurrency,
             rate=rate,
             target=arguments.target,

@@ -58,8 +58,8 @@ class FlushMark:
 
     def _move(self, end: Offset) -> None:
         if end != self.flushed:
-            names = (flush_mark_name(offset) for offset in (self.flushed, end))
-            self.disk.rename(*(f"{self.directory}/{name}" for name in names))
+            old, new = flush_mark_name(self.flushed), flush_mark_name(end)
+            self.disk.rename(f"{self.directory}/{old}", f"{self.directory}/{new}")
             self.flushed = end
 
 

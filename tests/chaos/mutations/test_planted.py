@@ -6,13 +6,20 @@ only containers show (a disk, a deadline that passed) is in `tests/container/tes
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from random import Random
 
 import pytest
 
+from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.invariants import InvariantViolated
 from chaos.mutations.planted import planted_by
 from node.ids import NodeId
+from node.storage.errors import CorruptLog
+from node.storage.layout import METADATA_DIRECTORY
+from node.storage.log import Log
 from tests.node.raft.test_random_runs import run_seed
+from tests.support.batches import batch
+from tests.support.power import Powered
 from tests.support.quorum import MS, SECOND, Quorum
 from tests.support.registers import CLIENT_METRICS, write_request
 
@@ -181,3 +188,23 @@ def test_what_a_deposed_leader_answers_late_breaks_its_follower(
     plant(mutation)
     found = [returns_before_its_follower(seed) for seed in range(8)]
     assert {*found} - {""} == {*invariants}
+
+
+@pytest.mark.parametrize("mode", [PowerCutMode.LOSE_DATA, PowerCutMode.TORN])
+def test_a_mark_that_is_early_makes_a_torn_tail_rot(
+    plant: Callable[[str], None], mode: PowerCutMode
+) -> None:
+    plant("Q-MARK-EARLY")
+    refused = 0
+    for seed in range(20):
+        power = Powered()
+        log = Log.open(power.disk, METADATA_DIRECTORY, 1 << 20)
+        log.append(batch(0, 1, size=300))
+        log.flush()
+        log.append(b"".join(batch(offset, 1, size=300) for offset in range(1, 30)))
+        power.power_off(mode, Random(seed))
+        try:
+            assert Log.open(power.disk, METADATA_DIRECTORY, 1 << 20).cut is None
+        except CorruptLog:
+            refused += 1
+    assert refused > 0
