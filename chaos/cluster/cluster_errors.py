@@ -5,10 +5,6 @@ class ClusterError(Exception):
     """The cluster could not do what was asked: what, where, and the next command."""
 
 
-class PowerRefusedError(ClusterError):
-    """A power that this machine cannot give, with the reason; never run as something weaker."""
-
-
 class DiedAtStartError(ClusterError):
     """A node that was started ended by itself before it answered: no slow machine excuses that."""
 

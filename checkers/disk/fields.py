@@ -1,7 +1,6 @@
 """Kafka's primitive fields, read off bytes: fixed integers, varints, compact strings, tags."""
 
 import base64
-import struct
 
 _LONGEST_VARINT = 10
 
@@ -44,11 +43,6 @@ class Fields:
 
     def int64(self) -> int:
         return int.from_bytes(self.take(8), "big", signed=True)
-
-    def double(self) -> float:
-        (value,) = struct.unpack(">d", self.take(8))
-        assert isinstance(value, float)
-        return value
 
     def uvarint(self) -> int:
         value = shift = 0

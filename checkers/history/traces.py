@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from checkers.history.tables import NODE_EVENTS
 
-COMMON_FIELDS = ("ev", "node", "dir", "inc", "seq", "mono", "wall")
-
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),

@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
-from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.log.addresses import addresses
 from checkers.log.arrays import (
@@ -26,18 +25,8 @@ from checkers.log.arrays import (
 )
 from checkers.log.subscriptions import silent_subscriptions
 
-_SENDS_AND_POLLS = ("send", "poll", "txn")
 _PROCESS_BITS = 32  # a value is its process << 32 | a number
 _NUMBER = 0xFFFFFFFF
-
-
-def has_logs(run: Run) -> bool:
-    """Whether clients of the run sent to logs or polled them, or were meant to."""
-    return run.info.history == HistoryKind.LOG or _does(run, _SENDS_AND_POLLS)
-
-
-def _does(run: Run, operations: tuple[str, ...]) -> bool:
-    return bool(pc.any(pc.is_in(run.tables["ops"]["f"], pa.array(operations))).as_py())
 
 
 def arrays_of(run: Run) -> LogArrays:
