@@ -25,8 +25,9 @@ from chaos.scenario import Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.swarm_trial import trial
 from tests.chaos.test_recorder import HandClock
-from tests.support.fake_cluster import FakeCluster, FakeNode
+from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_harness import FakeRuntime
+from tests.support.fake_node import FakeNode
 from workloads.wire.topic_partitions import PartitionClaim
 
 EVERY = {**SCENARIOS, **CONTROLS}

@@ -22,7 +22,8 @@ from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
-from tests.support.fake_cluster import FakeCluster, Misbehaviour
+from tests.support.fake_cluster import FakeCluster
+from tests.support.fake_node import Misbehaviour
 from workloads.register_options import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=5, rate=400, timeout_s=0.5)

@@ -21,7 +21,7 @@ Records = Sequence[tuple[int, int]]  # offset and value
 
 
 @dataclass
-class LogStory:
+class LogRun:
     """Tell it in order; `run` gives the sealed run."""
 
     ops: list[Row] = field(default_factory=list)

@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 from tests.support.histories import Row
-from tests.support.logs import LogStory
+from tests.support.logs import LogRun
 
 KEYS = ("t-0", "t-1")
 PRODUCERS, CONSUMERS = 4, 3
@@ -47,7 +47,7 @@ class _Send:
 @dataclass
 class SimulatedLog:
     rng: random.Random
-    story: LogStory = field(default_factory=LogStory)
+    log: LogRun = field(default_factory=LogRun)
     partitions: dict[str, _Partition] = field(
         default_factory=lambda: {key: _Partition() for key in KEYS}
     )
@@ -57,7 +57,7 @@ class SimulatedLog:
     producers: list[int] = field(default_factory=lambda: list(range(PRODUCERS)))
     numbers: int = 0
 
-    def live(self, steps: int) -> LogStory:
+    def live(self, steps: int) -> LogRun:
         acts = (self._send, self._effect, self._effect, self._return, self._lead, self._poll)
         weights = (6, 4, 4, 6, 1, 6)
         for _ in range(steps):
@@ -65,7 +65,7 @@ class SimulatedLog:
         for process in list(self.open):
             self._end(process)
         self._read_all()
-        return self.story
+        return self.log
 
     def _send(self) -> None:
         process = self.rng.choice(self.producers)
@@ -74,9 +74,9 @@ class SimulatedLog:
         key = self.rng.choice(KEYS)
         self.numbers += 1
         value = process << 32 | self.numbers
-        row = self.story.begin("send", process, key=key)
-        self.story.sent(row, value, None)
-        self.open[process] = _Send(row, self.story.spans[-1], key, value)
+        row = self.log.begin("send", process, key=key)
+        self.log.sent(row, value, None)
+        self.open[process] = _Send(row, self.log.spans[-1], key, value)
 
     def _effect(self) -> None:
         """Of a send that runs, or that ran once."""
@@ -99,11 +99,11 @@ class SimulatedLog:
             # Acknowledged is what all in-sync replicas have.
             known = [offset for offset, _, _ in partition.records].index(one.offset) + 1
             partition.committed = max(partition.committed, known)
-            self.story.end(one.row)
+            self.log.end(one.row)
         elif lucky:
-            self.story.end(one.row, "fail")
+            self.log.end(one.row, "fail")
         else:
-            self.story.end(one.row, "info")
+            self.log.end(one.row, "info")
             self.ghosts.append(one)
             self.producers[self.producers.index(process)] = max(self.producers) + 1
 
@@ -116,7 +116,7 @@ class SimulatedLog:
     def _poll(self) -> None:
         process, key = 1000 + self.rng.randrange(CONSUMERS), self.rng.choice(KEYS)
         if self.rng.random() < 0.1:
-            self.story.assign(process, key=key)
+            self.log.assign(process, key=key)
             self.positions[process, key] = self.rng.randint(0, self.partitions[key].committed)
         self._fetch(process, key, "main", self.rng.choice(("ok", "ok", "ok", "fail")))
 
@@ -129,12 +129,12 @@ class SimulatedLog:
             partition.committed = partition.led = len(partition.records)
         at = self.positions.get((process, key), 0)
         found = partition.records[at : min(partition.led, at + self.rng.randint(1, 4))]
-        row = self.story.begin("poll", process, key=key, phase=phase)
+        row = self.log.begin("poll", process, key=key, phase=phase)
         for offset, value, epoch in found:
-            self.story.polled(
+            self.log.polled(
                 row, [(offset, value)], epoch=epoch, high_watermark=partition.high_watermark
             )
-        self.story.end(row, outcome)
+        self.log.end(row, outcome)
         if outcome == "ok":
             self.positions[process, key] = at + len(found)
         return bool(found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.support.logs import LogStory
+from tests.support.logs import LogRun
 
 if TYPE_CHECKING:
     from tests.support.histories import Row
@@ -85,9 +85,9 @@ def _many(made: list[Transaction], rng: random.Random) -> None:
                 one.polls += rng.sample(early, rng.randint(1, min(2, len(early))))
 
 
-def told_as_story(transactions: list[Transaction], rng: random.Random) -> LogStory:
+def told_as_log(transactions: list[Transaction], rng: random.Random) -> LogRun:
     """Rows of operations are in the order of invocation; a value names its sender."""
-    story = LogStory()
+    log = LogRun()
     rows: dict[int, Row] = {}
     events = sorted(
         [(one.invoke, number) for number, one in enumerate(transactions)]
@@ -101,24 +101,24 @@ def told_as_story(transactions: list[Transaction], rng: random.Random) -> LogSto
     for _, number in events:
         one = transactions[number]
         if number in rows:
-            story.end(rows[number], one.outcome)
+            log.end(rows[number], one.outcome)
             continue
-        row = rows[number] = story.begin("txn", number)
+        row = rows[number] = log.begin("txn", number)
         acts = [("send", at) for at in range(len(one.sends))]
         acts += [("poll", at) for at in range(len(one.polls))]
         for act, at in rng.sample(acts, len(acts)):
             if act == "send":
                 key, offset = one.sends[at]
-                story.sent(row, values[key, offset], offset if one.told[at] else None, key=key)
+                log.sent(row, values[key, offset], offset if one.told[at] else None, key=key)
             else:
                 key, offset = one.polls[at]
-                story.polled(row, [(offset, values[key, offset])], key=key)
-    return story
+                log.polled(row, [(offset, values[key, offset])], key=key)
+    return log
 
 
-def serial_transactions(rng: random.Random, count: int) -> LogStory:
+def serial_transactions(rng: random.Random, count: int) -> LogRun:
     """Several run at once, each takes effect at one moment; polls go on to the end of each key."""
-    story = LogStory()
+    log = LogRun()
     ends = dict.fromkeys(KEYS, 0)
     values: dict[str, list[int]] = {key: [] for key in KEYS}
     positions: dict[tuple[int, str], int] = {}
@@ -128,24 +128,24 @@ def serial_transactions(rng: random.Random, count: int) -> LogStory:
     while count or waiting or done:
         process = rng.randrange(4)
         if process in done:
-            story.end(done.pop(process))
+            log.end(done.pop(process))
         elif process in waiting:
             row = done[process] = waiting.pop(process)
             for key in rng.sample(KEYS, rng.randint(1, len(KEYS))):
                 begin = positions.get((process, key), 0)
                 behind = list(enumerate(values[key]))[begin:]
-                story.polled(row, behind, key=key)
+                log.polled(row, behind, key=key)
                 positions[process, key] = len(values[key])
                 if rng.random() < 0.5:
                     value, numbers = process << 32 | numbers, numbers + 1
-                    story.sent(row, value, ends[key], key=key)
+                    log.sent(row, value, ends[key], key=key)
                     values[key].append(value)
                     ends[key] += 1
                     # It has not seen its own record, nor will it as long as it is the last.
         elif count:
-            waiting[process] = story.begin("txn", process)
+            waiting[process] = log.begin("txn", process)
             count -= 1
-    return story
+    return log
 
 
 @dataclass

@@ -9,7 +9,8 @@ import pytest
 
 from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED, UNANSWERED
 from checkers.history.events import EventType
-from tests.support.fake_cluster import FakeCluster, Misbehaviour
+from tests.support.fake_cluster import FakeCluster
+from tests.support.fake_node import Misbehaviour
 from tests.support.recorded import ListedHistory
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload

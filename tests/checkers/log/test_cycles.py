@@ -23,7 +23,7 @@ from checkers.log.dependencies import dependencies
 from checkers.log.run_arrays import arrays_of
 from checkers.log.version_order import VersionOrder, version_order
 from checkers.verdict import Verdict
-from tests.support.logs import BROKERS, LogStory
+from tests.support.logs import BROKERS, LogRun
 from tests.support.simulated_log import SimulatedLog
 from tests.support.small_transactions import (
     Graph,
@@ -31,7 +31,7 @@ from tests.support.small_transactions import (
     graph_of,
     random_transactions,
     serial_transactions,
-    told_as_story,
+    told_as_log,
 )
 
 SEEDS = (*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40)))
@@ -51,25 +51,25 @@ def poll(key: str, offset: int, value: int) -> Act:
     return "poll", key, offset, value
 
 
-def at_once(story: LogStory, *transactions: Sequence[Act]) -> None:
+def at_once(told: LogRun, *transactions: Sequence[Act]) -> None:
     """Transactions that all begin before one of them ends, by processes that count up."""
-    first = 1 + max((int(str(row["process"])) for row in story.ops), default=-1)
-    rows = [story.begin("txn", first + number) for number in range(len(transactions))]
+    first = 1 + max((int(str(row["process"])) for row in told.ops), default=-1)
+    rows = [told.begin("txn", first + number) for number in range(len(transactions))]
     for row, acts in zip(rows, transactions, strict=True):
         for what, key, offset, value in acts:
             if what == "send":
-                story.sent(row, value, offset, key=key)
+                told.sent(row, value, offset, key=key)
             else:
-                story.polled(row, [(offset, value)], key=key)
-        story.end(row)
+                told.polled(row, [(offset, value)], key=key)
+        told.end(row)
 
 
-def each_polls_the_other(s: LogStory) -> None:
+def each_polls_the_other(s: LogRun) -> None:
     """Neither could be seen before it was committed, so neither can have been the first."""
     at_once(s, [send("x-0", 0, A), poll("y-0", 0, B)], [send("y-0", 0, B), poll("x-0", 0, A)])
 
 
-def each_polls_the_other_over_time(s: LogStory) -> None:
+def each_polls_the_other_over_time(s: LogRun) -> None:
     """The first polls what the last sends, which begins after one that polled the first ended."""
     first = s.begin("txn", 0)
     s.sent(first, A, 0, key="x-0")
@@ -83,18 +83,18 @@ def each_polls_the_other_over_time(s: LogStory) -> None:
     s.end(first)
 
 
-def sends_in_two_orders(s: LogStory) -> None:
+def sends_in_two_orders(s: LogRun) -> None:
     at_once(
         s, [send("x-0", 0, A), send("y-0", 1, A + 1)], [send("x-0", 1, B), send("y-0", 0, B + 1)]
     )
 
 
-def sends_between(s: LogStory) -> None:
+def sends_between(s: LogRun) -> None:
     """What one sends stands around what the other does."""
     at_once(s, [send("x-0", 0, A), send("x-0", 2, A + 1)], [send("x-0", 1, B)])
 
 
-def sends_in_two_orders_over_time(s: LogStory) -> None:
+def sends_in_two_orders_over_time(s: LogRun) -> None:
     """The second sends to y early and to x late; the first begins when the third has ended."""
     second = s.begin("txn", 1)
     s.sent(second, B, 0, key="y-0")
@@ -104,12 +104,12 @@ def sends_in_two_orders_over_time(s: LogStory) -> None:
     s.end(second)
 
 
-def polls_what_overwrites_it(s: LogStory) -> None:
+def polls_what_overwrites_it(s: LogRun) -> None:
     """The first sends to x before the second, and polls what the second sent to y."""
     at_once(s, [send("x-0", 0, A), poll("y-0", 0, B)], [send("x-0", 1, B + 1), send("y-0", 0, B)])
 
 
-def polls_half(s: LogStory) -> None:
+def polls_half(s: LogRun) -> None:
     """Of what the second sent, the third polls one half and not the other."""
     at_once(s, [send("x-0", 0, A)])
     at_once(
@@ -119,7 +119,7 @@ def polls_half(s: LogStory) -> None:
     )
 
 
-def write_skew(s: LogStory) -> None:
+def write_skew(s: LogRun) -> None:
     """Each polls one key and sends to the other, and sees nothing of what the other did."""
     at_once(s, [send("x-0", 0, A), send("y-0", 0, A + 1)])
     at_once(
@@ -129,14 +129,14 @@ def write_skew(s: LogStory) -> None:
     )
 
 
-def polls_what_is_old(s: LogStory) -> None:
+def polls_what_is_old(s: LogRun) -> None:
     """It began when what is new was there."""
     at_once(s, [send("x-0", 0, A)])
     at_once(s, [send("x-0", 1, B)])
     at_once(s, [poll("x-0", 0, A)])
 
 
-def skew_over_time(s: LogStory) -> None:
+def skew_over_time(s: LogRun) -> None:
     """The first sees nothing of the second, nor the third, which came later, of the first."""
     at_once(s, [send("x-0", 0, A), send("y-0", 0, A + 1)])
     first = s.begin("txn", 1)
@@ -147,14 +147,14 @@ def skew_over_time(s: LogStory) -> None:
     s.end(first)
 
 
-def ends_within(s: LogStory) -> None:
+def ends_within(s: LogRun) -> None:
     """It polled the first of two records that were sent at once to the key."""
     at_once(s, [send("x-0", 0, A), send("x-0", 1, A + 1)])
     at_once(s, [poll("x-0", 0, A)])
 
 
 # What it is, and the weakest isolation that forbids it.
-NAMED: list[tuple[str, Isolation, int, Callable[[LogStory], None]]] = [
+NAMED: list[tuple[str, Isolation, int, Callable[[LogRun], None]]] = [
     ("G1c", KAFKA, 2, each_polls_the_other),
     ("G1c-realtime", KAFKA, 3, each_polls_the_other_over_time),
     ("G0", PL_2, 2, sends_in_two_orders),
@@ -177,12 +177,12 @@ def test_each_has_its_name_and_an_isolation_that_forbids_it(
     name: str,
     weakest: Isolation,
     length: int,
-    tell: Callable[[LogStory], None],
+    tell: Callable[[LogRun], None],
     isolation: Isolation,
 ) -> None:
-    story = LogStory()
-    tell(story)
-    run = story.run(isolation=isolation.value)
+    told = LogRun()
+    tell(told)
+    run = told.run(isolation=isolation.value)
     check = log_sends if name.startswith("G0") else log_polls
     result = check(run)
     forbidden = LEVELS.index(isolation) >= LEVELS.index(weakest)
@@ -196,9 +196,9 @@ def test_each_has_its_name_and_an_isolation_that_forbids_it(
 
 
 def test_the_witness_says_who_did_what() -> None:
-    story = LogStory()
-    each_polls_the_other(story)
-    result = log_polls(story.run())
+    told = LogRun()
+    each_polls_the_other(told)
+    result = log_polls(told.run())
     assert result.message == (
         "G1c: T2 polled 0/0 at x-0, which T1 sent; T1 polled 1/0 at y-0, which T2 sent "
         "(in all 1 G1c)"
@@ -223,7 +223,7 @@ def test_transactions_as_they_are_recorded() -> None:
         | {"s": [[lines[p][0], 0, *lines[p][2:]], polled[p]]}
         for p in lines
     ]
-    run = LogStory().run()
+    run = LogRun().run()
     tables = {
         "ops": operations_table([*asked, *done]),
         "spans": spans_table([*asked, *done]),
@@ -234,15 +234,15 @@ def test_transactions_as_they_are_recorded() -> None:
 
 def test_a_witness_of_many_is_cut() -> None:
     """A ring of thirty: each polls what the one before it sent."""
-    story = LogStory()
+    told = LogRun()
     at_once(
-        story,
+        told,
         *(
             [send(f"x-{n}", 0, n << 32), poll(f"x-{(n - 1) % 30}", 0, (n - 1) % 30 << 32)]
             for n in range(30)
         ),
     )
-    result = log_polls(story.run())
+    result = log_polls(told.run())
     assert (result.verdict, result.facts["G1c"]) == (Verdict.INVALID, 1)
     assert len(result.witness) == 20
     assert "through 24 more" in result.message
@@ -250,35 +250,35 @@ def test_a_witness_of_many_is_cut() -> None:
 
 @pytest.mark.parametrize("tell", [each_polls_the_other, each_polls_the_other_over_time])
 def test_a_loss_that_is_allowed_explains_no_cycle_of_what_was_polled(
-    tell: Callable[[LogStory], None],
+    tell: Callable[[LogRun], None],
 ) -> None:
-    story = LogStory()
-    story.fault("power-off", *BROKERS)
-    story.heal()
-    tell(story)
-    assert log_polls(story.run()).verdict is Verdict.INVALID
+    told = LogRun()
+    told.fault("power-off", *BROKERS)
+    told.heal()
+    tell(told)
+    assert log_polls(told.run()).verdict is Verdict.INVALID
 
 
 def test_what_failed_is_on_no_cycle() -> None:
     """It sent nothing, then; that somebody polled it is another anomaly."""
-    story = LogStory()
-    each_polls_the_other(story)
-    story.ops[0]["outcome"] = "fail"
-    assert "G1c" not in log_polls(story.run()).facts
+    told = LogRun()
+    each_polls_the_other(told)
+    told.ops[0]["outcome"] = "fail"
+    assert "G1c" not in log_polls(told.run()).facts
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 1 << 32))
 def test_transactions_one_after_the_other_have_no_cycle(seed: int) -> None:
     """Each takes effect at one moment while it runs: what it polls is what is there then."""
-    story = serial_transactions(random.Random(seed), 60)
-    for one in cycles(*_swept(story), anti=True):
+    told = serial_transactions(random.Random(seed), 60)
+    for one in cycles(*_swept(told), anti=True):
         assert not len(one), one.anomaly
-    assert log_polls(story.run(isolation="strict-serializable")).verdict is Verdict.VALID
+    assert log_polls(told.run(isolation="strict-serializable")).verdict is Verdict.VALID
 
 
-def _swept(story: LogStory) -> tuple[LogArrays, VersionOrder]:
-    log = arrays_of(story.run())
+def _swept(told: LogRun) -> tuple[LogArrays, VersionOrder]:
+    log = arrays_of(told.run())
     return log, version_order(log)
 
 
@@ -304,7 +304,7 @@ def test_all_cycles_are_those_found_by_force(seed: int) -> None:
     for _ in range(HISTORIES):
         transactions = sorted(random_transactions(rng), key=lambda one: one.invoke)
         graph = graph_of(transactions)
-        log = arrays_of(told_as_story(transactions, rng).run())
+        log = arrays_of(told_as_log(transactions, rng).run())
         found = [(one.anomaly.value, cycle) for one in found_in(log) for cycle in one.cycles]
         named = sorted((name, len(cycle.steps)) for name, cycle in found)
         assert named == cycles_by_force(graph), transactions

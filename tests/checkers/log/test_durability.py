@@ -7,7 +7,7 @@ from checkers.log.checks import log_offsets
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.judged import saw_nothing
-from tests.support.logs import BROKERS, LogStory
+from tests.support.logs import BROKERS, LogRun
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 HELD = [(0, 1), (1, 2)]  # offset and value of two records
@@ -25,32 +25,32 @@ def finals(run: Run) -> CheckResult:
     return result
 
 
-def two_records() -> LogStory:
-    story = LogStory()
-    story.send(1, 0)
-    story.send(2, 1)
-    return story
+def two_records() -> LogRun:
+    log = LogRun()
+    log.send(1, 0)
+    log.send(2, 1)
+    return log
 
 
-def on_all_disks(story: LogStory, *records: tuple[int, int]) -> LogStory:
+def on_all_disks(log: LogRun, *records: tuple[int, int]) -> LogRun:
     for node in BROKERS:
-        story.disk(node, *records)
-    return story
+        log.disk(node, *records)
+    return log
 
 
 def test_what_is_read_at_the_end_is_there() -> None:
-    story = two_records()
-    story.final(*HELD)
-    result = judged(story.run())
+    log = two_records()
+    log.final(*HELD)
+    result = judged(log.run())
     assert (result.verdict, result.looked_at) == (VALID, 2)
     assert result.message == "2 of 2 acknowledged records are there at the end"
-    assert finals(story.run()).verdict is VALID
+    assert finals(log.run()).verdict is VALID
 
 
 def test_what_a_final_read_passes_over_is_lost() -> None:
-    story = two_records()
-    story.final((1, 2))
-    result = judged(story.run())
+    log = two_records()
+    log.final((1, 2))
+    result = judged(log.run())
     assert (result.verdict, result.count) == (INVALID, 1)
     assert result.message.startswith("lost-write: 0/1, acknowledged at offset 0 of t-0, is gone")
     assert [row["what"] for row in result.witness] == [
@@ -60,37 +60,37 @@ def test_what_a_final_read_passes_over_is_lost() -> None:
 
 
 def test_what_no_disk_has_is_lost_even_at_the_end_of_the_log() -> None:
-    story = on_all_disks(two_records(), (0, 1))
-    story.final((0, 1))
-    result = judged(story.run())
+    log = on_all_disks(two_records(), (0, 1))
+    log.final((0, 1))
+    result = judged(log.run())
     assert (result.verdict, result.count) == (INVALID, 1)
-    assert finals(story.run()).verdict is VALID  # it need not reach what is not there
+    assert finals(log.run()).verdict is VALID  # it need not reach what is not there
 
 
 def test_what_a_disk_has_is_late() -> None:
-    story = two_records()
-    story.final((0, 1))
+    log = two_records()
+    log.final((0, 1))
     for node in BROKERS:
-        story.disk(node, *(HELD if node == 3 else HELD[:1]))
-    result = judged(story.run())
+        log.disk(node, *(HELD if node == 3 else HELD[:1]))
+    result = judged(log.run())
     assert (result.verdict, result.facts["late"]) == (VALID, 1)
     assert "1 of them only on disks" in result.message
-    short = finals(story.run())
+    short = finals(log.run())
     assert short.verdict is UNKNOWN
     assert short.message.endswith("were not read to their end: t-0 to offset 0 of 1")
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged", "begins later"])
 def test_absence_on_disks_that_were_not_read_whole_proves_nothing(damage: str) -> None:
-    story = two_records()
-    story.final((0, 1))
-    story.disk(1, (0, 1))
-    story.disk(2, (0, 1))
+    log = two_records()
+    log.final((0, 1))
+    log.disk(1, (0, 1))
+    log.disk(2, (0, 1))
     if damage == "damaged":
-        story.disk(3, (0, 1), problem="wrong CRC")
+        log.disk(3, (0, 1), problem="wrong CRC")
     elif damage == "begins later":
-        story.disk(3, log_start=2)
-    result = judged(story.run())
+        log.disk(3, log_start=2)
+    result = judged(log.run())
     assert (result.verdict, result.facts["undecided"]) == (UNKNOWN, 1)
     assert "lost or late" in result.message
 
@@ -104,74 +104,74 @@ def test_without_final_reads_and_disks_nothing_is_known() -> None:
 @pytest.mark.parametrize("high_watermark", [None, 0, 1, 9])
 def test_what_was_polled_and_is_gone_vanished(high_watermark: int | None, outcome: str) -> None:
     """P13: acks=1 promised nothing, but a consumer was given it, committed or not."""
-    story = LogStory()
-    story.send(1, 0, acks=1)
-    story.send(2, 1)
-    story.poll((0, 1), high_watermark=high_watermark, outcome=outcome)
-    story.final((1, 2))
-    result = judged(story.run())
+    log = LogRun()
+    log.send(1, 0, acks=1)
+    log.send(2, 1)
+    log.poll((0, 1), high_watermark=high_watermark, outcome=outcome)
+    log.final((1, 2))
+    result = judged(log.run())
     assert result.verdict is INVALID
     assert result.message.startswith("vanished: 0/1, polled at offset 0 of t-0, is gone")
 
 
 @pytest.mark.parametrize("high_watermark", [None, 0, 1, 9])
 def test_what_was_polled_and_is_another_changed(high_watermark: int | None) -> None:
-    story = LogStory()
-    story.send(1, 0, acks=1)
-    story.send(2, 0)
-    story.poll((0, 1), high_watermark=high_watermark)
-    story.final((0, 2))
-    result = log_offsets(story.run())
+    log = LogRun()
+    log.send(1, 0, acks=1)
+    log.send(2, 0)
+    log.poll((0, 1), high_watermark=high_watermark)
+    log.final((0, 2))
+    result = log_offsets(log.run())
     assert result is not None
     assert (result.verdict, result.facts["inconsistent-offsets"]) == (INVALID, 1)
-    assert judged(story.run()).facts["lost"] == 1
+    assert judged(log.run()).facts["lost"] == 1
 
 
 @pytest.mark.parametrize("acks", [0, 1])
 def test_what_not_all_acknowledged_is_promised_nothing(acks: int) -> None:
-    story = LogStory()
-    story.send(1, 0 if acks else None, acks=acks)
-    story.send(2, 0)
-    on_all_disks(story, (0, 2)).final((0, 2))
-    result = judged(story.run())
+    log = LogRun()
+    log.send(1, 0 if acks else None, acks=acks)
+    log.send(2, 0)
+    on_all_disks(log, (0, 2)).final((0, 2))
+    result = judged(log.run())
     assert (result.verdict, result.facts["lost"]) == (VALID, 0)
     assert result.facts[f"gone_of_acks_{acks}"] == 1
 
 
 def test_runs_that_promise_nothing_have_no_row() -> None:
-    story = LogStory()
-    story.send(1, 0, acks=1)
-    assert saw_nothing(log_durability(story.run()))
+    log = LogRun()
+    log.send(1, 0, acks=1)
+    assert saw_nothing(log_durability(log.run()))
 
 
 def test_unknown_sends_are_recovered_or_did_not_happen() -> None:
-    story = LogStory()
-    story.send(1, None, outcome="info", process=0)
-    story.send(1 << 32, None, outcome="info", process=1)
-    story.send(2 << 32, 1, process=2)
-    on_all_disks(story, (0, 1), (1, 2 << 32)).final((0, 1), (1, 2 << 32))
-    facts = judged(story.run()).facts
+    log = LogRun()
+    log.send(1, None, outcome="info", process=0)
+    log.send(1 << 32, None, outcome="info", process=1)
+    log.send(2 << 32, 1, process=2)
+    on_all_disks(log, (0, 1), (1, 2 << 32)).final((0, 1), (1, 2 << 32))
+    facts = judged(log.run()).facts
     assert (facts["info"], facts["recovered"], facts["not_happened"]) == (2, 1, 1)
 
 
 def test_all_sends_refused_is_unknown() -> None:
-    story = LogStory()
-    story.send(1, None, outcome="fail")
-    assert judged(story.run()).verdict is UNKNOWN
-    assert finals(story.run()).verdict is UNKNOWN
+    log = LogRun()
+    log.send(1, None, outcome="fail")
+    assert judged(log.run()).verdict is UNKNOWN
+    assert finals(log.run()).verdict is UNKNOWN
 
 
 # --- the budget: as the stories of Apache Kafka go
 
 
-def last_replica_standing() -> LogStory:
+def last_replica_standing() -> LogRun:
     """Links of 3 and 2 are cut, then the power of 1: one lossy shutdown with min ISR 2."""
-    story = two_records()
-    story.fault("partition", 3)
-    story.fault("partition", 2)
-    story.fault("power-off", 1)
-    story.heal()
-    return on_all_disks(story)
+    log = two_records()
+    log.fault("partition", 3)
+    log.fault("partition", 2)
+    log.fault("power-off", 1)
+    log.heal()
+    return on_all_disks(log)
 
 
 @pytest.mark.parametrize("elr", ["off", "on"])
@@ -186,38 +186,38 @@ def test_the_last_replica_standing_is_within_the_budget(elr: str) -> None:
 
 def test_a_loss_after_all_were_unclean_is_allowed() -> None:
     """Two kills lose nothing, and spend the budget of part one of KIP-966 all the same."""
-    story = two_records()
-    story.fault("kill", 3)
-    story.fault("kill", 2)
-    story.fault("power-off", 1)
-    story.heal()
-    result = judged(on_all_disks(story).run())
+    log = two_records()
+    log.fault("kill", 3)
+    log.fault("kill", 2)
+    log.fault("power-off", 1)
+    log.heal()
+    result = judged(on_all_disks(log).run())
     assert (result.verdict, result.facts["allowed_loss"], result.facts["lost"]) == (VALID, 2, 0)
     assert "2 are an allowed loss" in result.message
     assert "at most 3 were" in result.message
 
 
 def test_kills_alone_lose_nothing() -> None:
-    story = two_records()
+    log = two_records()
     for node in BROKERS:
-        story.fault("kill", node)
-    story.heal()
-    assert judged(on_all_disks(story).run()).verdict is INVALID
+        log.fault("kill", node)
+    log.heal()
+    assert judged(on_all_disks(log).run()).verdict is INVALID
 
 
 def test_the_same_replica_twice_is_one_replica() -> None:
-    story = two_records()
+    log = two_records()
     for _ in range(2):
-        story.fault("power-off", 1)
-        story.heal()
-    assert judged(on_all_disks(story).run()).verdict is INVALID
+        log.fault("power-off", 1)
+        log.heal()
+    assert judged(on_all_disks(log).run()).verdict is INVALID
 
 
 def test_the_controller_has_no_replica() -> None:
-    story = two_records()
-    story.fault("power-off", 1, 4)
-    story.heal()
-    assert judged(on_all_disks(story).run()).verdict is INVALID
+    log = two_records()
+    log.fault("power-off", 1, 4)
+    log.heal()
+    assert judged(on_all_disks(log).run()).verdict is INVALID
 
 
 def test_min_isr_1_allows_the_loss_of_one() -> None:
@@ -225,86 +225,86 @@ def test_min_isr_1_allows_the_loss_of_one() -> None:
 
 
 def test_without_a_metadata_log_nobody_knows_of_unclean_elections() -> None:
-    story = two_records()
-    story.fault("partition", 1)
-    story.heal()
-    run = on_all_disks(story).run(unclean="on")
+    log = two_records()
+    log.fault("partition", 1)
+    log.heal()
+    run = on_all_disks(log).run(unclean="on")
     assert judged(run).verdict is UNKNOWN
     quiet = on_all_disks(two_records()).run(unclean="on")
     assert judged(quiet).verdict is INVALID
 
 
-def power_off(story: LogStory, node: int, *probes: tuple[int, ...]) -> None:
+def power_off(log: LogRun, node: int, *probes: tuple[int, ...]) -> None:
     """Off and on again, and what a broker says of the ISR meanwhile."""
-    story.fault("power-off", node)
-    story.probe(*(other for other in BROKERS if other != node))
-    story.heal()
+    log.fault("power-off", node)
+    log.probe(*(other for other in BROKERS if other != node))
+    log.heal()
     for isr in probes:
-        story.probe(*isr)
+        log.probe(*isr)
 
 
 def test_a_full_recovery_refills_the_budget() -> None:
     """Rolling power cuts: each alone is within it."""
-    story = two_records()
-    power_off(story, 1, BROKERS)
-    power_off(story, 2, BROKERS)
-    assert judged(on_all_disks(story).run()).verdict is INVALID
+    log = two_records()
+    power_off(log, 1, BROKERS)
+    power_off(log, 2, BROKERS)
+    assert judged(on_all_disks(log).run()).verdict is INVALID
 
 
 @pytest.mark.parametrize("said", [(), ((2, 3),)])
 def test_without_an_answer_nobody_knows_of_a_full_recovery_between_two(
     said: tuple[tuple[int, ...], ...],
 ) -> None:
-    story = two_records()
-    power_off(story, 1, *said)
-    power_off(story, 2, BROKERS)
-    assert judged(on_all_disks(story).run()).verdict is UNKNOWN
+    log = two_records()
+    power_off(log, 1, *said)
+    power_off(log, 2, BROKERS)
+    assert judged(on_all_disks(log).run()).verdict is UNKNOWN
 
 
 def test_an_isr_that_no_broker_has_left_yet_may_be_no_recovery() -> None:
     """The controller has not missed the broker: it is in the ISR with what it has lost."""
-    story = two_records()
-    story.fault("power-off", 1)
-    story.heal()
-    story.probe(*BROKERS)
-    power_off(story, 2, BROKERS)
-    assert judged(on_all_disks(story).run()).verdict is UNKNOWN
+    log = two_records()
+    log.fault("power-off", 1)
+    log.heal()
+    log.probe(*BROKERS)
+    power_off(log, 2, BROKERS)
+    assert judged(on_all_disks(log).run()).verdict is UNKNOWN
 
 
 def test_an_answer_of_another_broker_may_be_older() -> None:
-    story = two_records()
-    story.fault("power-off", 1)
-    story.probe(2, 3, node=2)
-    story.heal()
-    story.probe(*BROKERS, node=3)
-    power_off(story, 2, BROKERS)
-    assert judged(on_all_disks(story).run()).verdict is UNKNOWN
+    log = two_records()
+    log.fault("power-off", 1)
+    log.probe(2, 3, node=2)
+    log.heal()
+    log.probe(*BROKERS, node=3)
+    power_off(log, 2, BROKERS)
+    assert judged(on_all_disks(log).run()).verdict is UNKNOWN
 
 
 def test_what_is_sent_after_the_recovery_must_stay() -> None:
-    story = LogStory()
-    story.send(1, 0)
-    story.fault("power-off", *BROKERS)
+    log = LogRun()
+    log.send(1, 0)
+    log.fault("power-off", *BROKERS)
     for node in BROKERS:
-        story.probe(*(other for other in BROKERS if other != node))
-    story.heal()
-    story.probe(*BROKERS)
-    story.send(2, 1)
-    result = judged(on_all_disks(story).run())
+        log.probe(*(other for other in BROKERS if other != node))
+    log.heal()
+    log.probe(*BROKERS)
+    log.send(2, 1)
+    result = judged(on_all_disks(log).run())
     assert (result.verdict, result.count, result.facts["allowed_loss"]) == (INVALID, 1, 1)
     assert "0/2" in result.message
 
 
 def test_offsets_given_again_after_an_allowed_loss_are_no_accusation() -> None:
-    story = two_records()
-    story.poll(*HELD)
-    story.fault("power-off", *BROKERS)
-    story.heal()
-    story.send(3, 1)
-    story.final((0, 1), (1, 3))
-    on_all_disks(story, (0, 1), (1, 3))
-    result = log_offsets(story.run())
+    log = two_records()
+    log.poll(*HELD)
+    log.fault("power-off", *BROKERS)
+    log.heal()
+    log.send(3, 1)
+    log.final((0, 1), (1, 3))
+    on_all_disks(log, (0, 1), (1, 3))
+    result = log_offsets(log.run())
     assert result is not None
     assert result.verdict is VALID
     assert result.facts["allowed_inconsistent-offsets"] == 1
-    assert judged(story.run()).facts["allowed_loss"] == 1
+    assert judged(log.run()).facts["allowed_loss"] == 1

@@ -1,4 +1,4 @@
-"""KIP-966's story in the lanes: the ISR shrinks to one broker, which then goes."""
+"""KIP-966's own case in the lanes: the ISR shrinks to one broker, which then goes."""
 
 from checkers.evidence.evidence import Evidence
 from checkers.history.history_kinds import HistoryKind
@@ -9,7 +9,7 @@ from checkers.page.partition_lanes import PartitionLane, partition_lanes
 from checkers.page.partition_section import partitions_section
 from tests.support.histories import MS
 from tests.support.kafka_runs import Cluster, change, started
-from tests.support.logs import LogStory
+from tests.support.logs import LogRun
 
 KEY = "t-0"
 END_NS = 60_000 * MS
@@ -62,27 +62,27 @@ def test_a_clock_that_is_wrong_is_held_within_what_probes_know() -> None:
 
 
 def test_without_disks_the_states_are_those_that_brokers_told() -> None:
-    story = LogStory()
-    story.send(0, 0)
-    story.probe(1, 2, 3)
-    story.probe(1, 2, 3, node=2)
-    story.probe(1)
-    story.final((0, 0))
-    lane = lane_of(story.run())
+    log = LogRun()
+    log.send(0, 0)
+    log.probe(1, 2, 3)
+    log.probe(1, 2, 3, node=2)
+    log.probe(1)
+    log.final((0, 0))
+    lane = lane_of(log.run())
     assert [span.isr for span in lane.spans] == [(1, 2, 3), (1,)]
     assert lane.spans[0].to_ns == lane.spans[1].from_ns
 
 
 def test_what_is_lost_stands_where_it_was_acknowledged() -> None:
-    story = LogStory()
+    log = LogRun()
     for number in range(3):
-        story.send(number, number)
-    story.probe(1, 2, 3)
-    acknowledged_ns = story.ops[1]["t1"]
-    story.poll((0, 0), high_watermark=3)
-    story.poll((0, 0), high_watermark=1)
-    story.final((0, 0), (2, 2))
-    lane = lane_of(story.run())
+        log.send(number, number)
+    log.probe(1, 2, 3)
+    acknowledged_ns = log.ops[1]["t1"]
+    log.poll((0, 0), high_watermark=3)
+    log.poll((0, 0), high_watermark=1)
+    log.final((0, 0), (2, 2))
+    lane = lane_of(log.run())
     assert lane.acknowledged.offset.tolist() == [0, 1, 2]
     assert list(zip(lane.lost.at_ns, lane.lost.offset, strict=True)) == [(acknowledged_ns, 1)]
     assert lane.high_watermarks.offset.tolist() == [3, 1]
