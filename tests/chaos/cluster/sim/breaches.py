@@ -146,16 +146,16 @@ def the_same_batch_after_others(three: Three) -> None:
     one, _, other = elected(three)
     one.append(batch(1, 1, count=2)).append(batch(3, 1))
     other.become(unattached(1)).append(batch(0, 1) + batch(1, 1, count=2))
-    other.truncate(1)
-    other.append(batch(1, 0, count=2) + batch(3, 1))
+    other.truncate(0)
+    other.append(batch(0, 0) + batch(1, 0, count=2) + batch(3, 1))
 
 
 def an_epoch_goes_on_from_where_it_did_not_end(three: Three) -> None:
     one, _, other = elected(three)
     one.append(batch(1, 1, count=2)).append(batch(3, 1))
     other.become(unattached(1)).append(batch(0, 1) + batch(1, 1, count=2) + batch(3, 1))
-    other.truncate(1)
-    other.append(batch(1, 0) + batch(2, 1))
+    other.truncate(0)
+    other.append(batch(0, 0) + batch(1, 0) + batch(2, 1))
 
 
 def a_leader_cuts_its_log(three: Three) -> None:
@@ -222,7 +222,7 @@ def two_logs_are_committed(three: Three) -> None:
     one.append(batch(1, 1))
     two.append(batch(1, 1))
     one.publish(2)
-    other.become(unattached(1)).append(batch(0, 1) + batch(1, 0))
+    other.become(unattached(1)).append(batch(0, 1) + batch(1, 2))
     other.publish(2)
 
 
@@ -283,7 +283,7 @@ def claims_to_lead_before_its_disk_says_so(three: Three) -> None:
 
 def finds_less_than_was_durable(three: Three) -> None:
     _, _, other = elected(three)
-    other.become(unattached(1)).append(batch(0, 1) + batch(1, 0))
+    other.become(unattached(1)).append(batch(0, 1) + batch(1, 2))
     other.log.truncate(Offset(1))
     other.disk.log_end = other.log.flush()
     other.start()

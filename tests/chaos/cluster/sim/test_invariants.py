@@ -90,12 +90,12 @@ def test_a_violation_says_what_who_and_when(three: Three) -> None:
 
 def test_who_dies_amid_a_truncation_may_have_cut_or_not(three: Three) -> None:
     _, _, other = elected(three)
-    other.become(unattached(1)).append(batch(0, 1) + batch(1, 0))
+    other.become(unattached(1)).append(batch(0, 1) + batch(1, 2))
     assert other.life is not None
     other.life.before_truncation(Offset(1))
     other.log.truncate(Offset(1))
     other.disk.log_end = other.log.flush()
-    other.start().append(batch(1, 1))
+    other.start().append(batch(1, 3))
 
 
 def test_what_a_killed_node_did_unseen_is_found_on_its_disk(three: Three) -> None:
