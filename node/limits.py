@@ -9,9 +9,9 @@ of an older version could not be told. Kafka's names and defaults where it has t
 # a node takes of a request is a setting (`node.config.ConnectionLimits`).
 MAX_FRAME_BYTES = 104_857_600
 
-# More than any request to a controller has (Kafka bounds one operation to 10,000 records), few
-# enough that no frame keeps the node from its heartbeats.
-MAX_ELEMENTS = 10_000
+# Of all arrays and tagged fields of a frame, however they are nested. To describe a resource takes
+# some forty microseconds, and heartbeats wait meanwhile: `python -m tests.bench steps` measures it.
+MAX_ELEMENTS = 2_000
 
 # KafkaRaftClient.MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES.
 MAX_BATCH_BYTES = 8 * 1024 * 1024

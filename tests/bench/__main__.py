@@ -2,8 +2,8 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, logs, cluster, runs, kafka, simulator, kept. Each row
-is printed as it is known, and all are written to bench.json. Exit code 1 when a bar is missed.
+Groups: recorder, linearizability, logs, cluster, runs, kafka, simulator, kept, steps. Each
+row is printed as it is known, and all are written to bench.json. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import brokers, cluster, judge, kept, logs, recorder, runs, simulator
+from tests.bench import brokers, cluster, judge, kept, logs, recorder, runs, simulator, steps
 from tests.bench.row import Row, table
 
 GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -24,6 +24,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "kafka": brokers.measure,
     "simulator": simulator.measure,
     "kept": kept.measure,
+    "steps": steps.measure,
 }
 RESULT = Path("bench.json")
 

@@ -1,0 +1,112 @@
+"""How long the worst frame that a client may send holds the node's only thread.
+
+A leader without followers takes each frame of `tests.support.worst_frames`, and what follows from
+it: the batch is appended, flushed, replayed, and the answer written. The bar is a tenth of the time
+in which a follower must hear of its leader. CPU time, the best of some tries.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from uuid import UUID
+
+from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
+from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
+from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
+from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.messages import Endpoint
+from node.node import Node
+from tests.bench.row import Row
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
+from tests.support.worst_frames import worst_frames
+
+TRIES = 3
+SHOWN = 5
+HEARTBEAT_SHARE = 0.1  # of the fetch time-out
+_MS = 1_000_000
+_CLIENT = ConnectionId(1)
+
+
+class SteppedLeader:
+    """A node that leads alone; `longest_s` is its longest step."""
+
+    def __init__(self) -> None:
+        key = ReplicaKey(NodeId(1), UUID(int=1))
+        endpoint = Endpoint(name="CONTROLLER", host="node-1", port=9101)
+        self.log = MemoryLog()
+        self.node = Node(
+            config=NodeConfig(
+                node_id=key.id, log_dir="", listeners=(endpoint,), advertised=(endpoint,)
+            ),
+            cluster_id="worst",
+            key=key,
+            voters=((key, (endpoint,)),),
+            election=ElectionState(),
+            log=self.log,
+            rng=random.Random(1),
+            bootstrap=BOOTSTRAP,
+        )
+        self.now_ns = 0
+        self.longest_s = 0.0
+        self._perform(self.node.start(self._now()))
+        while not self.node.core.controller.is_active:
+            self.elapse()
+
+    def serve(self, frame: bytes) -> bytes | None:
+        """The answer, or None for a hang-up; all that follows from the frame was done as well."""
+        self.longest_s = 0.0
+        event = FrameReceived(connection=_CLIENT, listener="CONTROLLER", frame=frame)
+        done = self._step(event)
+        while not done:
+            done = self.elapse()
+        (last,) = done
+        return last.frame if isinstance(last, SendReply) else None
+
+    def elapse(self) -> list[SendReply | CloseConnection]:
+        self.now_ns = max(self.now_ns, self.node.next_deadline_ns())
+        return self._step(TimeoutElapsed())
+
+    def _now(self) -> Now:
+        return Now(self.now_ns, self.now_ns)
+
+    def _step(self, event: Event) -> list[SendReply | CloseConnection]:
+        began = time.process_time()
+        effects = self.node.step(event, self._now())
+        self.longest_s = max(self.longest_s, time.process_time() - began)
+        return self._perform(effects)
+
+    def _perform(self, effects: list[Effect]) -> list[SendReply | CloseConnection]:
+        """What there is to send, after what has to be flushed before."""
+        for effect in effects:
+            if isinstance(effect, AppendBatches):
+                self.log.append(effect.data)
+        found = [effect for effect in effects if isinstance(effect, SendReply | CloseConnection)]
+        if any(isinstance(effect, FlushLog) for effect in effects):
+            self.log.flush()
+            found += self._step(LogFlushed(end=self.log.end().offset))
+        return found
+
+
+def longest_steps() -> list[tuple[float, str, int, int]]:
+    """Of every worst frame: its longest step in seconds, what it is, its bytes, its answer's."""
+    found = []
+    leader = SteppedLeader()
+    for name, frame in worst_frames(ConnectionLimits().request_max_bytes):
+        times, answer = [], None
+        for _ in range(TRIES):
+            answer = leader.serve(frame)
+            times.append(leader.longest_s)
+        found.append((min(times), name, len(frame), len(answer or b"")))
+    return sorted(found, reverse=True)
+
+
+def measure() -> Iterator[Row]:
+    bar_ms = QuorumTimeouts().fetch_ms * HEARTBEAT_SHARE
+    for place, (took_s, name, size, answer) in enumerate(longest_steps()[:SHOWN]):
+        yield Row(
+            name="longest step for a legal frame" if place == 0 else f"  number {place + 1}",
+            value=took_s * 1000,
+            unit="ms",
+            bar=bar_ms,
+            note=f"{name}; {size:,} bytes, its answer {answer:,}",
+        )

@@ -1,0 +1,24 @@
+"""The frames that are most work: each is served, and none holds the node's only thread for long."""
+
+import pytest
+
+from node import limits
+from node.config import ConnectionLimits, QuorumTimeouts
+from tests.bench.steps import SteppedLeader
+from tests.support.worst_frames import worst_frames
+
+FETCH_TIMEOUT_S = QuorumTimeouts().fetch_ms / 1000
+
+
+@pytest.mark.slow
+def test_no_legal_frame_is_the_work_of_a_fetch_timeout() -> None:
+    """The bar is a tenth of it (`python -m tests.bench steps`); here a machine may be slow."""
+    leader = SteppedLeader()
+    names = []
+    for name, frame in worst_frames(ConnectionLimits().request_max_bytes):
+        answer = leader.serve(frame)
+        assert answer is not None, f"{name}: hung up on"
+        assert len(answer) <= limits.MAX_FRAME_BYTES
+        assert leader.longest_s < FETCH_TIMEOUT_S, name
+        names.append(name)
+    assert len(names) == len(set(names)) > 100
