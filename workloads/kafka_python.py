@@ -13,12 +13,15 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as Place
 from kafka.errors import (
     BrokerResponseError,
+    CorrelationIdError,
     KafkaError,
+    KafkaProtocolError,
     KafkaTimeoutError,
     LogTruncationError,
     OffsetOutOfRangeError,
 )
 
+from checkers.history.error_words import MALFORMED
 from checkers.history.events import EventType
 from checkers.history.payload import payload
 from workloads.connection import ClientEntry
@@ -135,7 +138,13 @@ def refused(error: Exception, sending: Sending) -> SendResult:
     once = not sending.idempotent
     refused = once and isinstance(error, BrokerResponseError) and error.errno in REFUSALS
     outcome = EventType.FAIL if refused else EventType.INFO
-    return SendResult(outcome=outcome, error=type(error).__name__)
+    return SendResult(outcome=outcome, error=_named(error))
+
+
+def _named(error: Exception) -> str:
+    """An answer that nobody awaits may be one to a request that the library gave up itself."""
+    malformed = isinstance(error, KafkaProtocolError) and not isinstance(error, CorrelationIdError)
+    return f"{MALFORMED}{type(error).__name__}" if malformed else type(error).__name__
 
 
 class KafkaPythonConsumer:
@@ -161,7 +170,7 @@ class KafkaPythonConsumer:
         except LogTruncationError as gone:
             return PollResult(error="log truncation", lost=_partitions(gone.divergent_offsets))
         except KafkaError as trouble:
-            return PollResult(error=type(trouble).__name__)
+            return PollResult(error=_named(trouble))
         records = [
             Delivered(
                 key=f"{place.topic}-{place.partition}",

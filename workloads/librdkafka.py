@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Place
 
+from checkers.history.error_words import MALFORMED
 from checkers.history.events import EventType
 from checkers.history.payload import payload
 from workloads.connection import ClientEntry
@@ -29,6 +30,10 @@ _REPORT_SLACK_S = 2.0  # librdkafka looks for timed-out messages once a second
 _BOUNDS_S = 1.0
 
 _Setting = str | int | bool
+
+
+# Of an answer, or of records in one, that it could not read.
+_UNREADABLE = frozenset({KafkaError._BAD_MSG, KafkaError._UNDERFLOW})
 
 
 def _common(entries: Mapping[int, ClientEntry], patience: Patience) -> dict[str, _Setting]:
@@ -141,7 +146,11 @@ def sent_as_told(error: KafkaError | None, message: Message, sending: Sending) -
     # Purged from the queue: never handed to a connection, unless it was queued to be sent again.
     proof = REFUSALS | {KafkaError._PURGE_QUEUE}
     refused = not sending.idempotent and error.code() in proof
-    return SendResult(outcome=EventType.FAIL if refused else EventType.INFO, error=error.name())
+    return SendResult(outcome=EventType.FAIL if refused else EventType.INFO, error=_named(error))
+
+
+def _named(error: KafkaError) -> str:
+    return f"{MALFORMED}{error.name()}" if error.code() in _UNREADABLE else str(error.name())
 
 
 class LibrdkafkaProducer:
@@ -218,7 +227,7 @@ def polled_as_given(messages: Sequence[Message]) -> PollResult:
         topic, index, offset = message.topic(), message.partition(), message.offset()
         error = message.error()
         if error is not None:
-            trouble = error.name()
+            trouble = _named(error)
             if error.code() == KafkaError._AUTO_OFFSET_RESET and topic and index is not None:
                 lost.append(TopicPartition(topic, index))
             continue

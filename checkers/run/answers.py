@@ -27,6 +27,7 @@ from checkers.registers.requests import committed_values
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 _Row = dict[str, EventValue]
+_NOBODY = -1  # the node of an operation that a library sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,9 @@ class _Sighting:
 def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     """Whatever a node answers, clients can read it, and had asked for it.
 
-    Not of a node whose stored bytes a fault may have damaged before. Needs: ops, malformed, faults.
+    Not of a node whose stored bytes a fault may have damaged before. A client library tells of an
+    answer to a send, and of records, that it could not read, and not which node's it was; of other
+    answers it hides that, and asks again. Needs: ops, malformed, faults.
     """
     damaging = [fault for fault in evidence.faults if fault.damages_bytes and fault.may_have_bitten]
     seen = sorted(_sightings(evidence), key=lambda each: each.t)
@@ -69,11 +72,11 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
         )
     first = blamed[0]
     to = f" to process {first.process}" if first.process is not None else ""
-    nodes = ", ".join(f"node {node}" for node in sorted({each.node for each in blamed}))
+    nodes = ", ".join(_named(node) for node in sorted({each.node for each in blamed}))
     return CheckResult(
         verdict=Verdict.INVALID,
-        message=f"{counted(len(blamed), 'malformed answer')} of {nodes}: the first, of node "
-        f"{first.node}{to}: {first.what}",
+        message=f"{counted(len(blamed), 'malformed answer')} of {nodes}: the first, of "
+        f"{_named(first.node)}{to}: {first.what}",
         looked_at=answered,
         count=len(blamed),
         witness=[each.as_witness() for each in blamed[:WITNESS_LIMIT]],
@@ -81,8 +84,14 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
 
 
 def _excuses(fault: FaultFact, sighting: _Sighting) -> bool:
-    """Damage stays when the fault is over."""
+    """Damage stays when the fault is over. It may be any node's answer that a library tells of."""
+    if sighting.node == _NOBODY:
+        return fault.t_start <= sighting.t
     return sighting.node in fault.nodes and fault.t_start <= sighting.t
+
+
+def _named(node: int) -> str:
+    return "a node that its client does not name" if node == _NOBODY else f"node {node}"
 
 
 def _sightings(evidence: Evidence) -> Iterator[_Sighting]:

@@ -8,12 +8,16 @@ import threading
 import pytest
 from confluent_kafka import KafkaError, Message
 from kafka.errors import (
+    CorrelationIdError,
+    InvalidReceiveError,
+    KafkaProtocolError,
     KafkaTimeoutError,
     MessageSizeTooLargeError,
     NotLeaderForPartitionError,
     RequestTimedOutError,
 )
 
+from checkers.history.error_words import MALFORMED
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS, payload
 from workloads.connection import ClientEntry
@@ -163,3 +167,30 @@ def test_nobody_loads_a_library_that_was_not_asked_for() -> None:
         "sys.exit(int(bool({'confluent_kafka', 'kafka'} & sys.modules.keys())))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("code", [KafkaError._BAD_MSG, KafkaError._UNDERFLOW])
+def test_librdkafka_tells_of_an_answer_that_it_could_not_read(code: int) -> None:
+    name = KafkaError(code).name()
+    sent = sent_as_told(KafkaError(code), message(0), PLAIN)
+    assert (sent.outcome, sent.error) == (EventType.INFO, f"{MALFORMED}{name}")
+    assert polled_as_given([message(0, error=code)]).error == f"{MALFORMED}{name}"
+    lost = sent_as_told(KafkaError(KafkaError._TRANSPORT), message(0), PLAIN)
+    assert lost.error == "_TRANSPORT"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KafkaProtocolError("Unable to decode response"), f"{MALFORMED}KafkaProtocolError"),
+        (InvalidReceiveError("Invalid frame length"), f"{MALFORMED}InvalidReceiveError"),
+        (CorrelationIdError("sent 7, recv 6"), "CorrelationIdError"),
+        (RequestTimedOutError(), "RequestTimedOutError"),
+    ],
+)
+def test_kafka_python_tells_of_an_answer_that_it_could_not_read(
+    error: Exception, told: str
+) -> None:
+    sent = refused(error, PLAIN)
+    assert sent.error == told
+    assert sent.outcome is not EventType.OK

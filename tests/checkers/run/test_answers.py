@@ -56,6 +56,20 @@ def test_a_third_of_all_reads_garbled_is_invalid_though_no_promise_shows_it() ->
     assert PROBLEM in result.message
 
 
+def test_what_a_library_could_not_read_was_some_nodes_answer() -> None:
+    """It may be that of a node whose bytes were damaged: then nobody is blamed."""
+    sent = write(100, 40, 41, outcome="info", error=f"{MALFORMED}_BAD_MSG") | {"node": -1}
+    result = answers_are_well_formed(make_run(ops=[write(1, 0, 1), sent]))
+    assert (result.verdict, result.count) == (Verdict.INVALID, 1)
+    assert "1 malformed answer of a node that its client does not name" in result.message
+    rotten = fault(2, "kill", 10, 20) | {"damages_bytes": True}
+    excused = answers_are_well_formed(make_run(ops=[write(1, 0, 1), sent], faults=[rotten]))
+    assert excused.verdict is Verdict.VALID
+    later = fault(2, "kill", 50, 60) | {"damages_bytes": True}
+    blamed = answers_are_well_formed(make_run(ops=[write(1, 0, 1), sent], faults=[later]))
+    assert blamed.verdict is Verdict.INVALID
+
+
 def test_the_witness_names_node_process_api_and_the_first_bytes() -> None:
     error = f"{MALFORMED}{PROBLEM}"
     doubt = write(100, 10, 20, process=7, outcome="info", error=error, node=2)
