@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.array_types import Codes, Flags, Ints, Kinds
-from checkers.linearizability.compiled import compiled
+from checkers.linearizability.compiled import compiled, inlined
 from checkers.linearizability.failures import beginnings, misplaced
 from checkers.linearizability.split import (
     ANY,
@@ -58,7 +58,7 @@ class Rows(NamedTuple):
     values: int  # how many there are, where the table has a place for each on each key; else 0
 
 
-@compiled
+@inlined
 def _place(key: int, code: int, rows: Rows, mask: np.uint64) -> np.uint64:
     """Where the search for a value begins: its own place, or one by hashing where it has none."""
     if rows.values:
@@ -90,7 +90,7 @@ def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
             table[slot] = row
 
 
-@compiled
+@inlined
 def _creator(key: int, code: int, rows: Rows, table: Codes) -> int:
     """The cluster of a value on a key; -1 if nobody wrote it."""
     if code == rows.initial:
@@ -244,13 +244,29 @@ def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, foun
 
 
 @compiled
-def sweep(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
+def sweep(
+    kind: Kinds,
+    outcome: Kinds,
+    key: Codes,
+    value: Codes,
+    expected: Codes,
+    invoke: Ints,
+    complete: Ints,
+    initial: int,
+    at: Codes,
+    keys: int,
+    values: int,
+) -> Blocks:
     """Judge single-step calls on registers, all keys in one pass.
 
-    `at` is the recorded order (`split.Order`), `size` that of the table of values: a power of two
-    above twice the calls.
+    The columns are those of `history.calls.Calls`; `at` is the recorded order (`split.Order`).
     """
-    calls = len(rows.kind)
+    calls = len(kind)
+    direct = values if keys * values <= 4 * calls else 0
+    size = 16  # of the table of values: a power of two
+    while size < max(2 * calls, keys * direct):
+        size *= 2
+    rows = Rows(kind, outcome, key, value, expected, invoke, complete, initial, direct)
     found = Blocks(
         np.zeros(keys, np.int8),
         np.full(keys, -1, np.int32),
@@ -275,7 +291,7 @@ def sweep(rows: Rows, at: Codes, keys: int, size: int) -> Blocks:
     _sweep(rows.kind, rows.key, first, last, begins, found)
     if excludes:
         begin = beginnings(rows.key, rows.invoke, begins, first, last, own_last, following)
-        for key in misplaced(rows.kind, rows.outcome, rows.key, source, at, begin, keys):
-            if found.status[key] == FINE:
-                found.status[key] = REPEATED
+        for each in misplaced(rows.kind, rows.outcome, rows.key, source, at, begin, keys):
+            if found.status[each] == FINE:
+                found.status[each] = REPEATED
     return found

@@ -28,7 +28,7 @@ from checkers.linearizability.ladder import FIRST, WIDE, Settled, settle
 from checkers.linearizability.leaving_out import shrink
 from checkers.linearizability.looks import looks_of
 from checkers.linearizability.parts import Means
-from checkers.linearizability.quick import quick
+from checkers.linearizability.quick import quick, swept
 from checkers.linearizability.split import Order, problem, recorded_order, split
 from checkers.linearizability.state_tables import SearchedObject, TooLarge, cell, registers
 from checkers.linearizability.violation import contradiction, witness
@@ -124,19 +124,18 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
 
 def _registers(judged: _Search, calls: Calls, order: Order) -> None:
     """The sweep and a short search for all keys; the ladder for what these leave."""
-    found = quick(calls, order, max(LEAST, judged.budget.work // (FIRST_OF * len(calls.keys) + 1)))
-    ended, work, operations = found.ended.tolist(), found.work.tolist(), found.operations.tolist()
-    judged.work += sum(work)
+    limit = max(LEAST, judged.budget.work // (FIRST_OF * len(calls.keys) + 1))
     left: list[int] = []
     accused = died = -1
-    for key, status in enumerate(found.blocks.status.tolist()):
-        name = calls.keys[key]
-        if status != REPEATED:
-            judged.keys.append(_settled(name, ZONES, status == FINE, operations[key], 0))
-            accused = key if status != FINE and accused < 0 else accused
-        elif ended[key] in (SURVIVED, DIED):
-            valid = ended[key] == SURVIVED
-            judged.keys.append(_settled(name, FIRST.name, valid, operations[key], work[key]))
+    for key, found in enumerate(quick(calls, order, limit)):
+        name, operations = calls.keys[key], found.operations
+        judged.work += found.work
+        if found.status != REPEATED:
+            judged.keys.append(_settled(name, ZONES, found.status == FINE, operations, 0))
+            accused = key if found.status != FINE and accused < 0 else accused
+        elif found.ended in (SURVIVED, DIED):
+            valid = found.ended == SURVIVED
+            judged.keys.append(_settled(name, FIRST.name, valid, operations, found.work))
             died = key if not valid and died < 0 else died
         else:
             left.append(key)
@@ -147,7 +146,7 @@ def _registers(judged: _Search, calls: Calls, order: Order) -> None:
         judged.look_for_witness(one, None, ())
     if judged.explain and judged.witness is None and accused >= 0:
         (one,) = _objects(calls, order, [accused])
-        likely = contradiction(calls, found.blocks, accused, one.rows)
+        likely = contradiction(calls, swept(calls, order), accused, one.rows)
         judged.look_for_witness(one, None, likely)
 
 

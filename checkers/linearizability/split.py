@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from checkers.array_types import Codes, Ints, Kinds
 from checkers.history.calls import Calls
-from checkers.linearizability.compiled import compiled
+from checkers.linearizability.compiled import compiled, inlined
 
 # What an operation is to the frontier. The first four are numbered as `calls.Step`.
 EQUAL, RESET, SWAP, DIFFER, EDGE, TEST = range(6)
@@ -57,7 +57,7 @@ class Problem(NamedTuple):
     dead: int = -1  # the state of whatever nobody will ever observe; -1: there is none
 
 
-@compiled
+@inlined
 def _relevant(kind: int, outcome: int, value: int, expected: int) -> bool:
     if outcome == FAIL or (kind == EQUAL and value == ANY):
         return False
@@ -66,7 +66,7 @@ def _relevant(kind: int, outcome: int, value: int, expected: int) -> bool:
     return kind == RESET or (kind == SWAP and value != expected)
 
 
-@compiled
+@inlined
 def _state(value: int, initial: int, key: int, stamp: Codes, local: Codes, states: Codes) -> int:
     """The state of a value on this key; a new one is numbered when it is first met."""
     if value == initial:
@@ -112,7 +112,9 @@ def _fill(
     values: int,
     found: Problems,
 ) -> None:
-    next_op, next_event = found.op_from[:-1].copy(), found.event_from[:-1].copy()
+    # An array taken out of a tuple costs a count of references: once here, not once a call.
+    rows, kinds, start, to, pending, events, op_from, event_from, states = found
+    next_op, next_event = op_from[:-1].copy(), event_from[:-1].copy()
     op_of = np.empty(len(kind), np.int32)
     # NIL is -1, so value + 1 is a place in these.
     stamp, local = np.full(values + 1, -1, np.int32), np.empty(values + 1, np.int32)
@@ -121,23 +123,23 @@ def _fill(
         op_of[row] = -1
         if wanted[k] and _relevant(kind[row], outcome[row], value[row], expected[row]):
             op_of[row] = next_op[k]
-            found.row[next_op[k]] = row
+            rows[next_op[k]] = row
             next_op[k] += 1
     for k in range(len(wanted)):
-        for op in range(found.op_from[k], found.op_from[k + 1]):
-            row = found.row[op]
-            found.kind[op] = kind[row]
-            found.pending[op] = outcome[row] != OK
+        for op in range(op_from[k], op_from[k + 1]):
+            row = rows[op]
+            kinds[op] = kind[row]
+            pending[op] = outcome[row] != OK
             if kind[row] != DIFFER:
-                found.to[op] = _state(value[row], initial, k, stamp, local, found.states)
+                to[op] = _state(value[row], initial, k, stamp, local, states)
             if kind[row] == SWAP or kind[row] == DIFFER:
-                found.start[op] = _state(expected[row], initial, k, stamp, local, found.states)
+                start[op] = _state(expected[row], initial, k, stamp, local, states)
     for index in range(len(at)):
         row = at[index] >> 1
         if at[index] < 0 or op_of[row] < 0:
             continue
         k = key[row]
-        found.event[next_event[k]] = 2 * (op_of[row] - found.op_from[k]) + (at[index] & 1)
+        events[next_event[k]] = 2 * (op_of[row] - op_from[k]) + (at[index] & 1)
         next_event[k] += 1
 
 
