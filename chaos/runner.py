@@ -104,7 +104,7 @@ class Runner:
 
     def _judge(self) -> Judgement:
         self._write_info()
-        self._progress.status("judging")
+        self._progress.status("judging ... ")
         return judge_directory(self._directory, page=self._page)
 
     def _write_info(self) -> None:

@@ -12,6 +12,8 @@ are not (`leaving_out`, `parts`, by what each call `looks` at) and put into word
 Importing this package compiles nothing.
 """
 
+from functools import cache
+
 from checkers.history.calls import Calls
 from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDecision, Witness
 
@@ -35,8 +37,12 @@ def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> D
     return choose.decide(calls, budget, explain)
 
 
+@cache
 def warm() -> None:
-    """Compile the kernels, or load them from numba's cache, before anybody waits for a verdict."""
+    """Compile the kernels, or load them from numba's cache, before anybody waits for a verdict.
+
+    Once a process: the second time there is nothing to do.
+    """
     from checkers.linearizability import choose, zones
 
     zones.warm()

@@ -7,8 +7,12 @@ counts (`_nrt`); they may use arrays and make none, and what calls them keeps th
 What is cached lies in a directory that is named by all sources of the package: numba itself looks
 only at the file of a function, and would go on using what was compiled of the functions that it
 calls, or of the classes that it takes, before they were changed.
+
+Compiling all takes a minute or more. The first kernel that is compiled, not loaded, is logged as a
+warning: that goes to stderr where nobody asks for anything else.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from hashlib import blake2s
@@ -16,8 +20,10 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 
 import numba
+from numba.core import event as events
 
 _HERE = Path(__file__).parent
+_LOG = logging.getLogger(__name__)
 
 
 def _cache_directory() -> Path:
@@ -29,6 +35,26 @@ def _cache_directory() -> Path:
 # Where nothing can be written beside the sources, numba finds a place of its own.
 if os.access(_HERE, os.W_OK):
     vars(numba.config)["CACHE_DIR"] = str(_cache_directory())  # its stubs do not know it
+
+
+class _FirstCompilation(events.Listener):
+    """Says once a process why it takes so long."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def on_start(self, event: object) -> None:
+        del event
+        if not self._said:
+            self._said = True
+            _LOG.warning("compiling the checkers' kernels; the first time takes a minute or more")
+
+    def on_end(self, event: object) -> None:
+        del event
+
+
+_register: Callable[[str, events.Listener], None] = events.register  # it has no types
+_register("numba:compile", _FirstCompilation())
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,6 +72,6 @@ def loop(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """For the small parts of such a loop."""
+    """For the small parts of a loop: they would count references at every call."""
     options = {"cache": True, "nogil": True, "_nrt": False, "forceinline": True}
     return cast("Callable[P, R]", _njit(**options)(function))
