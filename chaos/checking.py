@@ -25,8 +25,10 @@ def list_checks(*, as_json: bool) -> int:
     return 0
 
 
-def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
+def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: bool = False) -> int:
     """Judge runs again from their files, and histories of others; the worst is the exit code.
+
+    With `reseal` the tables of runs are made anew from what was recorded, damaged or not.
 
     What cannot be read is said, the rest is judged, and the exit code is 254. Raises UsageError.
     """
@@ -36,17 +38,22 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool) -> int:
             f"--model and what files leave open are not for runs, such as {runs[0]}\n"
             f"  try: kraft-chaos check {runs[0]}"
         )
-    verdicts = [_check(path, declared, as_json=as_json) for path in named]
+    if reseal and (files := [path for path in named if not is_run(path)]):
+        raise UsageError(
+            f"--reseal is for runs, not for histories such as {files[0]}\n"
+            f"  try: kraft-chaos check {files[0]}"
+        )
+    verdicts = [_check(path, declared, as_json=as_json, reseal=reseal) for path in named]
     judged = [verdict for verdict in verdicts if verdict is not None]
     return worst(judged).exit_code if len(judged) == len(named) else UNREADABLE
 
 
-def _check(path: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
+def _check(path: Path, declared: Declared, *, as_json: bool, reseal: bool) -> Verdict | None:
     """The verdict, printed; None if nothing can be made of what lies there. Whatever the system
     says of one file, the next has its turn."""
     try:
         if is_run(path):
-            return _check_run(path, as_json=as_json)
+            return _check_run(path, as_json=as_json, reseal=reseal)
         return check_file(path, declared, as_json=as_json)
     except BrokenPipeError:
         raise  # nobody reads the verdicts any more
@@ -60,10 +67,10 @@ def _each(path: Path) -> list[Path]:
     return find_runs([path]) if is_run(path) or _runs_inside(path) else [path]
 
 
-def _check_run(directory: Path, *, as_json: bool) -> Verdict | None:
+def _check_run(directory: Path, *, as_json: bool, reseal: bool) -> Verdict | None:
     """Judge one run and print its verdict; None if nothing can be made of its files."""
     try:
-        judgement = judge_directory(directory)
+        judgement = judge_directory(directory, reseal=reseal)
     except (UnsealableError, UnreadableRunError) as error:
         refuse(directory, str(error), as_json=as_json)
         return None

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from chaos.inventory import differences, has_any_file
 from chaos.plan_line import replay_line
-from chaos.seal import seal
+from chaos.seal import UnsealableError, seal
 from checkers.evidence.evidence import Evidence
-from checkers.history.sealed_run import Run, RunInfo
-from checkers.history.store import UnreadableRunError, read_run
+from checkers.history.sealed_run import Run, RunInfo, read_run_info
+from checkers.history.store import EVENTS, DamagedSealError, UnreadableRunError, read_run
 from checkers.page import render_page
 from checkers.suite import judge, write_verdict
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
@@ -26,12 +26,18 @@ REPRO = "repro.sh"
 HARNESS_LOG = "harness.log"
 
 
-def judge_directory(directory: Path, *, page: bool = True) -> Judgement:
+def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False) -> Judgement:
     """Judge a run, sealing it first if need be, and leave all results in its directory.
 
+    A damaged seal makes the run unknown; only with `reseal` is another made in its place.
     Raises UnsealableError.
     """
-    run = _sealed(directory)
+    if reseal:
+        _reseal(directory)
+    try:
+        run = _sealed(directory)
+    except DamagedSealError as error:
+        return _damaged(directory, error)
     evidence = Evidence(run)
     judgement = _judged(evidence, directory)
     for row in (*troubles(run), *broken_invariants(run)):
@@ -44,12 +50,35 @@ def judge_directory(directory: Path, *, page: bool = True) -> Judgement:
 
 
 def _sealed(directory: Path) -> Run:
-    """A seal that is missing, damaged or another version's is made again from the events."""
+    """A seal that is missing or another version's is made from the events.
+
+    Raises DamagedSealError: what lies beside a damaged table may be whole, and may not.
+    """
     try:
         return _compared(read_run(directory))
+    except DamagedSealError:
+        raise
     except UnreadableRunError:
         seal(directory)
     return read_run(directory)
+
+
+def _reseal(directory: Path) -> None:
+    if not any(directory.glob(EVENTS)):
+        raise UnsealableError(f"{directory}: no {EVENTS} are here to seal it from")
+    seal(directory)
+
+
+def _damaged(directory: Path, error: DamagedSealError) -> Judgement:
+    """Unknown, whatever the run was before; an older page would say otherwise, and goes."""
+    message = str(error).replace("\n  try:", "; try:")
+    row = CheckResult(check="sealed-tables", verdict=Verdict.UNKNOWN, message=message)
+    info = read_run_info(directory)
+    judgement = replace(broken(info.run_id, row), sentence=f"UNKNOWN: {message}")
+    write_verdict(directory, judgement)
+    (directory / PAGE).unlink(missing_ok=True)
+    _write_repro(info, judgement, directory)
+    return judgement
 
 
 def _compared(run: Run) -> Run:

@@ -21,7 +21,7 @@ from checkers.disk import read_disks
 from checkers.evidence.missing import rows_to_count
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import RunInfo, read_run_info
-from checkers.history.store import ManifestValue, write_tables
+from checkers.history.store import EVENTS, ManifestValue, write_tables
 from checkers.history.tables import (
     FAULTS,
     HARM,
@@ -92,7 +92,7 @@ def _broken_lines(info: RunInfo, rows: Mapping[str, int]) -> dict[str, int]:
 
 def _read_events(directory: Path) -> _Recorded:
     recorded = _Recorded()
-    for path in sorted(directory.glob("events-*.jsonl.zst")):
+    for path in sorted(directory.glob(EVENTS)):
         try:
             for line in read_lines(path, recorded.dropped):
                 _sort_in(orjson.loads(line), recorded)

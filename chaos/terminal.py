@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from chaos.judging import PAGE, REPRO
+from chaos.judging import HARNESS_LOG, PAGE, REPRO
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 
 _OUTCOMES = ("ok", "fail", "info")
@@ -80,8 +80,10 @@ def _event(event: Mapping[str, EventValue]) -> str:
 
 
 def _where(directory: Path) -> list[str]:
-    page, repro = directory / PAGE, directory / REPRO
-    lines = [f"  page: {page}" if page.exists() else f"  no page; see {directory}/harness.log"]
+    page, repro, log = directory / PAGE, directory / REPRO, directory / HARNESS_LOG
+    lines = [f"  page: {page}"] if page.exists() else []
+    if not lines:
+        lines.append(f"  no page; see {log}" if log.exists() else "  no page")
     if repro.exists():
         lines.append(f"  again: sh {repro}")
     return lines

@@ -13,9 +13,9 @@ NIL_READS = ("value", "any")
 ISOLATIONS = ("jepsen", "kafka", "pl-2", "serializable", "strict-serializable")
 
 _ABOUT = (
-    "Judges runs again from what they recorded; needs no Docker. A run that broke off or whose "
-    "tables are damaged is sealed again from its events. Writes verdict.json and report.html anew; "
-    "exits with the worst verdict.\n"
+    "Judges runs again from what they recorded; needs no Docker. A run that broke off is sealed "
+    "from its events first. Where a sealed table is damaged the run is unknown, until --reseal "
+    "makes them anew. Writes verdict.json and report.html anew; exits with the worst verdict.\n"
     "Files are histories: Jepsen's history.edn, JSON (an object a line, or an array), Jepsen's "
     "text logs, Porcupine's logs of maps, our own events-*.jsonl.zst; .gz and .zst are unpacked. "
     "Format and model are told by looking, and said. What a file leaves open is decided as the "
@@ -28,6 +28,7 @@ _ABOUT = (
 _EXAMPLES = """\
     kraft-chaos check runs/latest
     kraft-chaos check runs --json
+    kraft-chaos check --reseal runs/latest
     kraft-chaos check --list
     kraft-chaos check history.edn
     kraft-chaos check --json logs/*.log
@@ -58,6 +59,11 @@ def add_parser(commands: Commands) -> None:
         help="say what each check promises, where that comes from, which runs it judges",
     )
     flags.add_json(command, "the verdicts")
+    command.add_argument(
+        "--reseal",
+        action="store_true",
+        help="of runs: make the sealed tables anew from the recorded events, traces and disks",
+    )
     files = command.add_argument_group("of files")
     files.add_argument("--model", choices=MODELS, help="what the history is of (default: guessed)")
     files.add_argument(
@@ -100,4 +106,4 @@ def run(parsed: argparse.Namespace) -> int:
         initial=parsed.initial,
         isolation=parsed.isolation,
     )
-    return check(parsed.paths, said, as_json=parsed.json)
+    return check(parsed.paths, said, as_json=parsed.json, reseal=parsed.reseal)

@@ -19,6 +19,7 @@ from checkers.history.tables import TABLES
 
 SCHEMA_VERSION = 6
 MANIFEST = "_manifest.json"
+EVENTS = "events-*.jsonl.zst"  # what the tables are made from, beside disks and traces
 
 ManifestValue = (
     int
@@ -35,6 +36,10 @@ ManifestValue = (
 
 class UnreadableRunError(Exception):
     """A run directory that cannot be judged: says which file, why, and the next command."""
+
+
+class DamagedSealError(UnreadableRunError):
+    """A sealed run of which a file is not what was sealed: nobody can judge by it."""
 
 
 def write_tables(
@@ -101,7 +106,7 @@ def _sync(path: Path) -> None:
 def read_run(directory: Path) -> Run:
     """The sealed run in `directory`, every file compared with the manifest before it is used.
 
-    Raises UnreadableRunError: not a run, not sealed, sealed by another version, or damaged.
+    Raises UnreadableRunError: not a run, not sealed, sealed by another version; DamagedSealError.
     """
     try:
         info = read_run_info(directory)
@@ -126,8 +131,14 @@ def read_run(directory: Path) -> Run:
     )
 
 
-def _again(directory: Path) -> str:
-    return f"\n  try: kraft-chaos check {directory}   (seals it again from what was recorded)"
+def _damaged(directory: Path, what: str) -> DamagedSealError:
+    if any(directory.glob(EVENTS)):
+        step = (
+            f"kraft-chaos check --reseal {directory}   (from what was recorded, if that is whole)"
+        )
+    else:
+        step = f"copy {directory} again from where it was made: its {EVENTS} are not here either"
+    return DamagedSealError(f"{what}\n  try: {step}")
 
 
 def _read_manifest(directory: Path) -> dict[str, object]:
@@ -140,13 +151,14 @@ def _read_manifest(directory: Path) -> dict[str, object]:
     try:
         manifest = json.loads(path.read_bytes())
     except ValueError as error:
-        raise UnreadableRunError(f"{path}: not JSON: {error}{_again(directory)}") from error
+        raise _damaged(directory, f"{path}: not JSON: {error}") from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise UnreadableRunError(f"{path}: not a manifest{_again(directory)}")
+        raise _damaged(directory, f"{path}: not a manifest")
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise UnreadableRunError(
             f"{path}: schema version {manifest.get('schema_version')}, this program reads "
-            f"{SCHEMA_VERSION}{_again(directory)}"
+            f"{SCHEMA_VERSION}\n"
+            f"  try: kraft-chaos check {directory}   (seals it again from what was recorded)"
         )
     return manifest
 
@@ -157,21 +169,18 @@ def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> p
     assert isinstance(files, dict)
     promised = files.get(name)
     if not isinstance(promised, dict):
-        raise UnreadableRunError(
-            f"{directory / MANIFEST}: knows no table {name}{_again(directory)}"
-        )
+        raise _damaged(directory, f"{directory / MANIFEST}: knows no table {name}")
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UnreadableRunError(f"{path}: {error.strerror}{_again(directory)}") from error
+        raise _damaged(directory, f"{path}: {error.strerror}") from error
     if (len(data), crc32c(data)) != (promised.get("bytes"), promised.get("crc32c")):
-        raise UnreadableRunError(
-            f"{path}: {len(data)} bytes that are not the {promised.get('bytes')} that were sealed"
-            f"{_again(directory)}"
-        )
+        sealed = promised.get("bytes")
+        why = f"{path}: {len(data)} bytes that are not the {sealed} that were sealed"
+        raise _damaged(directory, why)
     table = pq.read_table(pa.BufferReader(data)).cast(TABLES[name])
     if table.num_rows != promised.get("rows"):
-        raise UnreadableRunError(f"{path}: {table.num_rows} rows, not {promised.get('rows')}")
+        raise _damaged(directory, f"{path}: {table.num_rows} rows, not {promised.get('rows')}")
     return table
 
 

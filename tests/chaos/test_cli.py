@@ -121,6 +121,44 @@ def test_check_judges_again_and_exits_with_the_worst(
     assert main(["check", str(tmp_path / "latest")]) == 3
 
 
+def test_a_damaged_table_is_unknown_until_it_is_made_anew_on_purpose(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.bites = False
+    assert main(["run", "kill-leader", *FAST, "--out", str(tmp_path)]) == 3
+    run = (tmp_path / "latest").resolve()
+    table = run / "ops.parquet"
+    table.write_bytes(table.read_bytes()[:-1])
+    capsys.readouterr()
+    for _ in range(2):
+        assert main(["check", str(run)]) == 2
+        said = capsys.readouterr().out
+        assert said.startswith(f"UNKNOWN: {table}: ")
+        assert f"try: kraft-chaos check --reseal {run}" in said
+        assert not (run / "report.html").exists(), "it told of another verdict"
+    assert main(["check", "--reseal", str(run)]) == 3
+    assert main(["check", str(run)]) == 3
+    assert (run / "report.html").exists()
+
+
+def test_what_has_no_events_cannot_be_sealed_anew(
+    fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.bites = False
+    main(["run", "kill-leader", *FAST, "--out", str(tmp_path)])
+    run = (tmp_path / "latest").resolve()
+    for events in run.glob("events-*"):
+        events.unlink()
+    before = sorted(path.name for path in run.glob("*.parquet"))
+    assert main(["check", "--reseal", str(run)]) == 254
+    assert "no events-*.jsonl.zst are here to seal it from" in capsys.readouterr().err
+    assert sorted(path.name for path in run.glob("*.parquet")) == before
+    history = tmp_path / "history.edn"
+    history.write_text("{:type :invoke, :f :read, :process 0, :value nil}")
+    assert main(["check", "--reseal", str(history)]) == 254
+    assert "--reseal is for runs" in capsys.readouterr().err
+
+
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(
     fake: FakeRuntime, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from tests.damage.files import damage_file, damage_nodes
 from tests.damage.outcome import Outcome, judged, outcome_of
 from tests.damage.planted import planted
 from tests.damage.run_description import damage_description
-from tests.damage.tables import cut_table_file, damage_table
+from tests.damage.tables import cut_table_file, damage_table, spoil_seal
 
 KEPT = Path("runs/damage.json")  # the figures of the last `python -m tests.damage`
 
@@ -26,6 +26,7 @@ _DAMAGES: Sequence[Damage] = (
     *[damage_nodes] * 2,
     *[damage_table] * 7,
     cut_table_file,
+    *[spoil_seal] * 2,
     damage_description,
 )
 

@@ -1,15 +1,15 @@
-"""Damage to sealed tables whose manifest was written anew, so that no checksum gives it away."""
+"""Damage to sealed tables: seen by their manifest, or with one that was written anew and fits."""
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from crc32c import crc32c
 
-from checkers.history.store import MANIFEST
+from checkers.history.store import EVENTS, MANIFEST
 
 Thin = Callable[[pa.Table, random.Random], pa.Table]
 
@@ -27,17 +27,33 @@ def damage_table(directory: Path, rng: random.Random) -> str:
 
 def cut_table_file(directory: Path, rng: random.Random) -> str:
     """Delete or cut the file of one table of an archived run, which has nothing but its seal."""
+    for recorded in directory.glob(EVENTS):
+        recorded.unlink()
+    return f"without its events, {_spoil(rng, _table_files(directory))}"
+
+
+def spoil_seal(directory: Path, rng: random.Random) -> str:
+    """The same where all that the tables were made from is whole; or damage to the manifest."""
+    return _spoil(rng, [*_table_files(directory), directory / MANIFEST])
+
+
+def _table_files(directory: Path) -> list[Path]:
     manifest = json.loads((directory / MANIFEST).read_bytes())
-    path = directory / f"{rng.choice(sorted(manifest['files']))}.parquet"
-    for kept in directory.iterdir():
-        if kept.name.startswith("events-"):
-            kept.unlink()
-    if rng.random() < 0.3:
+    return [directory / f"{name}.parquet" for name in sorted(manifest["files"])]
+
+
+def _spoil(rng: random.Random, files: Sequence[Path]) -> str:
+    path = rng.choice(files)
+    data = path.read_bytes()
+    at, draw = rng.randrange(len(data) - 1), rng.random()
+    if path.name == MANIFEST or draw < 0.4:  # without a manifest it would not be sealed at all
+        path.write_bytes(data[:at])
+        return f"{path.name} cut at {at} of {len(data)} bytes"
+    if draw < 0.7:
         path.unlink()
         return f"{path.name} deleted"
-    data = path.read_bytes()
-    path.write_bytes(data[: rng.randrange(len(data))])
-    return f"{path.name} cut"
+    path.write_bytes(data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :])
+    return f"{path.name} with another bit in byte {at}"
 
 
 def _rewrite(directory: Path, name: str, table: pa.Table) -> None:

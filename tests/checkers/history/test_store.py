@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.history.store import UnreadableRunError, read_run, write_tables
+from checkers.history.store import DamagedSealError, UnreadableRunError, read_run, write_tables
 from checkers.history.tables import TABLES
 from tests.support.sealed_runs import Shape, seal_run, synthetic_run
 
@@ -69,4 +69,18 @@ def test_damage_is_named_with_the_next_command(tmp_path: Path, damage: object, s
     damage(directory)
     with pytest.raises(UnreadableRunError, match=said) as caught:
         read_run(directory)
-    assert "kraft-chaos" in str(caught.value) or "run its scenario again" in str(caught.value)
+    assert "\n  try: " in str(caught.value) or "run its scenario again" in str(caught.value)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_damaged_table_is_made_anew_only_on_purpose_and_from_events(
+    tmp_path: Path, recorded: bool
+) -> None:
+    directory = seal_run(tmp_path / "r", SMALL)
+    (directory / "ops.parquet").write_bytes(b"PAR1")
+    if recorded:
+        (directory / "events-ops.jsonl.zst").touch()
+    with pytest.raises(DamagedSealError) as caught:
+        read_run(directory)
+    step = f"kraft-chaos check --reseal {directory}" if recorded else f"copy {directory} again"
+    assert step in str(caught.value)
