@@ -2,7 +2,7 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, logs, cluster, runs, kafka, simulator, kept, steps. Each
+Groups: recorder, linearizability, files, logs, cluster, runs, kafka, simulator, kept, steps. Each
 row is printed as it is known, and all are written to bench.json. Exit code 1 when a bar is missed.
 """
 
@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import brokers, cluster, judge, kept, logs, recorder, runs, simulator, steps
+from tests.bench import brokers, cluster, files, judge, kept, logs, recorder, runs, simulator, steps
 from tests.bench.row import Row, table
 
 GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "recorder": recorder.measure,
     "linearizability": judge.measure,
+    "files": files.measure,
     "logs": logs.measure,
     "cluster": cluster.measure,
     "runs": runs.measure,
