@@ -25,6 +25,8 @@ from workloads.register_options import RegisterOptions
 _SIZES = (1, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7)
 _USUAL_SEGMENT = Conditions().segment_bytes
 _SEGMENTS = (_USUAL_SEGMENT, _USUAL_SEGMENT, 2_048, 16_384)  # of the small ones a run fills many
+# Which share of them, and up to how many us: none, few and long, all and short.
+_LATE_FLUSHES = ((0.0, 50_000), (0.05, 400_000), (0.3, 100_000), (1.0, 30_000))
 _SHORTEST_S, _LONGEST_S = 40, 90
 _MOST_WINDOWS = 40
 _TAIL_S = 1.0  # of quiet, before all is healed
@@ -37,7 +39,7 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
     """The same for the same seed, in every process. The seed says how long, and on how many nodes,
     if nobody else does."""
     nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
-    late = _stream(seed, "late-flushes")
+    late_flushes, late_most_us = _stream(seed, "late-flushes").choice(_LATE_FLUSHES)
     return Trial(
         nodes=nodes,
         schedule=_schedule(seed, nodes, duration_s),
@@ -45,8 +47,8 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
         conditions=replace(
             _conditions(_stream(seed, "conditions")),
             segment_bytes=_stream(seed, "segments").choice(_SEGMENTS),
-            late_flushes=late.choice((0.0, 0.05, 0.5, 1.0)),
-            late_most_us=late.choice((5_000, 50_000, 400_000)),
+            late_flushes=late_flushes,
+            late_most_us=late_most_us,
         ),
     )
 
