@@ -14,7 +14,7 @@ Durable before visible, by construction:
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from node.ids import NO_NODE, ConnectionId, Epoch, NodeId, Offset, ReplicaKey
+from node.ids import NO_NODE, ConnectionId, Epoch, LogId, NodeId, Offset, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,7 @@ class PersistElectionState:
 class AppendBatches:
     """Whole batches, base offsets and leader epochs already set, contiguous with the log's end."""
 
+    log: LogId
     data: bytes
 
 
@@ -42,12 +43,15 @@ class AppendBatches:
 class TruncateLog:
     """Cut the log so that it ends at `end` (batch aligned)."""
 
+    log: LogId
     end: Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
     """Make all appended bytes durable, then feed `LogFlushed`."""
+
+    log: LogId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ shell's work, as is refusing one whose size is absurd.
 
 from dataclasses import dataclass
 
-from node.ids import ConnectionId, NodeId, Offset
+from node.ids import ConnectionId, LogId, NodeId, Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,7 @@ class PeerDisconnected:
 class LogFlushed:
     """Everything below `end` is durable. The answer to `FlushLog`; one flush may serve many."""
 
+    log: LogId
     end: Offset
 
 

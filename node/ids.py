@@ -13,11 +13,13 @@ NodeId = NewType("NodeId", int)
 Epoch = NewType("Epoch", int)
 Offset = NewType("Offset", int)
 ConnectionId = NewType("ConnectionId", int)
+LogId = NewType("LogId", str)  # of a node: the name of the log's directory, such as orders-3
 
 NO_NODE = NodeId(-1)
 ZERO_UUID = UUID(int=0)
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = UUID(int=1)
+METADATA_LOG = LogId(f"{METADATA_TOPIC}-0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from node.events import (
     ShutdownRequested,
     TimeoutElapsed,
 )
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import Endpoint, RequestHeader
 from node.raft.outbox import Answer, Ask, Output
 from node.records.metadata import MetadataRecord
@@ -103,7 +103,8 @@ class Node:
             case PeerDisconnected(peer=peer):
                 self._outgoing.pop(peer, None)
                 return self.core.on_peer_disconnected(peer, now)
-            case LogFlushed(end=end):
+            case LogFlushed(log=log, end=end):
+                assert log == METADATA_LOG, f"{log} was flushed, and is no log of this node"
                 return self.core.on_flushed(end, now)
             case TimeoutElapsed():
                 return self.core.on_timeout(now)

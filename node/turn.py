@@ -5,12 +5,12 @@ comes of it (`LogFlushed`, and whatever arrives) it feeds. The server does them 
 fsync, the simulator on virtual time: so what is simulated is the order that is real.
 
 All that is ready is stepped first. What a step wants written is written before the next step; then
-trace lines leave, then frames, then one flush serves all that was appended (group commit), and
-what becomes visible by it leaves after that. Frames go out before the flush, not after, so that
-followers sync while their leader does; the core only emits what may be seen by then.
+trace lines leave, then frames, then one flush of each log serves all that was appended to it (group
+commit), and what becomes visible by it leaves after that. Frames go out before the flush, not
+after, so that followers sync while their leader does; the core only emits what may be seen by then.
 
 A shell that waits for a flush feeds its `LogFlushed` before it asks for the next deed. One that
-goes on meanwhile feeds it when the flush is done: until then no other is asked for.
+goes on meanwhile feeds it when the flush is done: until then no other of that log is asked for.
 """
 
 from collections import deque
@@ -33,7 +33,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.events import Event, LogFlushed, TimeoutElapsed
-from node.ids import Now, Offset
+from node.ids import LogId, Now, Offset
 
 
 class Beat(Enum):
@@ -65,10 +65,9 @@ class Turns:
         self._read_clocks = read_clocks
         self._ready: deque[Event] = deque()
         self._outgoing: list[SendReply | SendToPeer | CloseConnection | DisconnectPeer] = []
-        self._is_flush_wanted = False
-        self._flushing = False
-        # Where the log was cut while a flush was under way, which may have begun before.
-        self._cut: Offset | None = None
+        self._wanted: dict[LogId, None] = {}  # flushes, in the order in which they were asked for
+        # Those under way, each with where the log was cut meanwhile, if it was.
+        self._flushing: dict[LogId, Offset | None] = {}
         self._is_stopped = False
 
     def feed(self, event: Event) -> None:
@@ -87,9 +86,10 @@ class Turns:
                 yield from self._step(self._ready.popleft(), self._read_clocks())
                 continue
             yield from self._send()
-            if self._is_flush_wanted and not self._flushing:
-                self._is_flush_wanted, self._flushing = False, True
-                yield FlushLog()
+            for log in [log for log in self._wanted if log not in self._flushing]:
+                del self._wanted[log]
+                self._flushing[log] = None
+                yield FlushLog(log=log)
             if not self._ready:
                 return
 
@@ -111,9 +111,13 @@ class Turns:
 
     def _flushed(self, event: LogFlushed) -> LogFlushed:
         """What was cut off since the flush began may have been written anew, and not flushed."""
-        end = event.end if self._cut is None else min(event.end, self._cut)
-        self._flushing, self._cut = False, None
-        return replace(event, end=end)
+        cut = self._flushing.pop(event.log)
+        return event if cut is None else replace(event, end=min(event.end, cut))
+
+    def _cut(self, log: LogId, end: Offset) -> None:
+        if log in self._flushing:
+            known = self._flushing[log]
+            self._flushing[log] = end if known is None else min(known, end)
 
     def _perform(self, effects: list[Effect]) -> Iterator[Deed]:
         stop = None
@@ -122,10 +126,9 @@ class Turns:
                 case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
                     self._outgoing.append(effect)
                 case FlushLog():
-                    self._is_flush_wanted = True
-                case TruncateLog(end=end):
-                    if self._flushing:
-                        self._cut = end if self._cut is None else min(self._cut, end)
+                    self._wanted[effect.log] = None
+                case TruncateLog():
+                    self._cut(effect.log, effect.end)
                     yield effect
                 case PersistElectionState() | AppendBatches() | Trace():
                     yield effect

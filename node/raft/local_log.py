@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from node.effects import AppendBatches, FlushLog, TruncateLog
-from node.ids import Epoch, LogPosition, Now, Offset
+from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset
 from node.raft.outbox import Outbox
 from node.records.batch import BatchHeader, KeyValue, encode_batch, read_header
 from node.storage.view import LogView
@@ -55,7 +55,7 @@ class LocalLog:
     def truncate(self, end: LogPosition, high_watermark: Offset, role: str) -> None:
         """Cut off what diverges. Never below what is committed: that would be lost."""
         assert end.offset >= high_watermark, f"truncation to {end} below {high_watermark}"
-        self._outbox.emit(TruncateLog(end=end.offset))
+        self._outbox.emit(TruncateLog(log=METADATA_LOG, end=end.offset))
         self._outbox.trace("q.truncate", end=end.offset, hwm=high_watermark, role=role)
         self.end = end
         self.durable = min(self.durable, end.offset)
@@ -63,7 +63,7 @@ class LocalLog:
 
     def flush(self) -> None:
         self._flushed = False
-        self._outbox.emit(FlushLog())
+        self._outbox.emit(FlushLog(log=METADATA_LOG))
 
     def on_flushed(self, end: Offset) -> None:
         """`end` may lie below the log's end when more was written since the flush was asked for."""
@@ -72,7 +72,7 @@ class LocalLog:
         self._outbox.trace("q.fsync", end=self.durable)
 
     def _append(self, data: bytes, headers: Sequence[BatchHeader], role: str) -> None:
-        self._outbox.emit(AppendBatches(data=data))
+        self._outbox.emit(AppendBatches(log=METADATA_LOG, data=data))
         for header in headers:
             self._outbox.trace(
                 "q.append",

@@ -25,6 +25,7 @@ from uuid import uuid4
 from node.config import NodeConfig
 from node.effects import Stop
 from node.events import ShutdownRequested
+from node.ids import METADATA_LOG
 from node.messages import Endpoint
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.outcome import Refusal, die
@@ -95,7 +96,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
         traces.add(line, read_clocks())
     shell = Shell(
         node=node_on(found, config, random.Random()),
-        log=found.log,
+        logs={METADATA_LOG: found.log},
         elections=found.elections,
         traces=traces,
         stop=stopped.set_result,

@@ -7,7 +7,7 @@ what arrives waits in the kernel.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, assert_never
 
 from node.effects import (
@@ -24,7 +24,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.events import Event, LogFlushed
-from node.ids import Now, Offset
+from node.ids import LogId, Now, Offset
 from node.server.peers import Peers
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
@@ -54,13 +54,13 @@ class Shell:
         self,
         *,
         node: SteppedNode,
-        log: WritableLog,
+        logs: Mapping[LogId, WritableLog],
         elections: Elections,
         traces: TraceWriter,
         stop: Callable[[Stop], None],
     ) -> None:
         self._node = node
-        self._log = log
+        self._logs = logs
         self._elections = elections
         self._traces = traces
         self._stop = stop
@@ -120,11 +120,11 @@ class Shell:
             case Trace():
                 self._traces.add(deed, read_clocks())
             case AppendBatches():
-                self._log.append(deed.data)
+                self._logs[deed.log].append(deed.data)
             case TruncateLog():
-                self._log.truncate(deed.end)
+                self._logs[deed.log].truncate(deed.end)
             case FlushLog():
-                self._turns.feed(LogFlushed(end=self._log.flush()))
+                self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
             case PersistElectionState():
                 self._elections.save(deed.state)
             case SendReply():

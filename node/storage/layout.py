@@ -1,8 +1,8 @@
 """The names of files, relative to the log directory. Kafka's own."""
 
-from node.ids import METADATA_TOPIC
+from node.ids import METADATA_LOG
 
-METADATA_DIRECTORY = f"{METADATA_TOPIC}-0"
+METADATA_DIRECTORY: str = METADATA_LOG
 META_PROPERTIES = "meta.properties"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 QUORUM_STATE = f"{METADATA_DIRECTORY}/quorum-state"

@@ -13,7 +13,7 @@ from uuid import UUID
 from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
 from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import Endpoint
 from node.node import Node
 from tests.bench.row import Row
@@ -83,7 +83,7 @@ class SteppedLeader:
         found = [effect for effect in effects if isinstance(effect, SendReply | CloseConnection)]
         if any(isinstance(effect, FlushLog) for effect in effects):
             self.log.flush()
-            found += self._step(LogFlushed(end=self.log.end().offset))
+            found += self._step(LogFlushed(log=METADATA_LOG, end=self.log.end().offset))
         return found
 
 

@@ -35,7 +35,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import DescribeConfigsRequest, Endpoint, ResourceQuery
 from node.node import Node
 from node.wire import MalformedFrame, decode_request, encode_request
@@ -128,7 +128,7 @@ class Bench:
                 case TruncateLog(end=end):
                     self.log.truncate(end)
                 case FlushLog():
-                    self._ready.append(LogFlushed(end=self.log.flush()))
+                    self._ready.append(LogFlushed(log=METADATA_LOG, end=self.log.flush()))
                 case PersistElectionState(state=state):
                     self.election = state
                 case SendReply(connection=connection, frame=frame):

@@ -28,7 +28,7 @@ from node.events import (
     ShutdownRequested,
     TimeoutElapsed,
 )
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -98,7 +98,9 @@ class Trio:
                 case AppendBatches(data=data):
                     self.logs[node].append(data)
                 case FlushLog():
-                    self.ready.append((node, LogFlushed(end=self.logs[node].flush())))
+                    self.ready.append(
+                        (node, LogFlushed(log=METADATA_LOG, end=self.logs[node].flush()))
+                    )
                 case SendToPeer(peer=peer, frame=frame):
                     event = FrameReceived(
                         connection=ConnectionId(node), listener="CONTROLLER", frame=frame

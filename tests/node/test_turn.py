@@ -18,7 +18,7 @@ from node.effects import (
 )
 from node.effects import Effect as AnyEffect
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import ConnectionId, Now, Offset
+from node.ids import METADATA_LOG, ConnectionId, LogId, Now, Offset
 from node.turn import Beat, Deed, Turns
 
 FAR_NS = 10**18
@@ -64,7 +64,10 @@ def line(word: str) -> Trace:
     return Trace(event=word, fields={})
 
 
-APPEND: list[AnyEffect] = [AppendBatches(data=b"batch"), FlushLog()]
+APPEND: list[AnyEffect] = [
+    AppendBatches(log=METADATA_LOG, data=b"batch"),
+    FlushLog(log=METADATA_LOG),
+]
 
 
 def deeds(turn: Iterator[Deed]) -> list[Deed]:
@@ -77,11 +80,11 @@ def test_writes_then_traces_then_frames_then_one_flush_for_all() -> None:
     turns.feed(frame("write"))
     turns.feed(frame("write"))
     assert deeds(turns.drain()) == [
-        *[AppendBatches(data=b"batch"), line("q.append")] * 2,
+        *[AppendBatches(log=METADATA_LOG, data=b"batch"), line("q.append")] * 2,
         Beat.TRACES_LEAVE,
         reply("soon"),
         reply("soon"),
-        FlushLog(),
+        FlushLog(log=METADATA_LOG),
     ]
 
 
@@ -93,9 +96,9 @@ def test_what_a_flush_makes_visible_leaves_after_it() -> None:
     for deed in turns.drain():
         seen.append(deed)
         if isinstance(deed, FlushLog):
-            turns.feed(LogFlushed(end=Offset(1)))
+            turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
     assert [deed for deed in seen if deed is not Beat.STEPPED][-4:] == [
-        FlushLog(),
+        FlushLog(log=METADATA_LOG),
         line("q.fsync"),
         Beat.TRACES_LEAVE,
         reply("done"),
@@ -106,27 +109,47 @@ def test_while_a_flush_is_under_way_no_other_begins_and_the_node_goes_on() -> No
     node = Scripted({"write": APPEND, "read": [reply("read")]})
     turns = Turns(node, clocks)
     turns.feed(frame("write"))
-    assert FlushLog() in deeds(turns.drain())
+    assert FlushLog(log=METADATA_LOG) in deeds(turns.drain())
     turns.feed(frame("write"))
     turns.feed(frame("read"))
     later = deeds(turns.drain())
     assert reply("read") in later
-    assert FlushLog() not in later
-    turns.feed(LogFlushed(end=Offset(1)))
-    assert deeds(turns.drain())[-1] == FlushLog(), "of what was written meanwhile"
+    assert FlushLog(log=METADATA_LOG) not in later
+    turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
+    assert deeds(turns.drain())[-1] == FlushLog(log=METADATA_LOG), "of what was written meanwhile"
+
+
+def test_a_flush_holds_up_no_other_log() -> None:
+    other = LogId("orders-0")
+    node = Scripted({"write": APPEND, "other": [FlushLog(log=other)]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("write"))
+    assert FlushLog(log=METADATA_LOG) in deeds(turns.drain())
+    turns.feed(frame("other"))
+    turns.feed(frame("write"))
+    later = deeds(turns.drain())
+    assert FlushLog(log=other) in later
+    assert FlushLog(log=METADATA_LOG) not in later
+    turns.feed(LogFlushed(log=other, end=Offset(5)))
+    assert FlushLog(log=METADATA_LOG) not in deeds(turns.drain()), "its own is still under way"
 
 
 def test_a_flush_that_began_before_a_cut_vouches_for_nothing_above_it() -> None:
-    node = Scripted({"write": APPEND, "cut": [TruncateLog(end=Offset(3)), FlushLog()]})
+    node = Scripted(
+        {
+            "write": APPEND,
+            "cut": [TruncateLog(log=METADATA_LOG, end=Offset(3)), FlushLog(log=METADATA_LOG)],
+        }
+    )
     turns = Turns(node, clocks)
     turns.feed(frame("write"))
     list(turns.drain())
     turns.feed(frame("cut"))
     turns.feed(frame("write"))
     list(turns.drain())
-    turns.feed(LogFlushed(end=Offset(9)))
-    assert FlushLog() in deeds(turns.drain())
-    turns.feed(LogFlushed(end=Offset(9)))
+    turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(9)))
+    assert FlushLog(log=METADATA_LOG) in deeds(turns.drain())
+    turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(9)))
     list(turns.drain())
     told = [event.end for event in node.fed if isinstance(event, LogFlushed)]
     assert told == [3, 9]
@@ -183,7 +206,7 @@ class Writer:
 
     def start(self, now: Now) -> list[AnyEffect]:
         del now
-        return [FlushLog()]
+        return [FlushLog(log=METADATA_LOG)]
 
     def step(self, event: Event, now: Now) -> list[AnyEffect]:
         del now
@@ -196,11 +219,17 @@ class Writer:
                     end = self.rng.randrange(len(self.log))
                     del self.log[end:]
                     self.durable = min(self.durable, end)
-                    effects += [TruncateLog(end=Offset(end)), FlushLog()]
+                    effects += [
+                        TruncateLog(log=METADATA_LOG, end=Offset(end)),
+                        FlushLog(log=METADATA_LOG),
+                    ]
                 case 1 | 2:
                     self.written += 1
                     self.log.append(self.written)
-                    effects += [AppendBatches(data=self.written.to_bytes(4)), FlushLog()]
+                    effects += [
+                        AppendBatches(log=METADATA_LOG, data=self.written.to_bytes(4)),
+                        FlushLog(log=METADATA_LOG),
+                    ]
                 case 3:
                     state = ElectionState()
                     effects += [PersistElectionState(state=state), line(f"vote {self.written}")]
@@ -243,7 +272,7 @@ def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
                 case FlushLog():
                     assert under_way is None
                     if waits:
-                        turns.feed(LogFlushed(end=sync()))
+                        turns.feed(LogFlushed(log=METADATA_LOG, end=sync()))
                     else:
                         under_way = sync() if rng.random() < 0.5 else Offset(-1)
                 case Trace():
@@ -258,7 +287,7 @@ def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
                     pass
         if under_way is not None and rng.random() < 0.5:
             # Synced long ago, or only now; what was written since is not vouched for.
-            turns.feed(LogFlushed(end=sync() if under_way < 0 else under_way))
+            turns.feed(LogFlushed(log=METADATA_LOG, end=sync() if under_way < 0 else under_way))
             under_way = None
         turns.feed(frame("go on"))
         turn = turns.drain()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
-from node.ids import NO_NODE, Epoch, NodeId, Offset, uuid_text
+from node.ids import METADATA_LOG, NO_NODE, Epoch, NodeId, Offset, uuid_text
 from node.messages import FetchRequest, VoteRequest
 from node.raft.outbox import Ask, Output
 from node.raft.quorum import election_state
@@ -61,7 +61,7 @@ class Doctored:
         self.log.append(data)
         if flush:
             self.disk.log_end = self.log.flush()
-        return self.step(AppendBatches(data=data))
+        return self.step(AppendBatches(log=METADATA_LOG, data=data))
 
     def lead(self, epoch: int, *, granting: Sequence[int] = (1, 2)) -> "Doctored":
         """Be elected: stand, win, append LeaderChange, all durable."""
@@ -112,7 +112,7 @@ class Doctored:
     def truncate(self, end: int) -> "Doctored":
         self.log.truncate(Offset(end))
         self.disk.log_end = self.log.flush()
-        return self.step(TruncateLog(end=Offset(end)))
+        return self.step(TruncateLog(log=METADATA_LOG, end=Offset(end)))
 
     def fetch(self, offset: int, epoch: int = 1) -> "Doctored":
         request = fetch_from(offset, epoch)

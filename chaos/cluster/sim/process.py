@@ -92,6 +92,7 @@ class SimProcess:
         self.is_paused = False
         self.node = node
         self._found = found
+        self._logs = {ids.METADATA_LOG: found.log}
         self._config = config
         self._traces = traces
         self._around = around
@@ -235,19 +236,19 @@ class SimProcess:
             case Trace():
                 self._traces.add(deed, self._around.clock.true())
             case AppendBatches():
-                self._found.log.append(deed.data)
+                self._logs[deed.log].append(deed.data)
             case TruncateLog():
                 yield self._around.drive.sync_ns()
                 self._around.post.before_truncation(deed.end)
-                self._found.log.truncate(deed.end)
+                self._logs[deed.log].truncate(deed.end)
             case FlushLog():
                 late = self._around.drive.late_flush()
                 if late is not None:
-                    self._flush_late(late)
+                    self._flush_late(deed.log, late)
                     return
                 yield self._around.drive.sync_ns()
                 self._around.between()
-                self._turns.feed(LogFlushed(end=self._found.log.flush()))
+                self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
             case PersistElectionState():
                 yield self._around.drive.sync_ns()
                 self._found.elections.save(deed.state)
@@ -270,15 +271,15 @@ class SimProcess:
             case _:
                 assert_never(deed)
 
-    def _flush_late(self, late: LateFlush) -> None:
+    def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the
         end does not speak of what was written since, which is not."""
         loop, began = self._around.loop, self._around.loop.time()
 
         def sync() -> None:
-            end = self._found.log.flush()
+            end = self._logs[log].flush()
             self._around.post.after_sync()
-            told = LogFlushed(end=end)
+            told = LogFlushed(log=log, end=end)
             loop.at(began + late.told_ns / 1e9, self.hear, lambda: self._turns.feed(told))
 
         loop.at(began + late.synced_ns / 1e9, self.hear, sync)

@@ -32,7 +32,7 @@ from node.events import (
     LogFlushed,
     TimeoutElapsed,
 )
-from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.messages import Endpoint
 from node.server.frames import with_size
 from node.server.listener import accept_from, bind
@@ -82,7 +82,7 @@ class ScriptedCore:
         match frame:
             case b"append":
                 self.waiting.append(connection)
-                return [AppendBatches(data=b"data"), FlushLog()]
+                return [AppendBatches(log=METADATA_LOG, data=b"data"), FlushLog(log=METADATA_LOG)]
             case b"calm":
                 self.deadline_ns = time.monotonic_ns() + FAR_NS
                 return [SendReply(connection=connection, frame=b"calm")]
@@ -182,7 +182,7 @@ async def world(
     stopped: asyncio.Future[Stop] = loop.create_future()
     shell = Shell(
         node=core,
-        log=log,
+        logs={METADATA_LOG: log},
         elections=Elections(account),
         traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), to_descriptor(write_end)),
         stop=stopped.set_result,

@@ -16,7 +16,7 @@ from node.events import (
     PeerDisconnected,
     PeerFrameReceived,
 )
-from node.ids import ConnectionId, NodeId, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, ReplicaKey
 from node.server.frames import with_size
 from node.server.peers import Peers, TcpDial
 from node.server.shell import Shell
@@ -60,7 +60,7 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         account: list[str] = []
         shell = Shell(
             node=ScriptedCore(account),
-            log=SlowLog(account),
+            logs={METADATA_LOG: SlowLog(account)},
             elections=Elections(account),
             traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), lambda _: None),
             stop=lambda _: None,

@@ -13,7 +13,7 @@ from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, Know
 from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
 from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
-from node.ids import Epoch, NodeId, Offset, ReplicaKey, parse_uuid
+from node.ids import METADATA_LOG, Epoch, NodeId, Offset, ReplicaKey, parse_uuid
 from node.messages import FetchRequest, VoteRequest
 from node.raft.outbox import Ask, Output
 from node.raft.roles import Leader, Role
@@ -156,11 +156,11 @@ class WatchedLife:
 
     def _write(self, output: Output) -> None:
         match output:
-            case AppendBatches(data=data):
+            case AppendBatches(log=log, data=data) if log == METADATA_LOG:
                 self._replica.log = self._appended(self._replica.log, data)
                 if data and read_header(data).is_control and isinstance(self._view.role, Leader):
                     self._begin_epoch(data)
-            case TruncateLog(end=end):
+            case TruncateLog(log=log, end=end) if log == METADATA_LOG:
                 self._truncate(end)
 
     def _heed(self, output: Output) -> None:

@@ -7,7 +7,7 @@ import pytest
 from chaos.cluster.sim.invariants import InvariantViolated, Watch
 from chaos.mutations.planted import planted_by
 from node.effects import AppendBatches, ElectionState
-from node.ids import Epoch, Offset
+from node.ids import METADATA_LOG, Epoch, Offset
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.vote import Votes
 from tests.chaos.cluster.sim.breaches import BREACHES, Three, elected, votes_twice
@@ -115,7 +115,7 @@ def test_a_wiped_disk_is_another_replica_and_counts_for_no_majority(three: Three
     watch = one.watch
     wiped = Doctored(2, watch)
     wiped.life = watch.begin(key(2, directory=7), wiped, at_ns=0)
-    wiped.append(batch(0, 1)).step(AppendBatches(data=b""))
+    wiped.append(batch(0, 1)).step(AppendBatches(log=METADATA_LOG, data=b""))
     one.append(batch(1, 1))
     wiped.append(batch(1, 1))
     with pytest.raises(InvariantViolated, match=r"Q9.*only 1 voters"):
