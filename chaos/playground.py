@@ -180,7 +180,7 @@ async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
         )
     except NobodyToHitError as error:
         raise OperatorError(
-            f"{error}: nobody to hit\n  try: kraft-chaos heal, or inject with --node"
+            f"{error}: no node to hit\n  try: kraft-chaos heal, or inject with --node"
         ) from error
     await _require_whole(cluster, fault, nodes, cut)
     return await inject(cluster, fault, nodes)

@@ -12,7 +12,7 @@ _JUDGED = {
     "log": "Logs: what clients sent and polled",
     "quorum": "The quorum: elections, its log, its high watermark",
     "partitions": "Partitions: leaders, ISR, ELR, replicas, topics",
-    "run": "The run: was there enough to judge, and did everybody go on",
+    "run": "The run: was there enough to judge, and did all nodes go on",
 }
 
 

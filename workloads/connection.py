@@ -241,7 +241,7 @@ class Exchange(asyncio.Protocol):
         if self._answer is not None and self._answer.cancelled():
             self.lose("given up")  # the request was cancelled, and its task did not run since
         elif self._answer is None or self._answer.done() or len(buffer) > 4 + size:
-            self._lose_malformed("an answer nobody asked for")
+            self._lose_malformed("an answer that was not asked for")
         else:
             self._buffer = bytearray()
             self._answer.set_result(bytes(memoryview(buffer)[4:]))

@@ -107,7 +107,7 @@ def _of_node(event: NodeEvent, *, again: bool) -> str:
         case "q.state", "follower":
             return f"follows node {event.leader} in epoch {event.epoch}"
         case "q.state", "prospective":
-            return f"hears of no leader, and asks who would vote for it after epoch {event.epoch}"
+            return f"knows no leader, and asks for pre-votes after epoch {event.epoch}"
         case "q.state", "candidate":
             return f"stands for epoch {event.epoch}"
         case "q.truncate", _:

@@ -19,7 +19,7 @@ def add_parser(commands: Commands) -> None:
         "faults: WHAT-WHOM, where WHOM is resolved at this moment\n"
         f"{listed(FAULTS)}\n"
         "partition-in: the victim does not hear the others; partition-out: they do not hear it; "
-        "clients reach everybody. power-off forgets what was not fsynced, kill does not.",
+        "clients reach all nodes. power-off forgets what was not fsynced, kill does not.",
         examples="""\
             kraft-chaos inject partition-leader
             kraft-chaos inject power-off-all

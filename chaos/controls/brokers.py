@@ -15,9 +15,9 @@ _DURATION_S = 5.0
 
 QUIET_BROKERS = Scenario(
     name="quiet-brokers",
-    summary="clients append to brokers that nobody hurts, and tell the truth",
+    summary="clients append to brokers without faults, and report the truth",
     description=(
-        "What the controls of brokers are compared with: nothing is planted, and nobody may be "
+        "What the controls of brokers are compared with: nothing is planted, and no node may be "
         "accused."
     ),
     faults=(),
@@ -32,7 +32,7 @@ LOST_ANSWERS = replace(
     summary="some acknowledgements never reach their client, which says that it does not know",
     description=(
         "The records are there all the same, and are counted as recovered. An idempotent producer "
-        "sends them again, and is told where they are. Nobody may be accused."
+        "sends them again, and is told where they are. No node may be accused."
     ),
     clients=deaf_clients,
 )

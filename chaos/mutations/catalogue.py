@@ -98,7 +98,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-STALE-REVERT",
-        wrong="a deposed controller keeps the effects of writes that nobody committed",
+        wrong="a deposed controller keeps the effects of writes that were never committed",
         real="KAFKA-20839",
         checks=("reads-are-committed",),
         scenario="leader-relay",
@@ -124,7 +124,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-PREVOTE-GREEDY",
-        wrong="followers that hear their leader grant pre-votes to anybody",
+        wrong="followers that hear their leader grant pre-votes to any candidate",
         real="the rule of KIP-996, left out",
         checks=("Q23-return-without-disturbance", "Q21-a-majority-elects"),
         scenario="estranged-follower",

@@ -188,7 +188,7 @@ class Nemesis:
         except NobodyToHitError as error:
             if alone:
                 self._book.start(number, (), ())
-                self._book.evidence(number, of_failure("nobody to hit", error))
+                self._book.evidence(number, of_failure("no node to hit", error))
             else:
                 self._book.pass_over(number, str(error))
             return

@@ -13,7 +13,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 BASELINE = Scenario(
     name="baseline",
-    summary="nobody is hurt: load, final reads, judgement",
+    summary="no faults: load, final reads, judgement",
     description=(
         "Runs the load against a healthy quorum. Any accusation here is the harness's own fault or "
         "a bug that needs no failure; the throughput is what faults are compared with."

@@ -22,7 +22,7 @@ BLACKOUT = Scenario(
     name="blackout",
     summary="the power of all voters fails at one moment, while their disks are slow; and again",
     description=(
-        "As in a data centre whose power flickers: nobody survives to remember what was promised, "
+        "As in a data centre whose power flickers: no node survives to remember what was promised, "
         "so all of it must be on the disks, and who voted and led in which epoch as well. "
         "Overloaded disks take their time, so a cut finds much under way that is not yet durable."
     ),

@@ -27,8 +27,8 @@ FLAPPING_FOLLOWER = Scenario(
     name="flapping-follower",
     summary="a follower with a bad link is cut off and comes back, while the leader is well",
     description=(
-        "A voter that hears nobody stands for election for ever. When it is back it must fall in "
-        "behind the leader that everybody else hears: one bad link must not cost the cluster its "
+        "A voter that hears no other stands for election for ever. When it is back it must fall in "
+        "behind the leader that all others hear: one bad link must not cost the cluster its "
         "leader (KIP-996, pre-vote)."
     ),
     faults=_CUTS,

@@ -20,10 +20,10 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 LEADER_RELAY = Scenario(
     name="leader-relay",
-    summary="whoever leads is cut off, so that leadership comes back to those who had lost it",
+    summary="each leader is cut off in turn, so that former leaders lead again",
     description=(
         "Each leader is deposed with writes in flight, and lives on. When it leads again it must "
-        "have forgotten what it had decided and nobody committed. Many keys and few writes, so "
+        "have forgotten what it had decided and was never committed. Many keys and few writes, so "
         "that nothing newer has covered a stale value by then."
     ),
     faults=(_CUT,),

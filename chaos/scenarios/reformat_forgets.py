@@ -27,14 +27,14 @@ _SCRIPT = Script(
 
 REFORMAT_FORGETS = Scenario(
     name="reformat-forgets",
-    summary="a controller loses its disk and votes for one who never heard of the latest topics",
+    summary="a controller loses its disk and votes for one that lacks the latest topics",
     description=(
         "Of three controllers, a follower is cut off while topics are created: the others hold "
         "them, a majority. Then the second follower loses its disk, the leader is cut off, and the "
         "first one comes back. Where voters are known by their ids alone (quorum=static, "
         "kraft.version 0), the empty one elects the one that was behind, and committed "
         "topics are forgotten. Where a voter is id and directory (quorum=dynamic, KIP-856), "
-        "the new disk is nobody's voter, and the quorum stops rather than forgets."
+        "the new disk is no voter, and the quorum stops rather than forgets."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,

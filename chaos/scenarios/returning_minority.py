@@ -31,7 +31,7 @@ RETURNING_MINORITY = Scenario(
     name="returning-minority",
     summary="the leader is cut off with one follower, and is back some seconds before that one",
     description=(
-        "The follower hears nobody but the leader, and goes on fetching what will never be "
+        "The follower hears only the leader, and goes on fetching what will never be "
         "committed. The leader comes back, learns of another and cuts its log, while that Fetch "
         "still waits in it: it must be answered by what the node is now, or not at all "
         "(KAFKA-15100, KAFKA-18723). Takes 5 nodes; of fewer, the leader is cut off alone."

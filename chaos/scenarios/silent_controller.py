@@ -29,7 +29,7 @@ SILENT_CONTROLLER = Scenario(
     summary="the active controller loses its power while topics are created through the brokers",
     description=(
         "Another controller is active within seconds. A broker that had passed a request on to the "
-        "old one waits for an answer that nobody will send, and passes nothing on meanwhile: as "
+        "old one waits for an answer that will never be sent, and passes nothing on meanwhile: as "
         "long as controller.socket.timeout.ms says, half a minute by default. Records are "
         "acknowledged all the time. Nothing is lost on either side; the statistics tell for how "
         "long no topic could be created."

@@ -27,7 +27,7 @@ UNWAITED_TOPICS = Scenario(
             settings={},
             topic_client=UNWAITED,
             expected=FORGETS_TOPICS,
-            promise="topics are acknowledged that nobody ever created",
+            promise="topics are acknowledged that were never created",
         ),
         Side(
             name="operation timeout 5 s",

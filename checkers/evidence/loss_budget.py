@@ -64,7 +64,7 @@ class LossWindow:
 
 
 # Why a loss is neither allowed nor an accusation.
-UNTOLD = "nobody can tell when the ISR was whole again"
+UNTOLD = "it is not known when the ISR was whole again"
 
 Windows = Mapping[str, tuple[LossWindow, ...]]
 

@@ -203,9 +203,9 @@ def _probes(run: Run) -> Iterator[Missing]:
                 "probes", f"{counted(should, 'answer')} ({word}) had been recorded", found, kind
             )
         elif not found:
-            yield Missing(kind=kind, where="probes", what=f"nobody answered about a {word}")
+            yield Missing(kind=kind, where="probes", what=f"no node answered about a {word}")
         looks = info.looks.get(kind.value, {})
         gap_ms = looks.get("longest_gap_ms", 0)
         if gap_ms > LONGEST_GAP_MS:
-            what = f"for {gap_ms / 1000:.1f} s the harness asked nobody about a {word}"
+            what = f"for {gap_ms / 1000:.1f} s the harness asked no node about a {word}"
             yield Missing(kind=kind, where="probes", what=what)

@@ -184,7 +184,7 @@ def _unwritten(history: ForeignHistory, calls: Calls, decision: Decision) -> tup
         return ()
     value = calls.values[strange[0]]
     tried = (calls.value[~reads] == strange[0]).any()
-    what = f"no write of {value} succeeded" if tried else f"nobody wrote {value}"
+    what = f"no write of {value} succeeded" if tried else f"{value} was never written"
     return (f"{what}; if it was there before all writes: --initial '{value}'",)
 
 

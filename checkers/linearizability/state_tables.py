@@ -85,7 +85,7 @@ def cell(
         dead=dead,
     )
     return SearchedObject(
-        name, rows, made, code[first], [*map(repr, states), "what nobody observed"]
+        name, rows, made, code[first], [*map(repr, states), "what was never observed"]
     )
 
 

@@ -126,7 +126,7 @@ def _refused_writer(calls: Calls, row: int) -> str:
     if not failed.all():
         return ""
     if not len(writers):
-        return "nobody ever wrote that"
+        return "that was never written"
     return f"it was written by process {calls.process[writers[0]]} only, and that had failed"
 
 

@@ -60,7 +60,7 @@ def _value(log: LogArrays, code: int) -> str:
 
 
 def _offset(offset: int) -> str:
-    return "an offset that nobody was told" if offset < 0 else str(offset)
+    return "an offset that no client was told" if offset < 0 else str(offset)
 
 
 def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
@@ -68,9 +68,9 @@ def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
     match anomaly:
         case Anomaly.CORRUPT:
             message = f"{w.who} polled a record at {w.key}, offset {w.at_other}, that is damaged"
-            return message, "", f"polled bytes that nobody sent, at offset {w.at_other}"
+            return message, "", f"polled bytes that were never sent, at offset {w.at_other}"
         case Anomaly.PHANTOM:
-            message = f"{w.who} polled {w.other} at {w.key}, which nobody sent"
+            message = f"{w.who} polled {w.other} at {w.key}, which was never sent"
             return message, "", f"polled {w.other} at offset {w.at_other}"
         case Anomaly.FUTURE_READ:
             message = f"{w.who} polled {w.other} at {w.key} before it was sent"
@@ -106,7 +106,7 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             return message, f"sent {w.one}", f"polled it at offset {w.at_other}"
         case Anomaly.UNSEEN:
             message = (
-                f"{w.other} was acknowledged at offset {w.at_other} of {w.key}; nobody polled it"
+                f"{w.other} was acknowledged at offset {w.at_other} of {w.key}; it was never polled"
             )
             return message, "", f"sent {w.other}"
         case Anomaly.PAST_HIGH_WATERMARK:

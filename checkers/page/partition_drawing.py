@@ -44,7 +44,7 @@ _STATES = (
     ("elr", "in the ELR"),
     ("last-known", "last known ELR"),
     ("outside", "outside"),
-    ("nobody", "nobody leads"),
+    ("nobody", "no leader"),
 )
 _RECORDS = (
     ("told", "acknowledged"),
@@ -109,7 +109,7 @@ def _changes(
         x = scale.x(span.from_ns)
         yield vertical(x, top - 4, bottom, "edge")
         if span.leader == NO_LEADER:
-            about = f"nobody leads until {units.moment(span.to_ns)}"
+            about = f"no leader until {units.moment(span.to_ns)}"
             yield rectangle(x, scale.x(span.to_ns), top - 4, 4, "nobody", about)
         words = _in_short(span)
         if x >= free_from:

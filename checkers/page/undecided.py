@@ -23,7 +23,7 @@ def undecided_section(results: Sequence[CheckResult]) -> Markup | None:
     undecided.sort(key=lambda result: (result.check != EVIDENCE, -result.verdict.value))
     words = (
         f"{len(undecided):,} of {len(results):,} checks decided nothing. What they promise may be "
-        "broken in this run; nobody has seen whether it is."
+        "broken in this run without being seen."
     )
     rows = [
         ("", (verdict_word(each.verdict), each.check, each.message, each.promise))

@@ -59,7 +59,7 @@ def eligible_are_kept(evidence: Evidence) -> CheckResult:
         _with_feature,
         _dropped_for_nothing,
         "changes with ELR on",
-        "nobody eligible was dropped without a reason",
+        "no eligible replica was dropped without a reason",
     )
 
 

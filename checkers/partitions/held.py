@@ -219,7 +219,7 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
         algorithm="log ends against the highest of checkpoints, answers and acknowledgements",
         allowed=sorted_breaches.allowed,
         gaps=sorted_breaches.untold,
-        nothing="nobody in an ISR or ELR runs" if idle else "",
+        nothing="no member of an ISR or ELR runs" if idle else "",
     )
 
 

@@ -133,7 +133,7 @@ def _epochs_of_replicas(evidence: Evidence, leaders: Leaders) -> Iterator[Violat
         if epochs is None or row["epoch"] < min(epochs):
             continue
         if epochs.get(row["epoch"], NO_LEADER) == NO_LEADER:
-            text = f"{where}holds batches of epoch {row['epoch']}, in which nobody led"
+            text = f"{where}holds batches of epoch {row['epoch']}, in which there was no leader"
             last = max(epoch for epoch in epochs if epoch <= row["epoch"])
             of_log: dict[str, EventValue] = {
                 "what": "the metadata log",
@@ -248,7 +248,7 @@ def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
         unit="changes of partitions",
         violations=violations,
         needs=NEED,
-        holds="nobody fenced, gone or shutting down joined or stayed in an ISR, or led",
+        holds="no broker that was fenced, gone or shutting down joined or stayed in an ISR, or led",
         algorithm="replay of the committed metadata log, brokers where each batch ends",
         nothing=NO_PARTITIONS,
     )

@@ -74,7 +74,7 @@ def _phantom(evidence: Evidence, row: _Operation, found: int) -> Violation:
     )
     shown = [_shown(row, "read a value that is in no committed log")]
     for write in _writes_of(evidence, row)[:1]:
-        shown.insert(0, _shown(write, "asked for that value; nobody committed it"))
+        shown.insert(0, _shown(write, "asked for that value; it was never committed"))
     return Violation(
         f"node {row['node']} showed {row['value']} at {row['key']} to process {row['process']}, "
         f"and {on} a record of it: it is in no committed log",

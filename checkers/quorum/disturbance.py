@@ -69,7 +69,7 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="none changed the leader or the epoch",
-        algorithm="epochs raised by a node that hears nobody, and then taken over by others; "
+        algorithm="epochs raised by a node that hears no other, and then taken over by others; "
         "candidacies while a majority has heard the leader long enough",
         nothing=nothing if evidence.lives else "",
     )
@@ -106,7 +106,7 @@ def _disturbance(
         shown: list[Mapping[str, EventValue]] = [
             witness(led, f"node {led.node} leads epoch {led.epoch}"),
             fault.shown("cut off, the leader keeps a majority", fault.begin_ns),
-            witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing nobody"),
+            witness(raised[0], f"raises the epoch to {raised[0].epoch}, hearing no other node"),
             fault.shown("back again", fault.end_ns),
             witness(moved, f"node {moved.node} has to follow into epoch {moved.epoch}"),
         ]

@@ -215,7 +215,7 @@ def _acts_after(
                 text,
                 [
                     witness(known, f"became leader of epoch {known.epoch}"),
-                    fault.shown("nobody reaches it any more", fault.begin_ns),
+                    fault.shown("no other node reaches it any more", fault.begin_ns),
                     witness(event, f"acts as leader, {after_s:.1f} s after the cut"),
                 ],
             )

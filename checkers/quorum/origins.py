@@ -37,7 +37,7 @@ def epochs_have_an_origin(evidence: Evidence) -> CheckResult:
         unit="epochs that nodes entered",
         violations=[_from_nowhere(event) for _, event in entered if event.epoch not in begun],
         needs=NEED,
-        holds="in each somebody stood for election before",
+        holds="in each a node stood for election before",
         algorithm="epochs of q.state against those of candidates, and of reigns that ended",
         gaps=[life.gap for life in evidence.lives if life.gap],
         nothing="no node entered an epoch" if evidence.lives else "",

@@ -87,7 +87,7 @@ def _forgotten(evidence: Evidence) -> Iterator[Violation]:
                 text += "knows nothing of it later: it may vote for another"
                 shown = [
                     witness(vote, f"vote for node {candidate}"),
-                    witness(event, f"epoch {event.epoch}, and has voted for nobody"),
+                    witness(event, f"epoch {event.epoch}, and has not voted"),
                 ]
                 yield Violation(text, shown)
                 cast.clear()

@@ -65,9 +65,9 @@ def _message(
     what = f"{first['resource']} = {first['value']} on node {first['node']}"
     more = f" (and {len(strange) - 1:,} more)" if len(strange) > 1 else ""
     tail = ", but the history is cut" if cut else ""
-    return f"nobody wrote {what}{more}{tail}"
+    return f"no write asked for {what}{more}{tail}"
 
 
 def _shown(row: dict[str, EventValue]) -> dict[str, EventValue]:
     rest = {name: row[name] for name in ("node", "offset", "epoch", "value")}
-    return {"what": "on a disk, and written by nobody", "key": row["resource"], **rest}
+    return {"what": "on a disk, and never written by a client", "key": row["resource"], **rest}

@@ -99,7 +99,7 @@ def _were_refused(columns: RegisterColumns, reads: Ints) -> Flags:
 def _phantom(history: "_History", read: int) -> RegisterAnomaly:
     failed = history.failed_writer(read)
     if failed is None:
-        message = f"phantom read: {history.text(read)}, which nobody ever wrote"
+        message = f"phantom read: {history.text(read)}, which was never written"
         rows: tuple[tuple[int, str], ...] = ((read, "read what was never written"),)
         return RegisterAnomaly(name=PHANTOM_READ, message=message, rows=rows)
     message = (

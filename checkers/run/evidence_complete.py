@@ -25,7 +25,7 @@ def evidence_complete(evidence: Evidence) -> CheckResult:
         more = f" (and {len(lacking) - _NAMED} more)" if len(lacking) > _NAMED else ""
         return _row(Verdict.UNKNOWN, f"evidence is missing: {named}{more}", len(lacking))
     if nobody_counted(evidence.run):
-        return _row(Verdict.UNKNOWN, "nobody counted what this run should have left", 0)
+        return _row(Verdict.UNKNOWN, "it was not counted what this run should have left", 0)
     counts = _counts(evidence)
     told = ", ".join(counted(number, *words) for words, number in counts.items())
     return _row(Verdict.VALID, f"all that was counted is there: {told}", sum(counts.values()))

@@ -83,7 +83,7 @@ class Expectation:
             known = {self.check, *self.also}
             others = [row.check for row in _accusers(judgement) if row.check not in known]
             if others:
-                yield f"{', '.join(dict.fromkeys(others))} accused as well, which nobody expected"
+                yield f"{', '.join(dict.fromkeys(others))} accused as well, which was not expected"
         yield from filter(None, (bound.unlike(judgement) for bound in self.numbers))
 
     def _not_by_it(self, judgement: Judgement) -> Iterator[str]:

@@ -45,7 +45,7 @@ def _stuck(info: RunInfo) -> CheckResult:
     if doubt:
         return CheckResult(
             verdict=Verdict.UNKNOWN,
-            message=f"{info.stuck}; but {doubt}: nobody can tell whether a node is to blame",
+            message=f"{info.stuck}; but {doubt}: whether a node is to blame cannot be told",
             looked_at=1,
         )
     told = "" if info.stuck_for_sure else f"; the machine had time for it: {_in_words(info)}"
@@ -61,7 +61,7 @@ def _stuck(info: RunInfo) -> CheckResult:
 def why_in_doubt(figures: Mapping[str, float]) -> str:
     """Why the machine may be to blame; "" where it was shown not to be."""
     if "longest_late_ms" not in figures:
-        return "nobody measured whether the machine was starved"
+        return "it was not measured whether the machine was starved"
     beyond = {name: figures.get(name, 0.0) for name, most in STARVED.items()}
     beyond = {name: found for name, found in beyond.items() if found > STARVED[name]}
     told = ", ".join(f"{_WORDS[name].format(found)}" for name, found in beyond.items())

@@ -141,7 +141,7 @@ def test_policies_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     zero = tmp_path / "zero.edn"
     zero.write_text(INVOKE % ("read", 0, "nil") + OK % ("read", 0, "0"))
     assert main(["check", str(zero)]) == 1
-    assert "nobody wrote 0; if it was there before all writes: --initial '0'" in (
+    assert "0 was never written; if it was there before all writes: --initial '0'" in (
         capsys.readouterr().out
     )
     assert main(["check", "--initial", "0", str(zero)]) == 0

@@ -49,5 +49,5 @@ def test_the_answer_to_a_request_that_was_cancelled_is_not_malformed() -> None:
 
 def test_a_second_answer_is() -> None:
     problems, lost = asyncio.run(asked(cancelled=False))
-    assert problems == ["an answer nobody asked for"]
-    assert lost == "malformed: an answer nobody asked for"
+    assert problems == ["an answer that was not asked for"]
+    assert lost == "malformed: an answer that was not asked for"

@@ -176,7 +176,7 @@ def test_a_planted_bug_shrinks_to_what_a_person_can_read(
     (left,) = out.iterdir()
     text = (left / "narrative.txt").read_text()
     assert "with Q-ZOMBIE planted in every node" in text
-    assert "nobody reaches it any more" in text
+    assert "no other node reaches it any more" in text
     assert main(["replay", str(left), "--out", str(tmp_path / "again")]) == 1
     assert "byte for byte" in capsys.readouterr().err
 

@@ -265,7 +265,7 @@ def test_logs_in_json(tmp_path: Path) -> None:
     history = read_history(path, Declared(model=Model.LOG))
     assert isinstance(history.calls, Log)
     assert history.calls.keys == ("a b",)
-    assert "which nobody sent" in judge(history).message
+    assert "which was never sent" in judge(history).message
 
 
 def test_a_value_sent_twice_is_unknown(tmp_path: Path) -> None:

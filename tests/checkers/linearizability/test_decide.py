@@ -102,7 +102,7 @@ def test_invalid(name: str) -> None:
 
 def test_a_read_of_what_nobody_wrote_says_so() -> None:
     phantom = decide(calls_of(Model.REGISTER, write(0, 0, 1), read(1, 2, 3)))
-    assert "nobody ever wrote that" in phantom.message
+    assert "that was never written" in phantom.message
     calls = calls_of(Model.REGISTER, write(1, 0, 1), read(1, 2, 3))
     failed = decide(replace(calls, outcome=np.array([Outcome.FAIL, 0], np.int8)))
     assert "only, and that had failed" in failed.message

@@ -53,7 +53,7 @@ def test_the_most_basic_anomaly_comes_first() -> None:
     result = log_polls(ended(LogRun(), nonmonotonic_poll, phantom_of_another))
     assert result is not None
     assert result.message == (
-        "phantom: process 80 polled 9/1 at t-3, which nobody sent "
+        "phantom: process 80 polled 9/1 at t-3, which was never sent "
         "(in all 1 phantom, 1 nonmonotonic-poll)"
     )
     assert result.count == 2

@@ -57,7 +57,8 @@ def test_a_batch_of_an_epoch_in_which_nobody_led() -> None:
     result = judged(one_leader_per_partition_epoch, cluster)
     assert result.verdict is INVALID
     assert (
-        result.message == "the log of t-0 on node 2 holds batches of epoch 1, in which nobody led"
+        result.message
+        == "the log of t-0 on node 2 holds batches of epoch 1, in which there was no leader"
     )
 
 

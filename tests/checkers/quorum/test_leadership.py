@@ -69,7 +69,7 @@ def test_a_cut_off_leader_that_leads_on() -> None:
     )
     assert [row["what"] for row in result.witness] == [
         "became leader of epoch 1",
-        "nobody reaches it any more: partition of node 1",
+        "no other node reaches it any more: partition of node 1",
         "acts as leader, 6.0 s after the cut",
     ]
 

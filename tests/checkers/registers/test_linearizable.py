@@ -116,7 +116,7 @@ def test_ten_stale_reads_do_not_hide_a_phantom() -> None:
     assert (result.verdict, result.count) == (Verdict.INVALID, 1)
     assert (result.facts["stale_reads"], result.facts["phantom_reads"]) == (10, 1)
     assert result.message == (
-        "phantom read: process 0 read 999 at r-0, which nobody ever wrote "
+        "phantom read: process 0 read 999 at r-0, which was never written "
         "(1 phantom read; not held against it: 10 stale reads)"
     )
 

@@ -21,7 +21,7 @@ def test_a_record_that_nobody_wrote_is_shown() -> None:
     strays = [config_record(1, 2, "b", 1), config_record(3, 9, "r-0", 7)]
     result = records_were_asked_for(make_run(ops=OPS, records=[*RECORDS, *strays]))
     assert (result.verdict, result.count) == (Verdict.INVALID, 2)
-    assert result.message == "nobody wrote b = 1 on node 1 (and 1 more)"
+    assert result.message == "no write asked for b = 1 on node 1 (and 1 more)"
     assert [(event["key"], event["offset"]) for event in result.witness] == [("b", 2), ("r-0", 9)]
 
 

@@ -42,12 +42,12 @@ def valid(**facts: EventValue) -> Judgement:
         ),
         (
             [row("M5", Verdict.INVALID), row("log-durability", Verdict.VALID)],
-            "not by log-durability, which is valid; M5 accused as well, which nobody expected",
+            "not by log-durability, which is valid; M5 accused as well, which was not expected",
         ),
         (
             [row("M5", Verdict.INVALID)],
             "not by log-durability, which is not among the checks of this run; M5 accused as well, "
-            "which nobody expected",
+            "which was not expected",
         ),
         (
             [row("log-durability", Verdict.INVALID, "vanished: 1, is gone")],

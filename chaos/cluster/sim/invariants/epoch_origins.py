@@ -25,6 +25,6 @@ class Origins:
         if (replica, Epoch(epoch - 1)) in self._resigned:
             self._begun.add(epoch)
         if epoch not in self._begun:
-            what = f"n{replica.id} is in epoch {epoch}, in which nobody stood for election, and "
+            what = f"n{replica.id} is in epoch {epoch}, in which no node stood for election, and "
             what += f"not because it had resigned from epoch {epoch - 1}"
             raise Broken("epochs-have-an-origin", what)

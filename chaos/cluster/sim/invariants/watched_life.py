@@ -233,7 +233,7 @@ class WatchedLife:
             case "resigned":
                 origins.resigns(key, epoch)
             case "prospective" if 0 <= silent_ns < self._ledgers.least_silent_ns:
-                what = f"n{key.id} gives up the leader of epoch {epoch}, whom it heard "
+                what = f"n{key.id} gives up the leader of epoch {epoch}, which it heard "
                 what += f"{silent_ns / 1e9:.3f} s ago"
                 raise Broken("heard-leader-is-kept", what)
             case _:
