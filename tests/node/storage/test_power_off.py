@@ -6,6 +6,7 @@ the last flush is vouched for by the mark, and so is what a start found; the ele
 last one that `save` returned about, or the one it was about to write.
 """
 
+from copy import deepcopy
 from random import Random
 
 import pytest
@@ -21,6 +22,7 @@ from node.storage.election_store import ElectionStore
 from node.storage.flush_mark import find_mark
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
+from tests.sim.every_choice import outcomes
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered
 
@@ -219,3 +221,50 @@ def test_a_node_comes_back_from_whatever_a_torn_cut_leaves(sizes: list[int]) -> 
         assert (written + more).startswith(found)
         assert again.cut is None or again.cut.end == again.end().offset
         assert Log.open(power.disk, METADATA_DIRECTORY, 1 << 20).cut is None
+
+
+def _life(power: Powered) -> tuple[list[bytes], int]:
+    """Appends over pages, flushes, a roll and a truncation, until the power goes at some step: what
+    was written, and how many batches of it were durable by then."""
+    written: list[bytes] = []
+    durable = 0
+    try:
+        log = Log.open(power.disk, METADATA_DIRECTORY, 9_000)
+        for sizes in ((300,), (3_900, 300, 300), (5_000, 300), (3_000,)):
+            more = [batch(len(written) + index, 1, size=size) for index, size in enumerate(sizes)]
+            written += more
+            log.append(b"".join(more))
+            log.flush()
+            durable = len(written)
+        durable = 4
+        log.truncate(Offset(4))
+        written = [*written[:4], batch(4, 2, size=6_000), batch(5, 2)]
+        log.append(b"".join(written[4:]))
+    except PowerCut:
+        pass
+    return written, durable
+
+
+def _steps_of_a_life() -> int:
+    power = Powered()
+    _life(power)
+    return power.steps
+
+
+@pytest.mark.parametrize("steps", range(_steps_of_a_life() + 1))
+def test_all_that_a_torn_cut_may_leave_is_opened_and_holds_what_was_flushed(steps: int) -> None:
+    power = Powered(steps_left=steps)
+    written, durable = _life(power)
+    power.steps_left = None
+
+    def cut(rng: Random) -> None:
+        left = deepcopy(power)
+        left.filesystem.before = lambda _: None
+        left.power_off(PowerCutMode.TORN, rng)
+        log = Log.open(left.disk, METADATA_DIRECTORY, 9_000)
+        found = b"".join(log.read(it.base, 1 << 20) for it in log.segments if it.size)
+        assert found.startswith(b"".join(written[:durable]))
+        assert b"".join(written).startswith(found)
+
+    for _ in outcomes(cut):
+        pass
