@@ -1,9 +1,11 @@
-"""Requests of every API and version that the node serves, with fields at their limits and beyond.
+"""Requests of every API and version that the node serves, and answers to what it asks.
 
-A request is drawn field by field along kio's description of its version and written here, not by
+Fields are at their limits and beyond.
+
+A message is drawn field by field along kio's description of its version and written here, not by
 the node's writer: so a string can have any length that its version can carry, an array more
-elements than anybody sends. Most fields get a value that lets the request pass on to what reads
-the next one (`LIKELY`), the others a limit of their type.
+elements than anybody sends. Most fields get a value that lets the message pass on to what
+reads the next one (`LIKELY`), the others a limit of their type.
 """
 
 import struct
@@ -19,7 +21,7 @@ from node.messages import RequestHeader
 from node.wire.api import Api, kio_class
 from node.wire.apis import APIS, BY_KEY
 from node.wire.fields import FIXED, WireField, wire_fields
-from node.wire.headers import read_response_header, request_header
+from node.wire.headers import read_response_header, request_header, response_header
 from node.wire.writer import write_varint
 from workloads.wire import client_metrics, describe_quorum
 from workloads.wire.header import Api as ClientApi
@@ -28,8 +30,10 @@ CLUSTER = "a-cluster"
 DIRECTORY = UUID(int=501)
 METADATA_TOPIC = "__cluster_metadata"
 RESOURCES = ("a", "b", "grün", "c" * 249)
-# How often a field is at a limit.
-EXTREME = 0.12
+# Tagged fields that change what all the others mean.
+RARE = {"diverging_epoch", "snapshot_id"}
+# How often a field is at a limit; one of these for a whole message.
+EXTREMES = (0.0, 0.02, 0.12)
 # Lengths at which an encoding changes, or somebody's patience ends; the last are for flexible
 # versions only.
 LENGTHS = (0, 1, 63, 126, 127, 128, 254, 255, 256, 16_383, 16_384, 32_766, 32_767)
@@ -51,7 +55,8 @@ PATTERNS = (
     "nobody=x",
     "=",
 )
-VALUES = ("1000", "99", "9" * 40, " 100", "metric.a,metric.b", "x", ",", *PATTERNS)
+LONG = ("m" * 32_767, "m" * 32_768, "m," * 16_383)
+VALUES = ("1000", "99", "9" * 40, " 100", "metric.a,metric.b", "x", ",", *LONG, *PATTERNS)
 KEYS = ("interval.ms", "interval.ms", "metrics", "metrics", "match", "match", "", "unknown")
 
 Draw = Callable[[Random], Any]
@@ -132,16 +137,31 @@ def draw_of(rng: Random, api: Api, version: int, correlation_id: int) -> Drawn:
         api_key=api.key, api_version=version, correlation_id=correlation_id, client_id=client
     )
     out = bytearray(request_header(header, flexible=flexible))
-    _Writer(rng, flexible).struct(out, request_class)
+    _Writer(rng, flexible, LIKELY).struct(out, request_class)
     return Drawn(api=api, version=version, correlation_id=correlation_id, frame=bytes(out))
+
+
+def draw_answer(rng: Random, header: RequestHeader, likely: dict[str, Draw]) -> bytes:
+    """An answer to the request with this header, as a voter could send it that is out of its mind.
+
+    `likely` are values for fields that depend on what was asked.
+    """
+    api = BY_KEY[header.api_key]
+    response_class = kio_class(api.package, api.name, header.api_version, "response")
+    flexible = response_class.__flexible__
+    out = bytearray(response_header(header.correlation_id, tagged=flexible))
+    _Writer(rng, flexible, LIKELY | likely).struct(out, response_class)
+    return bytes(out)
 
 
 class _Writer:
     """Of one message, in which one array at most is very long."""
 
-    def __init__(self, rng: Random, flexible: bool) -> None:
+    def __init__(self, rng: Random, flexible: bool, likely: dict[str, Draw]) -> None:
         self._rng = rng
         self._flexible = flexible
+        self._likely = likely
+        self._extreme = rng.choice(EXTREMES)
         self._may_be_long = rng.random() < 0.01
 
     def struct(self, out: bytearray, message_class: Any) -> None:
@@ -167,11 +187,11 @@ class _Writer:
         rng = self._rng
         sections = []
         for field in sorted(tagged, key=lambda each: each.tag or 0):
-            if rng.random() < 0.8:
+            if rng.random() < (0.05 if field.name in RARE else 0.8):
                 content = bytearray()
                 self._field(content, field)
                 sections.append((field.tag or 0, bytes(content)))
-        if rng.random() < EXTREME:
+        if rng.random() < self._extreme:
             sections.append((rng.choice((99, 2**31 - 1)), bytes(rng.choice((0, 1, 200)))))
         write_varint(out, len(sections))
         for tag, section in sections:
@@ -181,14 +201,14 @@ class _Writer:
 
     def _array(self, out: bytearray, field: WireField) -> None:
         rng = self._rng
-        count = LIKELY.get(field.name, one_of(1))(rng)
-        if rng.random() < EXTREME:
+        count = self._likely.get(field.name, one_of(1))(rng)
+        if rng.random() < self._extreme:
             count = rng.choice((*COUNTS, None)) if field.nullable else rng.choice(COUNTS)
         if count is not None and self._may_be_long and rng.random() < 0.5:
             self._may_be_long = False
             element = bytearray()
             self._element(element, field)
-            count = rng.choice(TOO_MANY)
+            count = rng.choice(TOO_MANY) if len(element) < 200 else 2
             self._length(out, count, ">i")
             out += element * count
             return
@@ -209,29 +229,34 @@ class _Writer:
         rng = self._rng
         if field.kafka_type == "uuid":
             extremes = (bytes(16), b"\xff" * 16, rng.randbytes(16))
-            likely = LIKELY.get(field.name, one_of(UUID(int=1)))(rng).bytes
-            return rng.choice(extremes) if rng.random() < EXTREME else likely
+            likely = self._likely.get(field.name, one_of(UUID(int=1)))(rng).bytes
+            return rng.choice(extremes) if rng.random() < self._extreme else likely
         if field.kafka_type == "bool":
-            return layout.pack(LIKELY.get(field.name, one_of(False, True))(rng))
+            return layout.pack(self._likely.get(field.name, one_of(False, True))(rng))
         signed = FIXED[field.kafka_type].islower()
         top = 2 ** (8 * layout.size - signed)
         low = -top if signed else 0
-        value = LIKELY.get(field.name, one_of(0, 1))(rng)
-        if rng.random() < EXTREME:
+        value = self._likely.get(field.name, one_of(0, 1))(rng)
+        if rng.random() < self._extreme:
             value = rng.choice((low, low + 1, -1, 2, top // 2, top - 2**16, top - 2, top - 1))
         return layout.pack(max(low, min(value, top - 1)))
 
     def _text(self, out: bytearray, field: WireField) -> None:
         rng = self._rng
-        likely = LIKELY.get(field.name, one_of("x"))
+        likely = self._likely.get(field.name, one_of("x"))
         value = likely(rng)
-        if rng.random() < EXTREME:
+        if rng.random() < self._extreme:
             lengths = (*LENGTHS, *LONG_LENGTHS) if self._flexible else LENGTHS
             value = rng.choice((*VALUES, rng.choice(LETTERS) * rng.choice(lengths)))
+            value = value.encode() if field.kafka_type == "records" else value
         nullable = field.nullable and not field.array
-        if value is None or (nullable and rng.random() < EXTREME / 4):
+        if isinstance(value, bytes):
+            self._length(out, len(value), ">i")
+            out += value
+            return
+        if value is None or (nullable and rng.random() < self._extreme / 4):
             if nullable:
-                self._length(out, -1, ">h")
+                self._length(out, -1, ">i" if field.kafka_type == "records" else ">h")
                 return
             value = ""
         content = value.encode()[: None if self._flexible else 2**15 - 1]

@@ -1,0 +1,172 @@
+"""Answers at the limits, by the thousand, to what one voter of three asks the two others.
+
+The others answer what cannot be (`tests.fuzz.drawing`), in frames that can be read; some bring
+batches, sound or damaged. The node must not raise, with one exception that is meant: it does not
+cut off what it believes to be committed. Whatever got into its log can be read by the judge and
+replayed by the next node that opens it.
+
+    python -m tests.fuzz.answers --count 100000 --seed 1
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+
+from node.effects import ElectionState
+from node.events import PeerDisconnected, PeerFrameReceived
+from node.ids import ConnectionId, Epoch, NodeId, Offset
+from node.messages import BeginQuorumEpochRequest, FetchRequest, PeerRequest, RequestHeader
+from node.records.batch import encode_batch
+from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
+from node.wire import decode_request, encode_request
+from tests.fuzz.drawing import Draw, draw_answer, one_of
+from tests.fuzz.requests import Bench, Surprise, check_log
+from tests.support.memory_log import MemoryLog
+
+SESSION = 60
+MEANT = "truncation to"
+VALUES = [
+    encode_metadata(NoOpRecord()),
+    encode_metadata(ConfigRecord(resource_type=16, resource_name="r", name="match", value="x")),
+]
+UNKNOWN = b"\1\x7f\0"  # a record of a type that no node knows
+
+
+def batches(rng: random.Random, request: FetchRequest) -> bytes:
+    """What may follow in the leader's log; half of it damaged."""
+    data, base = b"", request.fetch_offset
+    epochs = [request.last_epoch, request.epoch, request.epoch, request.epoch + 1]
+    for _ in range(rng.randint(0, 3)):
+        value = UNKNOWN if rng.random() < 0.05 else rng.choice(VALUES)
+        records = [(None, value)] * rng.randint(1, 3)
+        epoch = Epoch(rng.choice(epochs[:3] if rng.random() < 0.9 else epochs))
+        data += encode_batch(records, base_offset=Offset(base), leader_epoch=epoch, timestamp_ms=1)
+        base += len(records)
+    if data and rng.random() < 0.3:
+        at = rng.randrange(len(data))
+        data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+    return data[: rng.randint(0, len(data))] if rng.random() < 0.1 else data
+
+
+def likely(rng: random.Random, peer: NodeId, request: PeerRequest) -> dict[str, Draw]:
+    """Fields of an answer that makes some sense."""
+    epoch = request.epoch
+    values: dict[str, Draw] = {
+        "error_code": one_of(*[0] * 30, 6, 74, 75, 42),
+        "leader_id": one_of(*[peer] * 12, -1, 1),
+        "leader_epoch": one_of(*[epoch] * 12, epoch + 1),
+        "vote_granted": one_of(True, True, False),
+    }
+    if isinstance(request, FetchRequest):
+        offset = request.fetch_offset
+        values |= {
+            "records": lambda _: batches(rng, request),
+            "epoch": lambda _: rng.randint(0, request.last_epoch),
+            "end_offset": one_of(max(offset - 1, 0), max(offset - 2, 0), offset),
+            "high_watermark": one_of(-1, 0, 0, max(offset - 3, 0), offset),
+        }
+    return values
+
+
+def session(seed: int, number: int, counts: Counter[str]) -> None:
+    rng = random.Random(f"{seed}:{number}")
+    bench = Bench(MemoryLog(), ElectionState(), rng, size=3)
+    try:
+        for _ in range(SESSION):
+            _happen(bench, rng, counts)
+    except AssertionError as error:
+        if not str(error).startswith(MEANT):
+            raise
+        counts["refused to cut off what is committed"] += 1
+    counts["batches in the log"] += len(bench.log.batches)
+    check_log(bench.log)
+    Bench(bench.log, bench.election, rng).lead()
+
+
+def _happen(bench: Bench, rng: random.Random, counts: Counter[str]) -> None:
+    """Mostly an answer; now and then none in time, a lost connection, or somebody who leads."""
+    what = rng.random()
+    if what < 0.15:
+        bench.turn()
+    elif what < 0.2:
+        peer = NodeId(rng.randint(2, 3))
+        bench.asked.pop(peer, None)
+        bench.step(PeerDisconnected(peer=peer))
+    elif what < 0.3:
+        _announce(bench, rng)
+    else:
+        _answer_one(bench, rng, counts)
+
+
+def _announce(bench: Bench, rng: random.Random) -> None:
+    quorum = bench.node.core.raft.quorum
+    request = BeginQuorumEpochRequest(
+        cluster_id=None,
+        voter=NodeId(1),
+        voter_directory=None,
+        leader=NodeId(rng.randint(2, 3)),
+        epoch=Epoch(quorum.epoch + rng.randint(0, 1)),
+    )
+    _, frame = encode_request(request, correlation_id=1, client_id="f")
+    bench.ask(frame, ConnectionId(1))
+
+
+def _answer_one(bench: Bench, rng: random.Random, counts: Counter[str]) -> None:
+    while not bench.asked:
+        bench.turn()
+    peer = rng.choice(sorted(bench.asked))
+    frame = bench.asked[peer].pop(0)
+    if not bench.asked[peer]:
+        del bench.asked[peer]
+    header, request = decode_request(frame)
+    assert isinstance(request, PeerRequest)
+    answer = draw_answer(rng, header, likely(rng, peer, request))
+    try:
+        bench.step(PeerFrameReceived(peer=peer, frame=answer))
+    except AssertionError as error:
+        if str(error).startswith(MEANT):
+            raise
+        raise _surprise(header, answer, error) from error
+    except Exception as error:
+        raise _surprise(header, answer, error) from error
+    counts[f"answers to {type(request).__name__.removesuffix('Request')}"] += 1
+
+
+def _surprise(header: RequestHeader, answer: bytes, error: Exception) -> Surprise:
+    return Surprise(f"answer to {header}: {error!r}; frame {answer.hex()[:2000]}")
+
+
+def fuzz(seed: int, sessions: range) -> Counter[str]:
+    """Raises Surprise, which says how to see it again."""
+    counts: Counter[str] = Counter()
+    for number in sessions:
+        try:
+            session(seed, number, counts)
+        except Exception as error:
+            again = f"python -m tests.fuzz.answers --seed {seed} --first {number} --count 1"
+            raise Surprise(f"{error!r}\n  try: {again}") from error
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100_000, help="answers, about")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the first session")
+    options = parser.parse_args()
+    sessions = range(options.first, options.first + max(options.count // SESSION, 1))
+    began = time.monotonic()
+    try:
+        counts = fuzz(options.seed, sessions)
+    except Surprise as surprise:
+        print(f"seed {options.seed}: {surprise}", file=sys.stderr)
+        return 1
+    parts = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    print(f"seed {options.seed}: {parts}; {time.monotonic() - began:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
