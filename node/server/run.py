@@ -102,7 +102,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
         stop=stopped.set_result,
     )
     inner = config.advertised[0].name
-    connections = Connections(shell.feed, time.monotonic_ns, config.limits, inner)
+    connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
     dial = TcpDial(config.timeouts.request_ms / 1000)
     peers = Peers(addresses(found.voters), shell.feed, dial)
     listening = _listen(config, found)

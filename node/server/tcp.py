@@ -5,11 +5,15 @@ handed to the node only when the last one was answered and the answers are taken
 socket is not read: TCP tells the sender (Kafka mutes the channel).
 
 What all of them hold is bounded (`node.config.ConnectionLimits`): their number, and the bytes of
-frames that are being read, wait, or are being answered. Beyond a bound somebody is hung up on,
-rather than made to wait for others that may never be done: the one that was silent longest, or that
-holds most. Connections of the voters' own listener go last, as in Kafka. So a connection has at
-most, beside its part of `queued.max.request.bytes`, one read of a socket (256 KiB), the answers
-that asyncio buffers before it asks to pause (64 KiB), and one more answer.
+frames that are being read, wait, or are being answered, and of answers that nobody takes. Beyond a
+bound somebody is hung up on, rather than made to wait for others that may never be done: the one
+that was silent longest, or that holds most. Connections of the voters' own listener go last, as in
+Kafka. Beside its part of `queued.max.request.bytes` a connection has at most one read of a socket
+(256 KiB), what asyncio buffers before it asks to pause (64 KiB), and the elements of one request
+(`node.limits`).
+
+Many clients together must not keep a voter waiting either: of their frames a turn takes a few, and
+then looks at the sockets again. Frames of the voters' own listener are all taken.
 """
 
 import asyncio
@@ -23,20 +27,29 @@ from node.server.frames import FrameCutter, FrameSizeRefused, with_size
 
 Feed = Callable[[Event], None]
 Clock = Callable[[], int]  # monotonic, in ns
+Callback = Callable[[], None]
+Later = Callable[[Callback], object]  # to be called after what is ready now
 _MS = 1_000_000
+# Of clients' frames in a turn, and the last one of these whole: as much work as the worst frame.
+TURN_BYTES = 16 * 1024
 
 
 class Connections:
     """Those that are open, by the id under which the node knows them; silent ones first."""
 
-    def __init__(self, feed: Feed, clock: Clock, limits: ConnectionLimits, inner: str) -> None:
+    def __init__(
+        self, feed: Feed, clock: Clock, later: Later, limits: ConnectionLimits, inner: str
+    ) -> None:
         """`inner` is the name of the voters' own listener."""
         self._feed = feed
         self._clock = clock
+        self._later = later
         self._limits = limits
         self._inner = inner
         self._open: dict[ConnectionId, Connection] = {}
         self._next = 1
+        self._callers: deque[FrameReceived] = deque()  # clients' frames, for this turn or later
+        self._turn_bytes = 0  # of clients' frames that this turn took
         self.held_bytes = 0
 
     def __len__(self) -> int:
@@ -96,9 +109,25 @@ class Connections:
     # --- what connections tell ---
 
     def received(self, connection: "Connection", frame: bytes) -> None:
-        self._feed(
-            FrameReceived(connection=connection.id, listener=connection.listener, frame=frame)
-        )
+        event = FrameReceived(connection=connection.id, listener=connection.listener, frame=frame)
+        if connection.listener == self._inner:
+            self._feed(event)
+        else:
+            self._callers.append(event)
+            self._take_callers()
+
+    def _take_callers(self) -> None:
+        while self._callers and self._turn_bytes < TURN_BYTES:
+            event = self._callers.popleft()
+            if event.connection in self._open:
+                if not self._turn_bytes:
+                    self._later(self._begin_turn)
+                self._turn_bytes += len(event.frame)
+                self._feed(event)
+
+    def _begin_turn(self) -> None:
+        self._turn_bytes = 0
+        self._take_callers()
 
     def active(self, connection: "Connection") -> None:
         """It sent something, or took an answer: it is the last that counts as silent."""
@@ -191,7 +220,13 @@ class Connection(asyncio.Protocol):
             self._in_hand = len(frame)
             self._owner.received(self, frame)
         self._throttle()
-        self._hold(self._cutter.held_bytes + sum(map(len, self._waiting)) + self._in_hand)
+        unread = self._cutter.held_bytes + sum(map(len, self._waiting)) + self._in_hand
+        self._hold(unread + self._untaken())
+
+    def _untaken(self) -> int:
+        """Bytes of answers, where there are so many that we wait for the peer to take them."""
+        assert self._transport is not None
+        return 0 if self._writable else self._transport.get_write_buffer_size()
 
     def _throttle(self) -> None:
         """Read no further while a frame waits."""

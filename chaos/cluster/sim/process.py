@@ -102,7 +102,11 @@ class SimProcess:
         self._turns = Turns(self._watched, around.clock.now)
         self._attempts: list[ConnectAttempt] = []
         self._connections = Connections(
-            self._turns.feed, around.clock.mono_ns, config.limits, config.advertised[0].name
+            self._turns.feed,
+            around.clock.mono_ns,
+            self._inbox.append,
+            config.limits,
+            config.advertised[0].name,
         )
         self._peers = Peers(self._addresses(), self._turns.feed, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done

@@ -187,7 +187,7 @@ async def world(
         traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), to_descriptor(write_end)),
         stop=stopped.set_result,
     )
-    connections = Connections(shell.feed, clock, limits, INNER)
+    connections = Connections(shell.feed, clock, loop.call_soon, limits, INNER)
     address = Endpoint(name="CONTROLLER", host="127.0.0.1", port=peer_port)
     peers = Peers({PEER: address}, shell.feed, TcpDial(1.0))
     listening, tasks = {}, []

@@ -12,9 +12,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from node.config import ConnectionLimits
-from node.events import ConnectionClosed, Event
+from node.events import ConnectionClosed, Event, FrameReceived
 from node.server.frames import with_size
-from node.server.tcp import Connections
+from node.server.tcp import TURN_BYTES, Callback, Connections
 from tests.node.server.scripted import INNER, OUTER, World, ask, frame_from, until, world
 from tests.support.quorum_processes import ROOT, wait_until
 
@@ -184,6 +184,40 @@ async def begin(at: World, stream: Stream, size: int) -> None:
     await until(lambda: at.connections.held_bytes >= min(expected, 3 * MIB // 2))
 
 
+def test_answers_that_nobody_takes_count() -> None:
+    async def story() -> None:
+        limits = ConnectionLimits(request_max_bytes=8 * MIB, queued_max_bytes=16 * MIB)
+        async with world(limits=limits) as at:
+            deaf = await opened(at, 4)
+            for stream in deaf:  # a socket's buffers hold some of it
+                stream[1].write(with_size(b"x" * 8 * MIB))
+            await until(lambda: len(at.connections) < 4)
+            assert at.connections.held_bytes <= 16 * MIB
+            assert await ask(at, b"echo") == b"echo"
+
+    asyncio.run(story())
+
+
+def test_a_voter_does_not_wait_for_many_clients() -> None:
+    """All of them send in the same moment; a turn takes the voter's frame and few of theirs."""
+
+    async def story() -> None:
+        async with world() as at:
+            clients = await opened(at, 20)
+            (voter,) = await opened(at, 1, inner=True)
+            at.core.events.clear()
+            for _, writer in clients:
+                writer.write(with_size(b"c" * TURN_BYTES))
+            assert await echo(voter, b"voter") == b"voter"
+            for stream in clients:
+                assert await frame_from(stream[0]) == b"c" * TURN_BYTES
+            heard = [e.frame for e in at.core.events if isinstance(e, FrameReceived)]
+            assert len(heard) == 21
+            assert heard.index(b"voter") < 5
+
+    asyncio.run(story())
+
+
 def test_a_frame_above_the_limit_is_refused_at_its_size() -> None:
     async def story() -> None:
         async with world(limits=ConnectionLimits(request_max_bytes=1000)) as at:
@@ -207,6 +241,9 @@ class Wire(asyncio.Transport):
 
     def write(self, data: object) -> None: ...
 
+    def get_write_buffer_size(self) -> int:
+        return 50
+
     def close(self) -> None:
         self.closing = True
 
@@ -227,7 +264,7 @@ class Wire(asyncio.Transport):
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["connect", "data", "answer", "gone", "deaf", "takes", "late"]),
+        st.sampled_from(["connect", "data", "answer", "gone", "deaf", "takes", "late", "turn"]),
         st.integers(0, 9),
         st.integers(1, 400),
     ),
@@ -243,7 +280,8 @@ def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) ->
     )
     events: list[Event] = []
     now_ns = 0
-    table = Connections(events.append, lambda: now_ns, limits, INNER)
+    later: list[Callback] = []
+    table = Connections(events.append, lambda: now_ns, later.append, limits, INNER)
     made = []
     for what, number, size in steps:
         now_ns += 1000 * size
@@ -254,6 +292,10 @@ def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) ->
                 made[-1].connection_made(Wire())
         elif what == "late":
             table.close_idle()
+        elif what == "turn":
+            ready, later[:] = later[:], []
+            for callback in ready:
+                callback()
         elif made:
             chosen = made[number % len(made)]
             match what:

@@ -68,7 +68,9 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         gone = ConnectionId(1)
         shell.feed(FrameReceived(connection=gone, listener="CONTROLLER", frame=b"append"))
         assert account == []
-        connections = Connections(shell.feed, time.monotonic_ns, ConnectionLimits(), INNER)
+        later = asyncio.get_running_loop().call_soon
+        limits = ConnectionLimits()
+        connections = Connections(shell.feed, time.monotonic_ns, later, limits, INNER)
         shell.start(connections, Peers({}, shell.feed, TcpDial(1.0)))
         return account
 
