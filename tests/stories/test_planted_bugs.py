@@ -20,6 +20,7 @@ def goes_otherwise(story: str) -> bool:
     [
         ("Q-NO-FSYNC", "follower-appends"),
         ("Q-VOTE-LATE", "persist"),
+        ("Q-VOTE-UNFLUSHED", "vote-durable"),
         ("Q-SAME-EPOCH", "start-resigned"),
         ("Q-HWM-EPOCH", "hwm-epoch-start"),
         ("Q-EARLY-ACTIVE", "controller-activation"),
