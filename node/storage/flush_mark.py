@@ -7,9 +7,10 @@ nothing of this: they stay as Kafka writes them.
 * **Never ahead.** The file is renamed after the flush that it tells of, and before a truncation.
 * **Not torn.** A rename is one event in a file system's journal: the old name or the new one.
 * **Not dear.** It is not synced: it becomes durable together with the next flush, which commits the
-  journal because the log has grown (ext4, XFS). So the newest mark may be lost in a power cut, and
-  then the one before it stands: at most one flush is not vouched for. Where a file system commits
-  names later than that, more flushes are not. After an orderly start everything is.
+  journal because the log has grown (ext4: `tests/sim/test_real_power_off.py`). So the newest mark
+  may be lost in a power cut, and then the one before it stands: at most one flush is not vouched
+  for. Where a file system commits names later than that, more flushes are not. After an orderly
+  start everything is.
 """
 
 from dataclasses import dataclass
