@@ -31,8 +31,8 @@ ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
 KeyValue = tuple[bytes | None, bytes | None]
-# What a record without key and headers has beside its value, at most: three lengths and an offset
-# delta of five bytes each would be the most that a batch can hold, four bytes are always there.
+# What a record without key and headers has beside its value, at most: its length, its offset delta
+# and the value's length of five bytes each, and four bytes for the rest.
 RECORD_OVERHEAD = 19
 
 
