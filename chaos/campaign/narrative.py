@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chaos.campaign.coverage import label
 from checkers.counted import counted
-from checkers.evidence.lives import NodeEvent, lives_of
+from checkers.evidence.lives import NodeEvent, TraceColumns
 from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, Judgement
 
@@ -84,8 +84,8 @@ def _whom(nodes: Sequence[int], links: Sequence[str]) -> str:
 
 def _nodes(run: Run) -> Iterator[Line]:
     started: set[int] = set()
-    for life in lives_of(run.tables["node_events"]):
-        for event in life.events():
+    for life in TraceColumns(run.tables["node_events"]).lives:
+        for event in life.events("n.start", "n.stop", "q.state", "q.truncate"):
             text = _of_node(event, again=event.node in started)
             if event.event == "n.start":
                 started.add(event.node)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from checkers.evidence.faults import faults_of
-from checkers.evidence.lives import NodeEvent, lives_of
+from checkers.evidence.lives import NodeEvent, TraceColumns
 from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import Run
 
@@ -41,10 +41,9 @@ class Standing:
     def __init__(self, run: Run) -> None:
         self._nodes = planned_voters(run.info)
         self._told: dict[int, list[_Told]] = defaultdict(list)
-        for life in lives_of(run.tables["node_events"]):
-            for event in life.events():
-                if event.event in _TOLD:
-                    self._told[event.node].append(_Told(event.t, event))
+        for life in TraceColumns(run.tables["node_events"]).lives:
+            for event in life.events(*_TOLD):
+                self._told[event.node].append(_Told(event.t, event))
         self._downs = _downs(run)
 
     def role(self, node: int, at: int) -> Role:

@@ -4,7 +4,7 @@ evidence.py           the object
 missing.py            what a run should have left and did not
 left_traces.py        the same of the nodes' traces
 faults.py             the faults as facts: whom each hit and when, and what it may do
-lives.py              the nodes' traces: lives of disks, each a sequence of processes
+lives.py              the nodes' traces in columns: lives of disks, each a sequence of processes
 planned.py            the kinds of evidence that a run may be planned to leave
 traced_logs.py        each replica's log, followed through its trace
 metadata_logs.py      the metadata log on each node's disk

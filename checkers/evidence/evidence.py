@@ -12,7 +12,7 @@ import pyarrow as pa
 from checkers.evidence.committed import CommittedLog, committed_log
 from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.image import Timeline
-from checkers.evidence.lives import Life, lives_of
+from checkers.evidence.lives import Life, TraceColumns
 from checkers.evidence.metadata_logs import StoredLogs, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
@@ -92,9 +92,14 @@ class Evidence:
         return faults_of(self.run)
 
     @cached_property
+    def traces(self) -> TraceColumns:
+        """The lines of the nodes' traces, in columns."""
+        return TraceColumns(self.tables["node_events"])
+
+    @property
     def lives(self) -> tuple[Life, ...]:
-        """The nodes' traces: the lives of all disks, by node and time of their first process."""
-        return lives_of(self.tables["node_events"])
+        """In them, the lives of all disks, by node and time of their first process."""
+        return self.traces.lives
 
     @cached_property
     def traced_logs(self) -> TracedLogs:

@@ -1,23 +1,33 @@
-"""The nodes' traces as checks walk them: lives of disks, each a sequence of processes.
+"""The nodes' traces in columns, and in them the lives of disks, each a sequence of processes.
 
 Within a process lines are ordered by their sequence number, and the processes of one node by the
 one clock of its machine (they do not overlap). Between nodes nothing is ordered here: checks use
 epochs and offsets for that.
+
+A line is known by its row: its place when the lines of a disk stand together, process by process.
+Checks ask for the rows of some kinds of event and compare whole columns of them. Lines of kinds
+that are few, and those that are shown, are asked for as `NodeEvent`.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.array_types import Flags, Ints
+from checkers.evidence.partition_logs import codes
 from checkers.history.traces import fields_of
 from checkers.verdict import EventValue
 
 NOBODY = -1
+NONE = -(1 << 63)  # in a column: the line does not have it
 _NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory", "detail")
+_PROCESS = ("node", "directory", "incarnation")
 NEED = "traces of the nodes (node_events)"
 
 
@@ -52,36 +62,6 @@ class NodeEvent(NamedTuple):
         return fields_of(self.detail)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
-    """One process of a node, from its first line to its last.
-
-    `gap` says which lines are missing in between; what needs their order cannot be judged then.
-    """
-
-    node: int
-    directory: str
-    events: tuple[NodeEvent, ...]
-    gap: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
-    """All processes that ran on one disk, in order."""
-
-    node: int
-    directory: str
-    processes: tuple[Process, ...]
-
-    @property
-    def gap(self) -> str | None:
-        return next((process.gap for process in self.processes if process.gap), None)
-
-    def events(self) -> Iterator[NodeEvent]:
-        for process in self.processes:
-            yield from process.events
-
-
 # Fields without which a line says nothing; one that lacks them counts as missing.
 _REQUIRED = {
     "n.start": ("epoch", "log_end"),
@@ -93,45 +73,186 @@ _REQUIRED = {
     "q.fetch": ("replica", "offset", "epoch"),
     "q.vote": ("replica", "epoch", "outcome"),
     "c.active": ("epoch",),
+    "c.read": ("epoch",),
 }
 
 
-def lives_of(table: pa.Table) -> tuple[Life, ...]:
-    """The lives of all disks, by node and time of their first process; from NODE_EVENTS."""
-    processes: dict[tuple[int, str, str], list[NodeEvent]] = defaultdict(list)
-    for event in _rows(table):
-        processes[(event.node, event.directory, event.incarnation)].append(event)
-    by_disk: dict[tuple[int, str], list[Process]] = defaultdict(list)
-    for (node, directory, _), events in sorted(
-        processes.items(), key=lambda item: (item[0][0], min(event.t for event in item[1]))
-    ):
-        ordered = tuple(sorted(events, key=lambda event: event.seq))
-        by_disk[(node, directory)].append(
-            Process(node=node, directory=directory, events=ordered, gap=_gap(ordered))
+class TraceColumns:
+    """The lines of all nodes, each with a row: disk by disk, process by process, in their order."""
+
+    def __init__(self, node_events: pa.Table) -> None:
+        self._table = node_events
+        self._at = _in_order(node_events)  # by row, the place in the table
+        events = node_events["event"].combine_chunks().dictionary_encode()
+        self._words = np.array(events.dictionary.to_pylist(), dtype=object)
+        self._event = events.indices.to_numpy(zero_copy_only=False)[self._at].astype(np.int64)
+        self._columns: dict[str, Ints] = {}
+        self._lines: dict[int, NodeEvent] = {}
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def rows(self, *events: str, begin: int = 0, end: int | None = None) -> Ints:
+        """The rows of these kinds of event, from `begin` up to `end`."""
+        wanted = np.isin(self._event[begin:end], np.flatnonzero(np.isin(self._words, events)))
+        return np.flatnonzero(wanted) + begin
+
+    def events(self, rows: Ints) -> list[str]:
+        """The kind of each line."""
+        found: list[str] = self._words[self._event[rows]].tolist()
+        return found
+
+    def column(self, name: str) -> Ints:
+        """By row: a number, or one for each word; NONE where a line has none."""
+        if name not in self._columns:
+            values = self._table[name].combine_chunks()
+            if pa.types.is_string(values.type):
+                values = values.dictionary_encode().indices
+            self._columns[name] = values.cast(pa.int64()).fill_null(NONE).to_numpy()[self._at]
+        return self._columns[name]
+
+    def has(self, name: str, word: str, rows: Ints) -> Flags:
+        """Of each of these rows, whether the line has this word there."""
+        found: Flags = pc.fill_null(pc.equal(self._table[name], word), False).to_numpy()
+        return found[self._at[rows]]
+
+    def texts(self, name: str, rows: Ints) -> list[str | None]:
+        """A column of these rows that holds text."""
+        found: list[str | None] = self._table[name].take(self._at[rows]).to_pylist()
+        return found
+
+    def line(self, row: int) -> NodeEvent:
+        return self.lines([row])[0]
+
+    def lines(self, rows: Iterable[int]) -> list[NodeEvent]:
+        """The lines themselves, each made once."""
+        wanted = [int(row) for row in rows]
+        unknown = [row for row in wanted if row not in self._lines]
+        if unknown:
+            found = self._table.take(self._at[unknown])
+            columns = [found[name].to_pylist() for name in NodeEvent._fields]
+            made = map(NodeEvent._make, zip(*columns, strict=True))
+            self._lines.update(zip(unknown, made, strict=True))
+        return [self._lines[row] for row in wanted]
+
+    @cached_property
+    def lives(self) -> tuple["Life", ...]:
+        """The lives of all disks, by node and time of their first process."""
+        changes = np.diff(self.column("node"), prepend=NONE) != 0
+        for name in ("directory", "incarnation"):
+            changes |= np.diff(self.column(name), prepend=NONE) != 0
+        bounds = [*np.flatnonzero(changes).tolist(), len(self)]
+        by_disk: dict[tuple[int, str], list[Process]] = {}
+        for (begin, end), first in zip(pairwise(bounds), self.lines(bounds[:-1]), strict=True):
+            process = Process(self, begin, end, first.node, first.directory)
+            by_disk.setdefault((first.node, first.directory), []).append(process)
+        return tuple(
+            Life(self, found[0].begin, found[-1].end, node, directory, tuple(found))
+            for (node, directory), found in by_disk.items()
         )
-    return tuple(
-        Life(node=node, directory=directory, processes=tuple(found))
-        for (node, directory), found in by_disk.items()
-    )
 
 
-def _rows(table: pa.Table) -> Iterator[NodeEvent]:
+def _in_order(table: pa.Table) -> Ints:
+    """Where the lines stand that say something: by disk, process and number of the line.
+
+    Disks and processes are in the order of their nodes, and of the time of their first line.
+    """
+    kept = np.flatnonzero(_says_something(table).to_numpy())
+    lines = table.select([*_PROCESS, "t", "seq"]).take(kept)
+    by_time = np.lexsort([lines[name].to_numpy() for name in ("t", "node")])
+    ranks = [_ranks(codes(lines, *names), by_time) for names in (_PROCESS, _PROCESS[:2])]
+    order = np.lexsort([lines["seq"].to_numpy(), *ranks])
+    found: Ints = kept[order]
+    return found
+
+
+def _ranks(of: Ints, order: Ints) -> Ints:
+    """For each element, where the first one that is equal stands in an order."""
+    _, first, which = np.unique(of[order], return_index=True, return_inverse=True)
+    found = np.empty(len(of), np.int64)
+    found[order] = first[which]
+    return found
+
+
+def _says_something(table: pa.Table) -> pa.ChunkedArray:
     keep = pc.is_valid(table["seq"])
+    for name in (*_PROCESS, "t", "event"):
+        keep = pc.and_(keep, pc.is_valid(table[name]))
     for event, fields in _REQUIRED.items():
         for name in fields:
-            keep = pc.and_(
-                keep, pc.or_(pc.not_equal(table["event"], event), table[name].is_valid())
-            )
-    known = table.filter(keep)
-    columns = [known[name].to_pylist() for name in NodeEvent._fields]
-    return map(NodeEvent._make, zip(*columns, strict=True))
+            lacks = pc.and_(pc.equal(table["event"], event), pc.is_null(table[name]))
+            keep = pc.and_(keep, pc.invert(pc.fill_null(lacks, False)))
+    return keep
 
 
-def _gap(events: tuple[NodeEvent, ...]) -> str | None:
-    for expected, event in enumerate(events):
-        if event.seq != expected:
-            return f"node {event.node} has a trace with line {event.seq} where {expected} should be"
-    return None
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process of a node: its lines are the rows from `begin` up to `end`, at least one."""
+
+    traces: TraceColumns
+    begin: int
+    end: int
+    node: int
+    directory: str
+
+    @property
+    def gap(self) -> str | None:
+        """Which lines are missing in between; what needs their order cannot be judged then."""
+        seq = self.traces.column("seq")[self.begin : self.end]
+        odd = np.flatnonzero(seq != np.arange(len(seq)))
+        if not len(odd):
+            return None
+        return f"node {self.node} has a trace with line {seq[odd[0]]} where {odd[0]} should be"
+
+    @property
+    def first_ns(self) -> int:
+        return int(self.traces.column("t")[self.begin])
+
+    @property
+    def last_ns(self) -> int:
+        return int(self.traces.column("t")[self.end - 1])
+
+    def rows(self, *events: str) -> Ints:
+        return self.traces.rows(*events, begin=self.begin, end=self.end)
+
+    def events(self, *events: str) -> list[NodeEvent]:
+        """The lines of these kinds, of which there should be few."""
+        return self.traces.lines(self.rows(*events))
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """All processes that ran on one disk, in order; rows from `begin` up to `end`."""
+
+    traces: TraceColumns
+    begin: int
+    end: int
+    node: int
+    directory: str
+    processes: tuple[Process, ...]
+
+    @property
+    def gap(self) -> str | None:
+        return next((process.gap for process in self.processes if process.gap), None)
+
+    def rows(self, *events: str) -> Ints:
+        return self.traces.rows(*events, begin=self.begin, end=self.end)
+
+    def events(self, *events: str) -> list[NodeEvent]:
+        """The lines of these kinds, of which there should be few."""
+        return self.traces.lines(self.rows(*events))
+
+
+def first_of(*keys: Ints) -> tuple[Ints, Ints]:
+    """The places of the first elements of each kind, by the kinds' order, and each one's kind."""
+    order = np.lexsort(keys[::-1])  # stable: equal ones stay as they stand
+    new = np.zeros(len(order), np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    which = np.empty(len(order), np.int64)
+    which[order] = np.cumsum(new) - 1
+    return order[new], which
 
 
 def gaps(found: tuple[Life, ...]) -> tuple[str, ...]:

@@ -7,24 +7,40 @@ between are not followed at all.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from checkers.evidence.lives import Life, NodeEvent
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.array_types import Ints
+from checkers.evidence.lives import Life
+from checkers.evidence.metadata_logs import StoredBatch
+
+_EVENTS = ("n.start", "q.append", "q.truncate", "q.hwm", "q.state")
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """A batch, by the q.append of a node that held it, and the q.hwm that says it is committed."""
+class TracedBatch(NamedTuple):
+    """A batch, and the row of the q.append of a node that held it."""
 
-    batch: NodeEvent
-    by: NodeEvent
+    row: int
+    batch: StoredBatch
+
+
+class Committed(NamedTuple):
+    """A batch, and the row and epoch of the q.hwm that says it is committed."""
+
+    appended: TracedBatch
+    by: int
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """A leader's q.state, and its log at that moment."""
+    """The row of a leader's q.state, and its log at that moment: a line of `log` is a batch."""
 
-    event: NodeEvent
-    log: Sequence[NodeEvent]
+    row: int
+    epoch: int
+    log: NDArray[np.int64]  # of shape (batches, 4), the columns of StoredBatch
     holes: Sequence[tuple[int, int]]
 
     def unseen(self, base: int, last: int) -> bool:
@@ -49,7 +65,7 @@ def traced_logs(lives: Iterable[Life]) -> TracedLogs:
     for life in lives:
         if life.gap is None:
             _Log(life, logs).follow()
-    logs.elections.sort(key=lambda election: election.event.epoch)
+    logs.elections.sort(key=lambda election: election.epoch)
     return logs
 
 
@@ -59,28 +75,37 @@ class _Log:
 
     life: Life
     logs: TracedLogs
-    batches: list[NodeEvent] = field(default_factory=list)
+    batches: list[TracedBatch] = field(default_factory=list)
     holes: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
     committed: int = 0  # how many of the batches were reported as committed
     highest: int = 0
 
     def follow(self) -> None:
-        for event in self.life.events():
-            match event.event:
+        rows, leads = _rows(self.life)
+        column = self.life.traces.column
+        names = ("base", "last", "epoch", "crc", "hwm", "log_end")
+        for row, event, is_leader, base, last, epoch, crc, hwm, log_end in zip(
+            rows.tolist(),
+            self.life.traces.events(rows),
+            leads.tolist(),
+            *(column(name)[rows].tolist() for name in names),
+            strict=True,
+        ):
+            match event:
                 case "n.start":
-                    self._start(event.log_end)
+                    self._start(log_end)
                 case "q.append":
-                    self._cut(event.base)
-                    self.batches.append(event)
-                    self.end = event.last + 1
+                    self._cut(base)
+                    self.batches.append(TracedBatch(row, StoredBatch(base, last, epoch, crc)))
+                    self.end = last + 1
                 case "q.truncate":
-                    self._cut(event.log_end)
+                    self._cut(log_end)
                 case "q.hwm":
-                    self._commit(event)
-                case "q.state" if event.state == "leader":
-                    election = Election(event, tuple(self.batches), tuple(self.holes))
-                    self.logs.elections.append(election)
+                    self._commit(row, hwm, epoch)
+                case "q.state" if is_leader:
+                    log = np.array([one.batch for one in self.batches], np.int64).reshape(-1, 4)
+                    self.logs.elections.append(Election(row, epoch, log, tuple(self.holes)))
         self.logs.highest[self.life.node] = self.highest
 
     def _start(self, end: int) -> None:
@@ -90,30 +115,31 @@ class _Log:
         self.end = end
 
     def _cut(self, end: int) -> None:
-        while self.batches and self.batches[-1].last >= end:
+        while self.batches and self.batches[-1].batch.last >= end:
             self.batches.pop()
         if self.holes and self.holes[-1][1] > end:
             self.holes = [(start, min(stop, end)) for start, stop in self.holes if start < end]
         self.committed = min(self.committed, len(self.batches))
         self.end = min(self.end, end)
 
-    def _commit(self, event: NodeEvent) -> None:
-        self.highest = max(self.highest, event.hwm)
+    def _commit(self, row: int, hwm: int, epoch: int) -> None:
+        self.highest = max(self.highest, hwm)
         while self.committed < len(self.batches):
-            batch = self.batches[self.committed]
-            if batch.last >= event.hwm:
+            appended = self.batches[self.committed]
+            if appended.batch.last >= hwm:
                 return
             self.committed += 1
-            self._enter(Committed(batch, event))
+            self._enter(Committed(appended, row, epoch))
 
     def _enter(self, found: Committed) -> None:
-        ledger = self.logs.committed
-        known = ledger.setdefault(found.batch.base, found)
-        if _content(known.batch) != _content(found.batch):
+        ledger, batch = self.logs.committed, found.appended.batch
+        known = ledger.setdefault(batch.base, found)
+        if known.appended.batch != batch:
             self.logs.conflicts.append((known, found))
-        elif found.by.epoch < known.by.epoch:
-            ledger[found.batch.base] = found
+        elif found.epoch < known.epoch:
+            ledger[batch.base] = found
 
 
-def _content(batch: NodeEvent) -> tuple[int, int, int]:
-    return batch.last, batch.epoch, batch.crc
+def _rows(life: Life) -> tuple[Ints, NDArray[np.bool_]]:
+    rows = life.rows(*_EVENTS)
+    return rows, life.traces.has("state", "leader", rows)

@@ -10,7 +10,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.quorum.epochs import leader_changes
+from checkers.quorum.epochs import leader_changes, led_from
 from checkers.registers.survival import nowhere_stored, stored_values, told_whole
 from checkers.verdict import CheckResult
 
@@ -112,15 +112,12 @@ def active_after_replay(evidence: Evidence) -> CheckResult:
     starts = {row["epoch"]: row["offset"] for row in evidence.once(leader_changes)}
     looked_at, violations = 0, []
     for life in found:
-        elected: dict[int, NodeEvent] = {}
-        own = dict(starts)
-        for event in life.events():
-            if event.event == "q.state" and event.state == "leader":
-                elected[event.epoch] = event
-            elif event.event == "q.append" and event.state == "leader":
-                own.setdefault(event.epoch, event.base)
-        for event in life.events():
-            if event.event == "c.active" and event.epoch in own and event.offset is not None:
+        states = life.events("q.state")
+        elected = {event.epoch: event for event in states if event.state == "leader"}
+        led = led_from(life).items()
+        own = {epoch: int(life.traces.column("base")[row]) for epoch, row in led} | starts
+        for event in life.events("c.active"):
+            if event.epoch in own and event.offset is not None:
                 looked_at += 1
                 if event.offset <= own[event.epoch]:
                     violations.append(_too_early(event, elected, own[event.epoch]))

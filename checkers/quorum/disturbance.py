@@ -17,11 +17,14 @@ from checkers.quorum.leadership import (
     bounds_of,
     cuts_links,
     hears_majority,
-    leads_at,
     leaves_majority,
+)
+from checkers.quorum.moments import (
+    leads_at,
     processes_of,
     replicas_at,
     state_at,
+    states_in_time,
     voters_between,
 )
 from checkers.verdict import CheckResult, EventValue
@@ -78,7 +81,7 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
 def _disturbance(
     evidence: Evidence, fault: FaultFact, led: NodeEvent, victim: int, until: int
 ) -> Iterator[Violation]:
-    states = _states(evidence)
+    states = evidence.once(states_in_time)
     known = max((event.epoch for event in states if event.t <= fault.begin_ns), default=0)
     raised = [
         event
@@ -115,7 +118,7 @@ def _disturbance(
 
 def _unwanted(evidence: Evidence, fault: FaultFact, victim: int, until: int) -> Iterator[Violation]:
     """The first candidacy of the victim that no majority can have wanted."""
-    for stood in _states(evidence):
+    for stood in evidence.once(states_in_time):
         stands = stood.node == victim and stood.state == "candidate"
         if not stands or not fault.begin_ns < stood.t <= until:
             continue
@@ -154,16 +157,3 @@ def _content(evidence: Evidence, stood: NodeEvent) -> list[NodeEvent]:
     content = [event for event in found if event.epoch == newest]
     led = any(event.state == "leader" for event in content)
     return sorted(content, key=lambda event: event.node) if led else []
-
-
-def _states(evidence: Evidence) -> list[NodeEvent]:
-    """All q.state, in time."""
-    return sorted(
-        (
-            event
-            for process in evidence.once(processes_of)
-            for event in process.events
-            if event.event == "q.state"
-        ),
-        key=lambda event: event.t,
-    )

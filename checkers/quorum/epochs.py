@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow.compute as pc
 
+from checkers.array_types import Ints
 from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, Life, NodeEvent, witness
+from checkers.evidence.lives import NEED, NONE, Life, NodeEvent, TraceColumns, first_of, witness
 from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
@@ -35,9 +37,7 @@ def monotonic_epochs(evidence: Evidence) -> CheckResult:
     looked_at, violations = 0, []
     for life in evidence.lives:
         highest: NodeEvent | None = None
-        for event in life.events():
-            if event.event not in ("q.state", "n.start") or event.epoch is None:
-                continue
+        for event in life.events("n.start", "q.state"):
             looked_at += 1
             if highest is not None and event.epoch < highest.epoch:
                 violations.append(_went_down(highest, event))
@@ -96,11 +96,9 @@ def one_leader_per_epoch(evidence: Evidence) -> CheckResult:
 
 
 def _claims(evidence: Evidence) -> Iterator[_Claim]:
-    for life in evidence.lives:
-        for event in life.events():
-            leader = _leader_of(event)
-            if leader is not None:
-                yield _Claim(event.epoch, leader, witness(event, f"node {leader} leads"))
+    for at, leader in _traced_leaders(evidence.traces):
+        event = evidence.traces.line(at)
+        yield _Claim(event.epoch, leader, witness(event, f"node {leader} leads"))
     for row in evidence.once(leader_changes):
         if row["leader"] is not None:
             yield _Claim(row["epoch"], row["leader"], _shown(row, "LeaderChange record", "offset"))
@@ -127,22 +125,34 @@ def _shown(row: Mapping[str, EventValue], what: str, extra: str) -> dict[str, Ev
     return {"what": what, **{name: row[name] for name in ("node", "epoch", "leader", extra)}}
 
 
-def _leader_of(event: NodeEvent) -> int | None:
-    """Who leads the event's epoch, if the event says so."""
-    if event.epoch is None:
-        return None
-    if event.event in ("q.state", "n.start") and event.leader not in (None, NOBODY):
-        return event.leader
-    return event.node if acts_as_leader(event) else None
+def _traced_leaders(traces: TraceColumns) -> Iterator[tuple[int, int]]:
+    """The first row that names a leader of an epoch, and whom, for each of them."""
+    told = traces.rows("n.start", "q.state")
+    told = told[~np.isin(traces.column("leader")[told], [NOBODY, NONE])]
+    acting = np.setdiff1d(acting_as_leader(traces), told)
+    rows = np.concatenate([told, acting])
+    leader = np.concatenate([traces.column("leader")[told], traces.column("node")[acting]])
+    order = np.argsort(rows, kind="stable")
+    rows, leader = rows[order], leader[order]
+    first, _ = first_of(traces.column("epoch")[rows], leader)
+    first.sort()
+    yield from zip(rows[first].tolist(), leader[first].tolist(), strict=True)
 
 
-def acts_as_leader(event: NodeEvent) -> bool:
-    """Whether only the leader of the event's epoch could have written this line."""
-    if event.event == "q.append":
-        return False  # its epoch is the batch's, which may be older than the node's
-    return event.event == "c.active" or (
-        event.event in ("q.state", "q.hwm") and event.state == "leader"
-    )
+def acting_as_leader(traces: TraceColumns) -> Ints:
+    """The rows that only the leader of their epoch could have written. Of q.append the epoch is the
+    batch's, which may be older than the node's."""
+    states = traces.rows("q.state", "q.hwm")
+    leads = states[traces.has("state", "leader", states)]
+    return np.sort(np.concatenate([leads, traces.rows("c.active")]))
+
+
+def led_from(life: Life) -> dict[int, int]:
+    """By epoch, the row of the first batch that a replica appended as its leader."""
+    rows = life.rows("q.append")
+    rows = rows[life.traces.has("state", "leader", rows)]
+    first, _ = first_of(life.traces.column("epoch")[rows])
+    return {int(life.traces.column("epoch")[row]): int(row) for row in rows[first]}
 
 
 @check("Q17-no-leader-again", applies=traced, source="KAFKA-10527")
@@ -152,27 +162,24 @@ def no_leader_again_after_restart(evidence: Evidence) -> CheckResult:
     The earlier one may have shown records that its disk lost; leading on would give their offsets
     to others. (KAFKA-10527)
     """
-    violations = []
-    led: dict[tuple[int, int], NodeEvent] = {}
-    for life in evidence.lives:
-        for event in life.events():
-            if not acts_as_leader(event):
-                continue
-            earlier = led.setdefault((event.node, event.epoch), event)
-            if earlier.incarnation != event.incarnation:
-                violations.append(_again(life, earlier, event))
+    traces = evidence.traces
+    rows = acting_as_leader(traces)
+    first, which = first_of(traces.column("node")[rows], traces.column("epoch")[rows])
+    process = traces.column("incarnation")[rows]
+    again = np.flatnonzero(process != process[first[which]])
+    earlier, later = traces.lines(rows[first[which[again]]]), traces.lines(rows[again])
     return conclude(
-        looked_at=len(led),
+        looked_at=len(first),
         unit="leaderships",
-        violations=violations,
+        violations=[_again(one, other) for one, other in zip(earlier, later, strict=True)],
         needs=NEED,
         holds="none was taken up again by a restarted process",
         algorithm="first process per node and epoch",
     )
 
 
-def _again(life: Life, earlier: NodeEvent, event: NodeEvent) -> Violation:
+def _again(earlier: NodeEvent, event: NodeEvent) -> Violation:
     return Violation(
-        f"node {life.node} led epoch {event.epoch}, was restarted, and led it again",
+        f"node {event.node} led epoch {event.epoch}, was restarted, and led it again",
         [witness(earlier, "led"), witness(event, "leads again, another process")],
     )

@@ -20,19 +20,40 @@ of the candidacy its durable end must have reached that.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, Life, NodeEvent, gaps, witness
+from checkers.evidence.lives import NEED, Life, NodeEvent, TraceColumns, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult
 
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
 
-_Replica = tuple[int, str]
+_Replica = tuple[int, str | None]
+
+
+class _Fetch(NamedTuple):
+    """A q.fetch: what a leader says that a replica asked for."""
+
+    row: int
+    offset: int
+    epoch: int
+    counted: bool
+
+
+class _Line(NamedTuple):
+    """A line that tells of a replica's log. `log_end` is NONE where it has none."""
+
+    row: int
+    event: str
+    epoch: int
+    log_end: int
+    base: int
+    state: str | None  # of a replica, or its role when it appended
 
 
 @dataclass(slots=True)
@@ -41,9 +62,10 @@ class _Epoch:
 
     durable: int  # the highest durable end at any moment of it
     is_open: bool = False  # more may have happened in it than its trace tells
-    appends: dict[int, list[tuple[int, NodeEvent]]] = field(default_factory=dict)
+    # By base, the durable end at each append, and its row.
+    appends: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
-    def answered(self, offset: int) -> tuple[int, NodeEvent] | None:
+    def answered(self, offset: int) -> tuple[int, int] | None:
         """The durable end at the one append that answered a Fetch at `offset`, and that append."""
         found = self.appends.get(offset, [])
         return found[0] if len(found) == 1 else None
@@ -61,11 +83,7 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
     A quorum of one counts nobody else.
     """
     found = evidence.lives
-    fetches: dict[_Replica, list[NodeEvent]] = defaultdict(list)
-    for life in found:
-        for event in life.events():
-            if event.event == "q.fetch" and event.replica != life.node:
-                fetches[(event.replica, event.replica_directory)].append(event)
+    fetches = evidence.once(_fetches)
     ends = {(row["node"], row["directory"]): row for row in evidence.tables["disks"].to_pylist()}
     looked_at = 0
     violations: list[Violation] = []
@@ -73,14 +91,14 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
         replica = (life.node, life.directory)
         if life.gap is not None:
             continue
-        epochs = _epochs(life)
-        for fetch in fetches[replica]:
-            if fetch.outcome == COUNTED and fetch.epoch in epochs:
-                early = list(_too_early(fetch, epochs[fetch.epoch]))
+        epochs, mine = _epochs(life), fetches.get(replica, [])
+        for fetch in mine:
+            if fetch.counted and fetch.epoch in epochs:
+                early = list(_too_early(life.traces, fetch, epochs[fetch.epoch]))
                 looked_at += bool(early) or not _is_open_to(fetch, epochs[fetch.epoch])
                 violations += early
         end = ends[replica]["log_end"] if replica in ends else None
-        violations += _lost(life, fetches[replica], end)
+        violations += _lost(life, mine, end)
     return conclude(
         looked_at=looked_at,
         unit="counted fetches",
@@ -105,8 +123,8 @@ def durable_before_asked(evidence: Evidence) -> CheckResult:
     """
     found = evidence.lives
     asked: dict[_Replica, list[NodeEvent]] = defaultdict(list)
-    for event in (event for life in found for event in life.events()):
-        if event.event == "q.vote" and event.log_end is not None:
+    for event in (event for life in found for event in life.events("q.vote")):
+        if event.log_end is not None:
             asked[(event.replica, event.replica_directory)].append(event)
     looked_at = 0
     violations: list[Violation] = []
@@ -138,99 +156,129 @@ def _candidacies(life: Life) -> dict[int, int]:
     highest: dict[int, int] = {}
     candidate: int | None = None
     durable = 0
-    for event in life.events():
-        durable = _durable_after(event, durable)
-        if event.event == "n.start":
+    for line in _lines(life):
+        durable = _durable_after(line, durable)
+        if line.event == "n.start":
             candidate = None
-        elif event.event == "q.state":
-            candidate = event.epoch if event.state == "candidate" else None
+        elif line.event == "q.state":
+            candidate = line.epoch if line.state == "candidate" else None
         if candidate is not None:
             highest[candidate] = max(highest.get(candidate, 0), durable)
-    if candidate is not None and life.processes[-1].events[-1].event != "n.stop":
+    if candidate is not None and _is_cut_short(life):
         del highest[candidate]
     return highest
+
+
+def _fetches(evidence: Evidence) -> Mapping[_Replica, list[_Fetch]]:
+    """By replica, what others say that it fetched, in the order of their lines."""
+    traces, found = evidence.traces, defaultdict(list)
+    rows = traces.rows("q.fetch")
+    rows = rows[traces.column("replica")[rows] != traces.column("node")[rows]]
+    names = ("replica", "offset", "epoch")
+    for row, place, counted, replica, offset, epoch in zip(
+        rows.tolist(),
+        traces.texts("replica_directory", rows),
+        traces.has("outcome", COUNTED, rows).tolist(),
+        *(traces.column(name)[rows].tolist() for name in names),
+        strict=True,
+    ):
+        found[(replica, place)].append(_Fetch(row, offset, epoch, counted))
+    return found
+
+
+def _lines(life: Life) -> Iterator[_Line]:
+    traces = life.traces
+    rows = life.rows("n.start", "q.state", "q.append", "q.fsync", "q.truncate")
+    columns = (traces.column(name)[rows].tolist() for name in ("epoch", "log_end", "base"))
+    states = traces.texts("state", rows)
+    return map(_Line, rows.tolist(), traces.events(rows), *columns, states)
+
+
+def _is_cut_short(life: Life) -> bool:
+    """Whether its last process may have done more than its trace tells."""
+    return life.traces.line(life.end - 1).event != "n.stop"
 
 
 def _epochs(life: Life) -> dict[int, _Epoch]:
     epochs: dict[int, _Epoch] = {}
     now, durable = -1, 0
-    for event in life.events():
-        durable = _durable_after(event, durable)
-        if event.event in ("q.state", "n.start") and event.epoch > now:
-            now = event.epoch
+    for line in _lines(life):
+        durable = _durable_after(line, durable)
+        if line.event in ("q.state", "n.start") and line.epoch > now:
+            now = line.epoch
             epochs[now] = _Epoch(durable)
         if now < 0:
             continue
         here = epochs[now]
         here.durable = max(here.durable, durable)
-        if event.event in ("n.start", "q.truncate"):
+        if line.event in ("n.start", "q.truncate"):
             here.appends.clear()
-        elif event.event == "q.append" and event.state == "follower":
-            here.appends.setdefault(event.base, []).append((durable, event))
+        elif line.event == "q.append" and line.state == "follower":
+            here.appends.setdefault(line.base, []).append((durable, line.row))
     if epochs:
-        epochs[now].is_open = life.processes[-1].events[-1].event != "n.stop"
+        epochs[now].is_open = _is_cut_short(life)
     return epochs
 
 
-def _is_open_to(fetch: NodeEvent, epoch: _Epoch) -> bool:
+def _is_open_to(fetch: _Fetch, epoch: _Epoch) -> bool:
     """Lines that the trace lacks may tell that so much was durable."""
     return epoch.is_open and fetch.offset > epoch.durable
 
 
-def _durable_after(event: NodeEvent, durable: int) -> int:
+def _durable_after(line: _Line, durable: int) -> int:
     """The durable end after this line; a process begins with what it found on its disk."""
-    match event.event:
+    match line.event:
         case "n.start":
-            return event.log_end
+            return line.log_end
         case "q.fsync":
-            return max(durable, event.log_end)
+            return max(durable, line.log_end)
         case "q.truncate":
-            return min(durable, event.log_end)
+            return min(durable, line.log_end)
         case _:
             return durable
 
 
-def _too_early(fetch: NodeEvent, epoch: _Epoch) -> Iterator[Violation]:
-    text = f"node {fetch.replica} fetched offset {fetch.offset} in epoch {fetch.epoch}, when it "
-    if fetch.offset > epoch.durable and not epoch.is_open:
-        text += f"was durable up to {epoch.durable} only, at best"
-        yield Violation(text, [witness(fetch, "the leader counted this")])
-        return
+def _too_early(traces: TraceColumns, fetch: _Fetch, epoch: _Epoch) -> Iterator[Violation]:
     answered = epoch.answered(fetch.offset)
-    if answered is not None and answered[0] < fetch.offset:
-        text += f"was durable up to {answered[0]} only"
-        shown = [
-            witness(fetch, "the leader counted this"),
-            witness(answered[1], f"its answer came while durable up to {answered[0]}"),
-        ]
-        yield Violation(text, shown)
+    beyond = fetch.offset > epoch.durable and not epoch.is_open
+    if not beyond and (answered is None or answered[0] >= fetch.offset):
+        return
+    counted = traces.line(fetch.row)
+    shown = [witness(counted, "the leader counted this")]
+    text = f"node {counted.replica} fetched offset {fetch.offset} in epoch {fetch.epoch}, when it "
+    if beyond or answered is None:
+        yield Violation(f"{text}was durable up to {epoch.durable} only, at best", shown)
+        return
+    what = f"its answer came while durable up to {answered[0]}"
+    shown.append(witness(traces.line(answered[1]), what))
+    yield Violation(f"{text}was durable up to {answered[0]} only", shown)
 
 
-def _lost(life: Life, fetches: list[NodeEvent], disk_end: int | None) -> Iterator[Violation]:
+def _lost(life: Life, fetches: list[_Fetch], disk_end: int | None) -> Iterator[Violation]:
     """Durable bytes that a later process, or the disk at the end, does not have.
 
     Only what was flushed is promised: what a process finds when it starts may still be unflushed.
     """
     durable, epoch = 0, 0
-    last: NodeEvent | None = None
-    for event in life.events():
-        if event.event == "n.start" and last is not None:
-            told = _told_to_truncate(fetches, min(epoch, event.epoch))
-            if event.log_end < durable and not told:
-                text = f"node {life.node} was durable up to {durable}; restarted, its log ends at "
-                shown = [witness(last, "durable"), witness(event, "restarted with less")]
-                yield Violation(f"{text}{event.log_end}", shown)
+    last: int | None = None  # the row that told how much is durable
+    for line in _lines(life):
+        has_less = line.event == "n.start" and last is not None and line.log_end < durable
+        if has_less and not _told_to_truncate(fetches, min(epoch, line.epoch)):
+            text = f"node {life.node} was durable up to {durable}; restarted, its log ends at "
+            was, now = life.traces.lines([last or 0, line.row])
+            shown = [witness(was, "durable"), witness(now, "restarted with less")]
+            yield Violation(f"{text}{line.log_end}", shown)
         before = durable
-        durable = _durable_after(event, durable)
-        if event.event == "n.start":
-            durable = min(before, event.log_end)
-        epoch = max(epoch, event.epoch or 0) if event.event in ("q.state", "n.start") else epoch
-        last = event if durable != before or last is None else last
+        durable = _durable_after(line, durable)
+        if line.event == "n.start":
+            durable = min(before, line.log_end)
+        epoch = max(epoch, line.epoch) if line.event in ("q.state", "n.start") else epoch
+        last = line.row if durable != before or last is None else last
     told = _told_to_truncate(fetches, epoch)
     if last is not None and disk_end is not None and disk_end < durable and not told:
         text = f"node {life.node} was durable up to {durable}; the log on its disk ends at "
-        yield Violation(f"{text}{disk_end}", [witness(last, "durable")])
+        yield Violation(f"{text}{disk_end}", [witness(life.traces.line(last), "durable")])
 
 
-def _told_to_truncate(fetches: list[NodeEvent], epoch: int) -> bool:
-    return any(fetch.outcome != COUNTED and fetch.epoch >= epoch for fetch in fetches)
+def _told_to_truncate(fetches: list[_Fetch], epoch: int) -> bool:
+    return any(not fetch.counted and fetch.epoch >= epoch for fetch in fetches)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow.compute as pc
 
 from checkers.check import check, traced_quorum
@@ -10,15 +11,8 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey
-from checkers.quorum.leadership import (
-    LATENCY_S,
-    SECOND,
-    Calm,
-    bounds_of,
-    calms,
-    processes_of,
-    voters_between,
-)
+from checkers.quorum.leadership import LATENCY_S, SECOND, Calm, bounds_of, calms
+from checkers.quorum.moments import processes_of, states_in_time, voters_between
 from checkers.verdict import CheckResult
 
 
@@ -71,12 +65,7 @@ def _load_began(evidence: Evidence) -> int | None:
 
 def _leader_of(evidence: Evidence, calm: Calm) -> NodeEvent | None:
     """Who led when the calm ended; None if nobody did, or not one of those who are well."""
-    states = [
-        event
-        for process in evidence.once(processes_of)
-        for event in process.events
-        if event.event == "q.state" and event.t < calm.end
-    ]
+    states = [event for event in evidence.once(states_in_time) if event.t < calm.end]
     elected = max(
         (one for one in states if one.state == "leader"), key=lambda one: one.epoch, default=None
     )
@@ -88,20 +77,18 @@ def _leader_of(evidence: Evidence, calm: Calm) -> NodeEvent | None:
 
 def _appended(evidence: Evidence, led: NodeEvent, begin: int, end: int) -> NodeEvent | None:
     """The leader's first append in that time."""
-    mine = (
-        event
-        for process in evidence.once(processes_of)
-        if process.node == led.node
-        for event in process.events
-    )
-    return next((e for e in mine if e.event == "q.append" and begin <= e.t <= end), None)
+    traces = evidence.traces
+    rows = traces.rows("q.append")
+    t = traces.column("t")[rows]
+    mine = (traces.column("node")[rows] == led.node) & (begin <= t) & (t <= end)
+    return next(iter(traces.lines(rows[mine][:1])), None)
 
 
 def _others(evidence: Evidence, calm: Calm, leader: int) -> Iterator[Process]:
     """Processes of voters that are well and lived all through the calm."""
     sets = voters_between(evidence, calm.begin, calm.end)
     for process in evidence.once(processes_of):
-        lived = process.events[0].t <= calm.begin and process.events[-1].t >= calm.end
+        lived = process.first_ns <= calm.begin and process.last_ns >= calm.end
         replica = ReplicaKey(process.node, process.directory)
         votes = all(voters.includes(replica) for voters in sets)
         if lived and votes and process.node in calm.nodes - {leader}:
@@ -110,13 +97,9 @@ def _others(evidence: Evidence, calm: Calm, leader: int) -> Iterator[Process]:
 
 def _has(process: Process, wanted: NodeEvent, limit: int) -> bool:
     """Whether it appended that batch, or what stands behind it, by the limit."""
-    return any(
-        event.event == "q.append"
-        and event.t <= limit
-        and event.last >= wanted.last
-        and event.epoch >= wanted.epoch
-        for event in process.events
-    )
+    rows = process.rows("q.append")
+    t, last, epoch = (process.traces.column(name)[rows] for name in ("t", "last", "epoch"))
+    return bool(np.any((t <= limit) & (last >= wanted.last) & (epoch >= wanted.epoch)))
 
 
 def _behind(led: NodeEvent, wanted: NodeEvent, process: Process, within_s: float) -> Violation:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.counted import counted
@@ -17,6 +19,13 @@ from checkers.evidence.faults import FOREVER_NS, FaultFact
 from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.quorum.moments import (
+    leads_at,
+    processes_of,
+    replicas_at,
+    states_in_time,
+    voters_between,
+)
 from checkers.verdict import CheckResult
 
 SECOND = 1_000_000_000
@@ -77,65 +86,6 @@ def _is_plain(fault: FaultFact) -> bool:
     bounds allow for, or there would be no telling a slow election from one that never ends.
     """
     return (fault.halts or not fault.degrades) and not fault.wipes
-
-
-def processes_of(evidence: Evidence) -> list[Process]:
-    return [process for life in evidence.lives for process in life.processes if process.events]
-
-
-def state_at(process: Process, at: int) -> NodeEvent | None:
-    """The role that a process had at a moment; None if it did not live then."""
-    if not process.events[0].t <= at <= process.events[-1].t:
-        return None
-    states = [event for event in process.events if event.event == "q.state" and event.t <= at]
-    return states[-1] if states else None
-
-
-def leads_at(evidence: Evidence, at: int) -> tuple[Process, NodeEvent] | None:
-    """Who led the newest epoch at a moment, and the line in which it said so."""
-    found = [(process, state_at(process, at)) for process in evidence.once(processes_of)]
-    leading = [(one, event) for one, event in found if event and event.state == "leader"]
-    return max(leading, key=lambda pair: pair[1].epoch) if leading else None
-
-
-def replicas_at(evidence: Evidence, at: int) -> tuple[ReplicaKey, ...]:
-    """All nodes that ever voted, each with the disk that it had at a moment."""
-    disks = {node: ReplicaKey(node) for node in evidence.voters.nodes}
-    for process in evidence.once(processes_of):  # of a node, in order
-        if process.node in disks and process.events[0].t <= at:
-            disks[process.node] = ReplicaKey(process.node, process.directory)
-    return tuple(disks.values())
-
-
-def voters_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
-    """The sets of voters that may have been in force between two times, for anybody.
-
-    One is from when the first node appended it until the last one appended the next.
-    """
-    times = evidence.once(_change_times)
-    return tuple(
-        voters
-        for voters, (since, _), (_, until) in zip(
-            evidence.voters.sets, times, [*times[1:], (0, FOREVER_NS)], strict=True
-        )
-        if since <= end and begin <= until
-    )
-
-
-def _change_times(evidence: Evidence) -> list[tuple[int, int]]:
-    """By set of voters, when the first node appended it, and when the last one did."""
-    appended: list[list[int]] = [[] for _ in evidence.voters.offsets]
-    for process in evidence.once(processes_of):
-        for event in process.events:
-            if event.event == "q.append":
-                for times, offset in zip(appended, evidence.voters.offsets, strict=True):
-                    if event.base <= offset <= event.last:
-                        times.append(event.t)
-    # The first set is there before anybody appends anything; and a snapshot may bring any.
-    return [
-        (min(times), max(times)) if number and times else (-FOREVER_NS, FOREVER_NS)
-        for number, times in enumerate(appended)
-    ]
 
 
 # --- Q22 ---
@@ -201,25 +151,25 @@ def _hit_by_others(evidence: Evidence, fault: FaultFact, node: int) -> bool:
 def _acts_after(
     led: Process, known: NodeEvent, fault: FaultFact, limit: int
 ) -> Iterator[Violation]:
-    for event in led.events:
-        if event.t <= fault.begin_ns:
-            continue
-        if event.event == "q.state" or event.t >= fault.end_ns:
-            return
-        if event.t > limit and event.event in ("q.append", "q.hwm") and event.state == "leader":
-            after_s = (event.t - fault.begin_ns) / SECOND
-            text = f"node {event.node} was cut off from the majority and still led epoch "
-            text += f"{known.epoch} after {after_s:.1f} s; it has to resign within "
-            text += f"{(limit - fault.begin_ns) / SECOND:g} s"
-            yield Violation(
-                text,
-                [
-                    witness(known, f"became leader of epoch {known.epoch}"),
-                    fault.shown("no other node reaches it any more", fault.begin_ns),
-                    witness(event, f"acts as leader, {after_s:.1f} s after the cut"),
-                ],
-            )
-            return
+    traces = led.traces
+    changes = [event for event in led.events("q.state") if event.t > fault.begin_ns]
+    rows = led.rows("q.append", "q.hwm")
+    rows = rows[traces.has("state", "leader", rows)]
+    t = traces.column("t")[rows]
+    acts = traces.lines(rows[(t > limit) & (t < fault.end_ns)][:1])
+    for event in acts if not changes or (acts and acts[0].seq < changes[0].seq) else ():
+        after_s = (event.t - fault.begin_ns) / SECOND
+        text = f"node {event.node} was cut off from the majority and still led epoch "
+        text += f"{known.epoch} after {after_s:.1f} s; it has to resign within "
+        text += f"{(limit - fault.begin_ns) / SECOND:g} s"
+        yield Violation(
+            text,
+            [
+                witness(known, f"became leader of epoch {known.epoch}"),
+                fault.shown("no other node reaches it any more", fault.begin_ns),
+                witness(event, f"acts as leader, {after_s:.1f} s after the cut"),
+            ],
+        )
 
 
 # --- Q21 ---
@@ -250,18 +200,14 @@ def a_majority_elects(evidence: Evidence) -> CheckResult:
     within_s = bounds_of(evidence).leader_within_s
     limit = int(within_s * SECOND)
     times = [calm for calm in calms(evidence) if calm.end - calm.begin >= limit]
-    progress = sorted(
-        (event.t, event.node)
-        for process in evidence.once(processes_of)
-        for event in process.events
-        if event.event == "q.hwm" and event.state == "leader"
-    )
+    traces = evidence.traces
+    rows = traces.rows("q.hwm")
+    rows = rows[traces.has("state", "leader", rows)]
+    t, node = traces.column("t")[rows], traces.column("node")[rows]
     violations = []
     for calm in times:
-        reached = any(
-            calm.begin <= t <= calm.begin + limit and node in calm.nodes for t, node in progress
-        )
-        if not reached:
+        in_time = (calm.begin <= t) & (t <= calm.begin + limit)
+        if not np.isin(node[in_time], list(calm.nodes)).any():
             violations.append(_leaderless(evidence, calm, within_s))
     return conclude(
         looked_at=len(times),
@@ -303,9 +249,7 @@ def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
 def _dead(evidence: Evidence) -> list[tuple[int, int, int]]:
     """Nodes that ended by themselves, from when to when: no majority is up with them, and what they
     did is judged by `nodes-kept-running`."""
-    starts = sorted(
-        (process.events[0].t, process.events[0].node) for process in evidence.once(processes_of)
-    )
+    starts = sorted((one.first_ns, one.node) for one in evidence.once(processes_of))
     found = []
     for end in evidence.info.unasked_ends:
         node, at = int(end["node"]), int(end["t_ns"])
@@ -331,13 +275,9 @@ def _leaderless(evidence: Evidence, calm: Calm, within_s: float) -> Violation:
     names = ", ".join(map(str, sorted(calm.nodes)))
     stood = [
         event
-        for process in evidence.once(processes_of)
-        for event in process.events
-        if event.event == "q.state"
-        and event.state == "candidate"
-        and calm.begin <= event.t <= calm.end
+        for event in evidence.once(states_in_time)
+        if event.state == "candidate" and calm.begin <= event.t <= calm.end
     ]
-    stood.sort(key=lambda event: event.t)
     text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, and "
     text += f"no leader committed anything within {within_s:g} s; "
     text += f"{counted(len(stood), 'candidacy', 'candidacies')} came to nothing"

@@ -1,31 +1,19 @@
 """Logs agree where they must: Q5, Q11 and Q12."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
-from typing import NamedTuple
+from itertools import combinations
 
+import numpy as np
+
+from checkers.array_types import Ints
 from checkers.check import check, everywhere, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
+from checkers.evidence.lives import NEED, NONE, first_of, gaps, witness
 from checkers.evidence.metadata_logs import StoredBatch
 from checkers.evidence.planned import Kind
-from checkers.evidence.traced_logs import Committed, Election
+from checkers.evidence.traced_logs import Election
 from checkers.verdict import CheckResult, EventValue
-
-
-class _Seen(NamedTuple):
-    """A batch and who has it: by a q.append, or (without one) on the disk after the run."""
-
-    batch: StoredBatch
-    node: int
-    append: NodeEvent | None
-
-    @property
-    def shown(self) -> Mapping[str, EventValue]:
-        if self.append is None:
-            return _on_disk(self.node, self.batch)
-        return witness(self.append, f"appended as {self.append.state}")
 
 
 @check(
@@ -41,18 +29,18 @@ def log_matching(evidence: Evidence) -> CheckResult:
     the same batch, they agree on all before it. From q.append and from the logs on the disks.
     (Raft, Log Matching)
     """
-    seen: dict[tuple[int, int], _Seen] = {}
-    violations = []
-    for found in _appended(evidence):
-        other = seen.setdefault((found.batch.epoch, found.batch.base), found)
-        if other.batch != found.batch:
-            violations.append(_two_batches(other, found))
-    for one, two in pairwise(seen[place] for place in sorted(seen)):
-        if one.batch.epoch == two.batch.epoch and two.batch.base <= one.batch.last:
-            violations.append(_two_batches(one, two))
+    seen = _Seen(evidence)
+    base, last, epoch, crc = seen.batches.T
+    first, which = first_of(epoch, base)
+    other = first[which]
+    differ = np.flatnonzero((last != last[other]) | (crc != crc[other]))
+    violations = [seen.two_batches(other[at], at) for at in differ.tolist()]
+    one, two = first[:-1], first[1:]
+    overlap = np.flatnonzero((epoch[one] == epoch[two]) & (base[two] <= last[one]))
+    violations += [seen.two_batches(first[at], first[at + 1]) for at in overlap.tolist()]
     violations += _different_prefixes(evidence)
     return conclude(
-        looked_at=len(seen),
+        looked_at=len(first),
         unit="batches",
         violations=violations,
         needs=f"{NEED}, or disks read after the run",
@@ -61,20 +49,29 @@ def log_matching(evidence: Evidence) -> CheckResult:
     )
 
 
-def _two_batches(one: _Seen, two: _Seen) -> Violation:
-    text = f"epoch {two.batch.epoch}, offset {two.batch.base}: node {one.node} and node {two.node} "
-    return Violation(f"{text}hold different batches", [one.shown, two.shown])
+class _Seen:
+    """All batches and who has them: by a q.append, then those on the disks after the run."""
 
+    def __init__(self, evidence: Evidence) -> None:
+        self._traces = evidence.traces
+        self._rows = self._traces.rows("q.append")
+        self._stored = [(n, one) for n, log in evidence.metadata_logs.items() for one in log]
+        traced = [self._traces.column(name)[self._rows] for name in StoredBatch._fields]
+        stored = np.array([batch for _, batch in self._stored], np.int64).reshape(-1, 4)
+        self.batches = np.concatenate([np.stack(traced, axis=1), stored])
 
-def _appended(evidence: Evidence) -> Iterator[_Seen]:
-    for life in evidence.lives:
-        for event in life.events():
-            if event.event == "q.append":
-                batch = StoredBatch(event.base, event.last, event.epoch, event.crc)
-                yield _Seen(batch, life.node, event)
-    for node, batches in evidence.metadata_logs.items():
-        for batch in batches:
-            yield _Seen(batch, node, None)
+    def two_batches(self, one: int, two: int) -> Violation:
+        batch = StoredBatch(*self.batches[two].tolist())
+        (mine, shown), (other, more) = self._shown(one), self._shown(two)
+        text = f"epoch {batch.epoch}, offset {batch.base}: node {mine} and node {other} "
+        return Violation(f"{text}hold different batches", [shown, more])
+
+    def _shown(self, at: int) -> tuple[int, Mapping[str, EventValue]]:
+        if at >= len(self._rows):
+            node, batch = self._stored[at - len(self._rows)]
+            return node, _on_disk(node, batch)
+        append = self._traces.line(self._rows[at])
+        return append.node, witness(append, f"appended as {append.state}")
 
 
 def _on_disk(node: int, batch: StoredBatch) -> dict[str, EventValue]:
@@ -115,24 +112,20 @@ def committed_agree(evidence: Evidence) -> CheckResult:
     (append, truncate, high watermark), and compared with the disks at the end below the highest
     high watermark of their node. (SIM ConsistentCommittedData)
     """
-    replayed = evidence.traced_logs
-    violations = [
-        Violation(
-            f"offset {rival.batch.base} was committed with different bytes: by node "
-            f"{known.batch.node} and by node {rival.batch.node}",
-            [
-                witness(known.batch, "this batch was committed"),
-                witness(known.by, "as this says"),
-                witness(rival.batch, "so was this one"),
-                witness(rival.by, "as this says"),
-            ],
-        )
-        for known, rival in replayed.conflicts
-    ]
+    replayed, line = evidence.traced_logs, evidence.traces.line
+    violations = []
+    for known, rival in replayed.conflicts:
+        ours, theirs = line(known.appended.row), line(rival.appended.row)
+        text = f"offset {theirs.base} was committed with different bytes: by node "
+        shown = [
+            witness(ours, "this batch was committed"),
+            witness(line(known.by), "as this says"),
+            witness(theirs, "so was this one"),
+            witness(line(rival.by), "as this says"),
+        ]
+        violations.append(Violation(f"{text}{ours.node} and by node {theirs.node}", shown))
     for node, batches in evidence.metadata_logs.items():
-        violations += _disk_against(
-            replayed.committed, node, replayed.highest.get(node, 0), batches
-        )
+        violations += _disk_against(evidence, node, batches)
     return conclude(
         looked_at=len(replayed.committed),
         unit="committed batches",
@@ -145,18 +138,17 @@ def committed_agree(evidence: Evidence) -> CheckResult:
 
 
 def _disk_against(
-    committed: Mapping[int, Committed], node: int, highest: int, batches: Sequence[StoredBatch]
+    evidence: Evidence, node: int, batches: Sequence[StoredBatch]
 ) -> Iterator[Violation]:
+    replayed = evidence.traced_logs
+    highest = replayed.highest.get(node, 0)
     for batch in batches:
-        known = committed.get(batch.base)
-        if batch.last >= highest or known is None:
-            continue
-        if batch != StoredBatch(
-            known.batch.base, known.batch.last, known.batch.epoch, known.batch.crc
-        ):
+        known = replayed.committed.get(batch.base)
+        if batch.last < highest and known is not None and batch != known.appended.batch:
+            append = evidence.traces.line(known.appended.row)
             text = f"offset {batch.base}, committed: the disk of node {node} holds other bytes"
-            shown = [witness(known.batch, "was committed"), _on_disk(node, batch)]
-            yield Violation(f"{text} than node {known.batch.node} appended", shown)
+            shown = [witness(append, "was committed"), _on_disk(node, batch)]
+            yield Violation(f"{text} than node {append.node} appended", shown)
 
 
 @check(
@@ -172,20 +164,22 @@ def leader_completeness(evidence: Evidence) -> CheckResult:
     an epoch is what any node reported below a high watermark of that epoch. (Raft, Leader
     Completeness)
     """
-    replayed = evidence.traced_logs
+    replayed, line = evidence.traced_logs, evidence.traces.line
     ledger = [replayed.committed[base] for base in sorted(replayed.committed)]
+    columns = np.array([(*one.appended.batch, one.epoch) for one in ledger], np.int64)
     violations = []
     for election in replayed.elections:
-        missing = _missing(election, ledger)
-        if missing is not None:
-            text = f"node {election.event.node} became leader of epoch {election.event.epoch} "
-            text += f"without offset {missing.batch.base}, committed in epoch {missing.by.epoch}"
+        at = _missing(election, columns.reshape(-1, 5))
+        if at is not None:
+            leads, missing = line(election.row), ledger[at]
+            text = f"node {leads.node} became leader of epoch {leads.epoch} "
+            text += f"without offset {missing.appended.batch.base}, committed in epoch "
             shown = [
-                witness(missing.batch, "the batch"),
-                witness(missing.by, "committed it"),
-                witness(election.event, "leads without it"),
+                witness(line(missing.appended.row), "the batch"),
+                witness(line(missing.by), "committed it"),
+                witness(leads, "leads without it"),
             ]
-            violations.append(Violation(text, shown))
+            violations.append(Violation(f"{text}{missing.epoch}", shown))
     return conclude(
         looked_at=len(replayed.elections),
         unit="elected leaders",
@@ -197,19 +191,16 @@ def leader_completeness(evidence: Evidence) -> CheckResult:
     )
 
 
-def _missing(election: Election, ledger: Sequence[Committed]) -> Committed | None:
-    """The first batch that was committed in an earlier epoch and is not in the leader's log."""
-    log = {batch.base: batch for batch in election.log}
-    for entry in ledger:
-        if entry.by.epoch >= election.event.epoch:
-            continue
-        held = log.get(entry.batch.base)
-        if held is None and election.unseen(entry.batch.base, entry.batch.last):
-            continue
-        if held is None or (held.last, held.epoch, held.crc) != (
-            entry.batch.last,
-            entry.batch.epoch,
-            entry.batch.crc,
-        ):
-            return entry
+def _missing(election: Election, ledger: Ints) -> int | None:
+    """The first line of the ledger that was committed in an earlier epoch and is not in the
+    leader's log. A line is a batch, and the epoch that committed it."""
+    earlier = np.flatnonzero(ledger[:, 4] < election.epoch)
+    wanted, log = ledger[earlier, :4], election.log
+    nothing = np.full((1, 4), NONE)  # stands before all that is there
+    log = np.concatenate([nothing, log[np.argsort(log[:, 0], kind="stable")]])
+    there = log[np.searchsorted(log[:, 0], wanted[:, 0], side="right") - 1]
+    for at in np.flatnonzero((there != wanted).any(axis=1)):
+        base, last = wanted[at, :2].tolist()
+        if there[at, 0] == base or not election.unseen(base, last):
+            return int(earlier[at])
     return None

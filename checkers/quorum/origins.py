@@ -31,7 +31,7 @@ def epochs_have_an_origin(evidence: Evidence) -> CheckResult:
     entered = [(life, event) for life in evidence.lives for event in _entered(life)]
     begun = {event.epoch for life, event in entered if _after_own_reign(life, event)}
     for life in evidence.lives:
-        begun |= {event.epoch for event in life.events() if event.state == "candidate"}
+        begun |= {one.epoch for one in life.events("q.state") if one.state == "candidate"}
     return conclude(
         looked_at=len(entered),
         unit="epochs that nodes entered",
@@ -47,10 +47,10 @@ def epochs_have_an_origin(evidence: Evidence) -> CheckResult:
 def _entered(life: Life) -> Iterator[NodeEvent]:
     """The first line of each epoch that a replica entered; not of what it found on its disk."""
     known = 0
-    for event in life.events():
+    for event in life.events("n.start", "q.state"):
         if event.event == "n.start":
             known = max(known, event.epoch)
-        elif event.event == "q.state" and event.epoch > known:
+        elif event.epoch > known:
             known = event.epoch
             yield event
 
@@ -63,7 +63,7 @@ def _after_own_reign(life: Life, entered: NodeEvent) -> bool:
             (event.event == "q.state" and event.state in _ENDS_A_REIGN)
             or (event.event == "n.start" and event.leader == life.node)
         )
-        for event in life.events()
+        for event in life.events("n.start", "q.state")
     )
 
 
@@ -89,9 +89,9 @@ def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
     looked_at = 0
     violations: list[Violation] = []
     for life in evidence.lives:
-        for event in life.events():
-            silent = event.more.get("silent_ns") if event.event == "q.state" else None
-            if event.state not in _STANDS or not isinstance(silent, int) or silent < 0:
+        for event in life.events("q.state"):
+            silent = event.more.get("silent_ns") if event.state in _STANDS else None
+            if not isinstance(silent, int) or silent < 0:
                 continue
             if _clock_is_wrong(evidence, event):
                 continue

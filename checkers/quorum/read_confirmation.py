@@ -1,10 +1,14 @@
 """A leader that answers a read still leads: a majority confirmed it since the read arrived."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, witness
 from checkers.evidence.voter_history import ReplicaKey
+from checkers.history.traces import fields_of
 from checkers.verdict import CheckResult
 
 
@@ -19,10 +23,18 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
     looked_at = 0
     violations: list[Violation] = []
     for life in evidence.lives:
-        for event in life.events():
-            if event.event == "c.read":
-                looked_at += 1
-                violations += _unconfirmed(event, evidence)
+        rows = life.rows("c.read")
+        looked_at += len(rows)
+        told = zip(
+            rows.tolist(),
+            evidence.traces.column("epoch")[rows].tolist(),
+            evidence.traces.texts("detail", rows),
+            strict=True,
+        )
+        leader = ReplicaKey(life.node, life.directory)
+        for row, epoch, detail in told:
+            if confirming := _too_few(evidence, leader, epoch, fields_of(detail)):
+                violations.append(_unconfirmed(evidence.traces.line(row), *confirming))
     return conclude(
         looked_at=looked_at,
         unit="rounds of reads",
@@ -34,15 +46,21 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _unconfirmed(event: NodeEvent, evidence: Evidence) -> list[Violation]:
-    told, arrived = event.more.get("heard"), event.more.get("arrived")
+def _too_few(
+    evidence: Evidence, leader: ReplicaKey, epoch: int, fields: Mapping[str, Any]
+) -> tuple[int, list[int]] | None:
+    """How many had to confirm a read, and which voters did; None if these are enough."""
+    told, arrived = fields.get("heard"), fields.get("arrived")
     heard = told if isinstance(told, list) else []
     since = {ReplicaKey(one["id"], one["dir"]) for one in heard if one["since"] >= arrived}
-    confirming = sorted(since | {ReplicaKey(event.node, event.directory)})
-    sets = evidence.voters.during(event.epoch)
-    if not sets or any(voters.has_majority(confirming) for voters in sets):
-        return []
-    names = [key.node for key in confirming if sets[0].includes(key)]
+    sets = evidence.voters.during(epoch)
+    if not sets or any(voters.has_majority(since | {leader}) for voters in sets):
+        return None
+    named = [key.node for key in sorted(since | {leader}) if sets[0].includes(key)]
+    return sets[0].majority, named
+
+
+def _unconfirmed(event: NodeEvent, majority: int, confirming: list[int]) -> Violation:
     text = f"node {event.node} answered a read in epoch {event.epoch}, and of "
-    text += f"{sets[0].majority} voters that are a majority only {names} had sent "
-    return [Violation(f"{text}a Fetch since it arrived", [witness(event, "answers a read")])]
+    text += f"{majority} voters that are a majority only {confirming} had sent "
+    return Violation(f"{text}a Fetch since it arrived", [witness(event, "answers a read")])

@@ -75,7 +75,7 @@ def _forgotten(evidence: Evidence) -> Iterator[Violation]:
     and a candidate's for itself."""
     for life in evidence.lives:
         cast: dict[int, NodeEvent] = {}
-        for event in life.events():
+        for event in life.events("q.state", "q.vote"):
             own = event.event == "q.state" and event.voted == life.node
             if own or (event.event == "q.vote" and event.outcome == "granted"):
                 cast.setdefault(event.epoch, event)
@@ -95,7 +95,7 @@ def _forgotten(evidence: Evidence) -> Iterator[Violation]:
 
 def _votes(evidence: Evidence) -> Iterator[_Vote]:
     for life in evidence.lives:
-        for event in life.events():
+        for event in life.events("q.state", "q.vote"):
             candidate, directory = event.voted, event.voted_directory
             if event.event == "q.vote" and event.outcome == "granted":
                 candidate, directory = event.replica, event.replica_directory

@@ -1,22 +1,25 @@
 """High watermarks: Q7, Q8, Q10 and Q13. A value below 0 means unknown."""
 
-from dataclasses import dataclass
+import numpy as np
 
+from checkers.array_types import Ints
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, Life, NodeEvent, Process, gaps, witness
+from checkers.evidence.lives import (
+    NEED,
+    NONE,
+    Life,
+    NodeEvent,
+    Process,
+    TraceColumns,
+    first_of,
+    gaps,
+    witness,
+)
 from checkers.evidence.planned import Kind
-from checkers.quorum.epochs import leader_changes
+from checkers.quorum.epochs import leader_changes, led_from
 from checkers.verdict import CheckResult
-
-
-@dataclass(slots=True)
-class _Reign:
-    """What the leader of an epoch published: its first high watermark and its highest."""
-
-    first: NodeEvent
-    highest: NodeEvent
 
 
 @check(
@@ -32,25 +35,21 @@ def quorum_high_watermark(evidence: Evidence) -> CheckResult:
     that its predecessors committed; so its *first* one must reach their highest. What a
     predecessor publishes late is bound by the same rule. (SIM MonotonicHighWatermark, KIP-856)
     """
-    reigns: dict[int, _Reign] = {}
-    for life in evidence.lives:
-        for event in life.events():
-            if _published(event):
-                reign = reigns.setdefault(event.epoch, _Reign(event, event))
-                reign.highest = max(reign.highest, event, key=lambda one: one.hwm)
+    traces = evidence.traces
+    rows = _published(traces, traces.rows("q.hwm"))
+    epoch, hwm = traces.column("epoch")[rows], traces.column("hwm")[rows]
+    first, _ = first_of(epoch)
+    highest = np.lexsort((-hwm, epoch))  # by epoch, its first highest one
+    highest = highest[first_of(epoch[highest])[0]]
     violations = []
-    peak: NodeEvent | None = None
-    for epoch in sorted(reigns):
-        first = reigns[epoch].first
-        if peak is not None and first.hwm < peak.hwm:
-            text = f"the leader of epoch {epoch}, node {first.node}, began with high watermark "
-            text += f"{first.hwm}, below {peak.hwm} of epoch {peak.epoch}"
-            shown = [witness(peak, "was published"), witness(first, "began lower")]
-            violations.append(Violation(text, shown))
-        if peak is None or reigns[epoch].highest.hwm > peak.hwm:
-            peak = reigns[epoch].highest
+    peak = -1
+    for began, top in zip(first.tolist(), highest.tolist(), strict=True):
+        if peak >= 0 and hwm[began] < hwm[peak]:
+            violations.append(_began_lower(*traces.lines(rows[[peak, began]])))
+        if peak < 0 or hwm[top] > hwm[peak]:
+            peak = top
     return conclude(
-        looked_at=len(reigns),
+        looked_at=len(first),
         unit="epochs with a high watermark",
         violations=violations,
         needs=NEED,
@@ -59,8 +58,15 @@ def quorum_high_watermark(evidence: Evidence) -> CheckResult:
     )
 
 
-def _published(event: NodeEvent) -> bool:
-    return event.event == "q.hwm" and event.state == "leader" and (event.hwm or 0) >= 0
+def _began_lower(peak: NodeEvent, first: NodeEvent) -> Violation:
+    text = f"the leader of epoch {first.epoch}, node {first.node}, began with high watermark "
+    text += f"{first.hwm}, below {peak.hwm} of epoch {peak.epoch}"
+    return Violation(text, [witness(peak, "was published"), witness(first, "began lower")])
+
+
+def _published(traces: TraceColumns, rows: Ints) -> Ints:
+    """Those of these rows of q.hwm that are a leader's, and name one."""
+    return rows[traces.has("state", "leader", rows) & (traces.column("hwm")[rows] >= 0)]
 
 
 @check("Q8-node-high-watermark", applies=traced, source="SIM", rests_on=(Kind.TRACES,))
@@ -87,28 +93,43 @@ def node_high_watermark(evidence: Evidence) -> CheckResult:
 
 
 def _follow(process: Process, violations: list[Violation]) -> int:
-    """Walk through one process; returns how many high watermarks it reported."""
-    seen = 0
-    highest: NodeEvent | None = None
-    ends: NodeEvent | None = None
-    end = 0
-    for event in process.events:
-        if event.event in ("n.start", "q.truncate"):
-            ends, end = event, event.log_end
-        elif event.event == "q.append":
-            ends, end = event, event.last + 1
-        elif event.event == "q.hwm" and event.hwm >= 0:
-            seen += 1
-            if highest is not None and event.hwm < highest.hwm:
-                text = f"node {event.node} lowered its high watermark: {highest.hwm} to {event.hwm}"
-                shown = [witness(highest, "was higher"), witness(event, "lower")]
-                violations.append(Violation(text, shown))
-            if ends is not None and event.hwm > end and process.gap is None:
-                text = f"node {event.node} reported high watermark {event.hwm}, its log ends at"
-                shown = [witness(ends, f"log ends at {end}"), witness(event, "beyond the log")]
-                violations.append(Violation(f"{text} {end}", shown))
-            highest = event if highest is None or event.hwm > highest.hwm else highest
-    return seen
+    """Look through one process; returns how many high watermarks it reported."""
+    traces = process.traces
+    told = process.rows("q.hwm")
+    told = told[traces.column("hwm")[told] >= 0]
+    hwm = traces.column("hwm")[told]
+    before, ends, end = _highest_before(hwm), *_log_ends(process, told)
+    lower = hwm < before
+    beyond = (ends >= 0) & (hwm > end) & (process.gap is None)
+    for at in np.flatnonzero(lower | beyond):
+        event = traces.line(told[at])
+        if lower[at]:
+            highest = traces.line(told[np.flatnonzero(hwm == before[at])[0]])
+            text = f"node {event.node} lowered its high watermark: {highest.hwm} to {event.hwm}"
+            shown = [witness(highest, "was higher"), witness(event, "lower")]
+            violations.append(Violation(text, shown))
+        if beyond[at]:
+            text = f"node {event.node} reported high watermark {event.hwm}, its log ends at"
+            by = witness(traces.line(ends[at]), f"log ends at {end[at]}")
+            shown = [by, witness(event, "beyond the log")]
+            violations.append(Violation(f"{text} {end[at]}", shown))
+    return len(told)
+
+
+def _highest_before(hwm: Ints) -> Ints:
+    """Of each, the highest of those before it; -1 before the first."""
+    found: Ints = np.maximum.accumulate(np.concatenate([[-1], hwm]))[:-1]
+    return found
+
+
+def _log_ends(process: Process, rows: Ints) -> tuple[Ints, Ints]:
+    """The last row before each of these that told where the log ends (-1: none), and where."""
+    traces = process.traces
+    told = process.rows("n.start", "q.truncate", "q.append")
+    last, log_end = traces.column("last")[told], traces.column("log_end")[told]
+    ends = np.where(log_end == NONE, last + 1, log_end)
+    at = np.searchsorted(told, rows)  # how many are before it
+    return np.append(-1, told)[at], np.append(0, ends)[at]
 
 
 @check("Q10-no-cut-below-high-watermark", applies=traced, source="SIM", rests_on=(Kind.TRACES,))
@@ -121,13 +142,10 @@ def no_cut_below_high_watermark(evidence: Evidence) -> CheckResult:
     violations: list[Violation] = []
     for life in evidence.lives:
         for process in life.processes:
-            highest: NodeEvent | None = None
-            for event in process.events:
-                if event.event == "q.hwm" and (highest is None or event.hwm > highest.hwm):
-                    highest = event
-                elif event.event == "q.truncate":
-                    looked_at += 1
-                    violations += _below(highest, event)
+            cuts, told = process.rows("q.truncate"), process.rows("q.hwm")
+            looked_at += len(cuts)
+            for row in cuts:
+                violations += _below(process, told[told < row], row)
     return conclude(
         looked_at=looked_at,
         unit="truncations",
@@ -139,9 +157,13 @@ def no_cut_below_high_watermark(evidence: Evidence) -> CheckResult:
     )
 
 
-def _below(highest: NodeEvent | None, cut: NodeEvent) -> list[Violation]:
-    if highest is None or cut.log_end >= highest.hwm:
+def _below(process: Process, told: Ints, row: int) -> list[Violation]:
+    """`told` are the rows of all high watermarks before the truncation."""
+    hwm = process.traces.column("hwm")[told]
+    cut = process.traces.line(row)
+    if not len(told) or cut.log_end >= hwm.max():
         return []
+    highest = process.traces.line(told[hwm.argmax()])
     text = f"node {cut.node} cut its log at {cut.log_end}, below its high watermark {highest.hwm}"
     return [Violation(text, [witness(highest, "called committed"), witness(cut, "cut off")])]
 
@@ -176,26 +198,26 @@ def published_above_leader_change(evidence: Evidence) -> CheckResult:
 
 
 def _compare_with_starts(life: Life, known: dict[int, int], violations: list[Violation]) -> int:
-    judged = set()
-    starts = dict(known)
-    for event in life.events():
-        if event.event == "q.append" and event.state == "leader" and life.gap is None:
-            starts.setdefault(event.epoch, event.base)
-        elif _published(event) and event.epoch in starts and event.epoch not in judged:
-            judged.add(event.epoch)
-            start = starts[event.epoch]
-            if event.hwm <= start:
-                text = f"node {event.node} published high watermark {event.hwm} in epoch "
-                text += f"{event.epoch}, whose LeaderChange is at {start}, before it was committed"
-                violations.append(
-                    Violation(
-                        text,
-                        [
-                            witness(
-                                event,
-                                f"published {event.hwm}: LeaderChange, at {start}, is not below it",
-                            )
-                        ],
-                    )
-                )
-    return len(judged)
+    traces, own = life.traces, led_from(life) if life.gap is None else {}
+    rows = _published(traces, life.rows("q.hwm"))
+    epochs = traces.column("epoch")[rows]
+    judged = 0
+    for epoch in np.unique(epochs).tolist():
+        told, row = rows[epochs == epoch], own.get(epoch, life.end)
+        if epoch in known:
+            first, start = told[0], known[epoch]
+        elif len(told := told[told > row]):
+            first, start = told[0], int(traces.column("base")[row])
+        else:
+            continue
+        judged += 1
+        if traces.column("hwm")[first] <= start:
+            violations.append(_too_low(traces.line(first), start))
+    return judged
+
+
+def _too_low(event: NodeEvent, start: int) -> Violation:
+    text = f"node {event.node} published high watermark {event.hwm} in epoch "
+    text += f"{event.epoch}, whose LeaderChange is at {start}, before it was committed"
+    what = f"published {event.hwm}: LeaderChange, at {start}, is not below it"
+    return Violation(text, [witness(event, what)])

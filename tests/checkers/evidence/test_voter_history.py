@@ -14,7 +14,8 @@ from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.history.sealed_run import Run
 from checkers.history.tables import TABLES
 from checkers.quorum.ballots import elected_by_a_majority
-from checkers.quorum.leadership import cut_off_leader_resigns, voters_between
+from checkers.quorum.leadership import cut_off_leader_resigns
+from checkers.quorum.moments import voters_between
 from checkers.quorum.read_confirmation import reads_are_confirmed
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.verdict import Verdict

@@ -1,0 +1,71 @@
+"""Who led, what each process was and who may have voted, at a moment: from the nodes' traces.
+
+Times are the machine's one monotonic clock.
+"""
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.lives import NodeEvent, Process
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
+
+
+def processes_of(evidence: Evidence) -> list[Process]:
+    return [process for life in evidence.lives for process in life.processes]
+
+
+def state_at(process: Process, at: int) -> NodeEvent | None:
+    """The role that a process had at a moment; None if it did not live then."""
+    if not process.first_ns <= at <= process.last_ns:
+        return None
+    states = [event for event in process.events("q.state") if event.t <= at]
+    return states[-1] if states else None
+
+
+def states_in_time(evidence: Evidence) -> list[NodeEvent]:
+    """All q.state of all nodes. By `evidence.once`."""
+    found = [one for process in evidence.once(processes_of) for one in process.events("q.state")]
+    return sorted(found, key=lambda event: event.t)
+
+
+def leads_at(evidence: Evidence, at: int) -> tuple[Process, NodeEvent] | None:
+    """Who led the newest epoch at a moment, and the line in which it said so."""
+    found = [(process, state_at(process, at)) for process in evidence.once(processes_of)]
+    leading = [(one, event) for one, event in found if event and event.state == "leader"]
+    return max(leading, key=lambda pair: pair[1].epoch) if leading else None
+
+
+def replicas_at(evidence: Evidence, at: int) -> tuple[ReplicaKey, ...]:
+    """All nodes that ever voted, each with the disk that it had at a moment."""
+    disks = {node: ReplicaKey(node) for node in evidence.voters.nodes}
+    for process in evidence.once(processes_of):  # of a node, in order
+        if process.node in disks and process.first_ns <= at:
+            disks[process.node] = ReplicaKey(process.node, process.directory)
+    return tuple(disks.values())
+
+
+def voters_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
+    """The sets of voters that may have been in force between two times, for anybody.
+
+    One is from when the first node appended it until the last one appended the next.
+    """
+    times = evidence.once(_change_times)
+    return tuple(
+        voters
+        for voters, (since, _), (_, until) in zip(
+            evidence.voters.sets, times, [*times[1:], (0, FOREVER_NS)], strict=True
+        )
+        if since <= end and begin <= until
+    )
+
+
+def _change_times(evidence: Evidence) -> list[tuple[int, int]]:
+    """By set of voters, when the first node appended it, and when the last one did."""
+    traces = evidence.traces
+    rows = traces.rows("q.append")
+    base, last, t = (traces.column(name)[rows] for name in ("base", "last", "t"))
+    appended = [t[(base <= offset) & (offset <= last)] for offset in evidence.voters.offsets]
+    # The first set is there before anybody appends anything; and a snapshot may bring any.
+    return [
+        (int(times.min()), int(times.max())) if number and len(times) else (-FOREVER_NS, FOREVER_NS)
+        for number, times in enumerate(appended)
+    ]
