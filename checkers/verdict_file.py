@@ -4,10 +4,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from checkers.history.store import replace_file
+from checkers.history.store import VERDICT, replace_file
 from checkers.verdict import CheckResult, Judgement, Verdict
-
-VERDICT = "verdict.json"
 
 
 def write_verdict(directory: Path, judgement: Judgement) -> Path:

@@ -19,7 +19,7 @@ from checkers.disk.compression import decompressed
 from checkers.disk.fields import Fields
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run, read_run_info, write_run_info
-from checkers.history.store import MANIFEST, read_run
+from checkers.history.store import MANIFEST, VERDICT, read_run
 
 _CODEC_BITS = 0x07
 _CRC_FROM = 21  # the attributes: what stands before them is not counted in
@@ -41,7 +41,8 @@ def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
     """
     removed = _victim(read_run(run))
     shutil.copytree(run, copy)
-    (copy / MANIFEST).unlink(missing_ok=True)  # so that the disks are read anew
+    for derived in (MANIFEST, VERDICT):
+        (copy / derived).unlink(missing_ok=True)  # so that the disks are read anew
     for segment in _segments(copy, removed):
         data = segment.read_bytes()
         for batch in read_batches(data):

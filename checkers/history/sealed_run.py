@@ -93,28 +93,38 @@ class RunInfo:
 _OWN_CRC = "crc32c"  # the last entry: of all before it
 
 
+def with_checksum(fields: Mapping[str, Any]) -> str:
+    """The text of a JSON file that shows whether it is as it was written."""
+    return json.dumps({**fields, _OWN_CRC: _crc_of(fields)}, indent=2) + "\n"
+
+
+def checked(path: Path, text: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The `fields` of a `text` that `with_checksum` wrote.
+
+    Raises ValueError naming `path`, if it is not as it was written.
+    """
+    own = fields.pop(_OWN_CRC, None)
+    if own is None:
+        raise ValueError(f"{path}: it has no checksum: cut, or of an earlier version")
+    if own != _crc_of(fields) or not text.endswith("}\n"):
+        raise ValueError(f"{path}: not as it was written: its checksum is another")
+    return fields
+
+
 def write_run_info(directory: Path, info: RunInfo) -> None:
-    fields = asdict(info)
-    text = json.dumps({**fields, _OWN_CRC: _crc_of(fields)}, indent=2)
-    (directory / "run.json").write_text(text + "\n")
+    (directory / "run.json").write_text(with_checksum(asdict(info)))
 
 
 def read_run_info(directory: Path) -> RunInfo:
     """Raises FileNotFoundError, or ValueError naming what is wrong with the file."""
     path = directory / "run.json"
+    text = path.read_text()
     try:
-        text = path.read_text()
         fields = json.loads(text)
-        own = fields.pop(_OWN_CRC)
-        info = RunInfo(**fields)
+        info = RunInfo(**{name: value for name, value in fields.items() if name != _OWN_CRC})
     except (TypeError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path}: not a run's description: {error}") from error
-    except KeyError as error:
-        raise ValueError(
-            f"{path}: it has no checksum: cut, or of an earlier version; run its scenario again"
-        ) from error
-    if own != _crc_of(fields) or not text.endswith("}\n"):
-        raise ValueError(f"{path}: not as it was written: its checksum is another")
+    checked(path, text, fields)
     return info
 
 

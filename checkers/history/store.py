@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from crc32c import crc32c
 
-from checkers.history.sealed_run import Run, read_run_info
+from checkers.history.sealed_run import Run, checked, read_run_info, with_checksum
 from checkers.history.tables import TABLES
 
 SCHEMA_VERSION = 6
 MANIFEST = "_manifest.json"
+VERDICT = "verdict.json"  # only of a sealed run
 EVENTS = "events-*.jsonl.zst"  # what the tables are made from, beside disks and traces
 
 ManifestValue = (
@@ -57,7 +58,7 @@ def write_tables(
     (directory / MANIFEST).unlink(missing_ok=True)
     files = {name: _write_table(directory, name, tables[name]) for name in TABLES}
     manifest = {"truncated": [], **extra, "schema_version": SCHEMA_VERSION, "files": files}
-    replace_file(directory / MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n")
+    replace_file(directory / MANIFEST, with_checksum(manifest).encode())
 
 
 def _require_all(tables: Mapping[str, pa.Table]) -> None:
@@ -144,16 +145,18 @@ def _damaged(directory: Path, what: str) -> DamagedSealError:
 def _read_manifest(directory: Path) -> dict[str, object]:
     path = directory / MANIFEST
     if not path.exists():
-        raise UnreadableRunError(
-            f"{directory} is not sealed: it has no {MANIFEST}\n"
-            f"  try: kraft-chaos check {directory}   (check seals it)"
-        )
+        raise _not_sealed(directory)
     try:
-        manifest = json.loads(path.read_bytes())
+        text = path.read_text()
+        manifest = json.loads(text)
     except ValueError as error:
         raise _damaged(directory, f"{path}: not JSON: {error}") from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise _damaged(directory, f"{path}: not a manifest")
+    try:
+        checked(path, text, manifest)
+    except ValueError as error:
+        raise _damaged(directory, str(error)) from error
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise UnreadableRunError(
             f"{path}: schema version {manifest.get('schema_version')}, this program reads "
@@ -161,6 +164,16 @@ def _read_manifest(directory: Path) -> dict[str, object]:
             f"  try: kraft-chaos check {directory}   (seals it again from what was recorded)"
         )
     return manifest
+
+
+def _not_sealed(directory: Path) -> UnreadableRunError:
+    """A run that broke off was never judged; of one that was, the manifest went missing."""
+    if (directory / VERDICT).exists():
+        return _damaged(directory, f"{directory / MANIFEST} is gone, and the run was judged by it")
+    return UnreadableRunError(
+        f"{directory} is not sealed: it has no {MANIFEST}\n"
+        f"  try: kraft-chaos check {directory}   (check seals it)"
+    )
 
 
 def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> pa.Table:

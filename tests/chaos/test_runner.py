@@ -20,7 +20,7 @@ from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.sealed_run import read_run_info, write_run_info
-from checkers.history.store import read_run
+from checkers.history.store import MANIFEST, VERDICT, read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
@@ -217,7 +217,7 @@ def test_a_run_that_is_interrupted_keeps_its_record_and_nothing_else(tmp_path: P
 def test_a_run_that_was_killed_can_be_sealed_and_judged(tmp_path: Path) -> None:
     """As after SIGKILL: no last frame, no tables, `finished` still false."""
     run(tmp_path, FakeCluster(), "kill-leader", duration_s=1.6)
-    for leaving in [*tmp_path.glob("*.parquet"), tmp_path / "_manifest.json"]:
+    for leaving in [*tmp_path.glob("*.parquet"), tmp_path / MANIFEST, tmp_path / VERDICT]:
         leaving.unlink()
     info = replace(read_run_info(tmp_path), finished=False, duration_ns=0)
     write_run_info(tmp_path, info)

@@ -126,4 +126,5 @@ def _find(disk: Path, write: Write) -> tuple[Path, Batch]:
 def _unseal(directory: Path) -> None:
     """So that the next check reads anew what lies here, as if it had been collected so."""
     (directory / "_manifest.json").unlink()
+    (directory / "verdict.json").unlink(missing_ok=True)
     collected_as_it_is(directory)

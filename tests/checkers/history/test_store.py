@@ -1,12 +1,21 @@
 """Seal and read back; every way a directory can fail to be a sealed run says what to do."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.history.store import DamagedSealError, UnreadableRunError, read_run, write_tables
+from checkers.history.sealed_run import with_checksum
+from checkers.history.store import (
+    MANIFEST,
+    VERDICT,
+    DamagedSealError,
+    UnreadableRunError,
+    read_run,
+    write_tables,
+)
 from checkers.history.tables import TABLES
 from tests.support.sealed_runs import Shape, seal_run, synthetic_run
 
@@ -50,6 +59,24 @@ def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:
         write_tables(tmp_path, tables, {})
 
 
+def of_another_schema(directory: Path) -> None:
+    """As an older program sealed it."""
+    manifest = json.loads((directory / MANIFEST).read_text())
+    del manifest["crc32c"]
+    (directory / MANIFEST).write_text(with_checksum({**manifest, "schema_version": 4}))
+
+
+def another_digit(directory: Path) -> None:
+    text = (directory / MANIFEST).read_text()
+    assert '"schema_version": 6' in text
+    (directory / MANIFEST).write_text(text.replace('"schema_version": 6', '"schema_version": 4'))
+
+
+def judged_and_not_sealed(directory: Path) -> None:
+    (directory / VERDICT).touch()
+    (directory / MANIFEST).unlink()
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -58,7 +85,10 @@ def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:
         (lambda d: (d / "_manifest.json").unlink(), "is not sealed"),
         (lambda d: (d / "_manifest.json").write_text("[1"), "not JSON"),
         (lambda d: (d / "_manifest.json").write_text("[]"), "not a manifest"),
-        (lambda d: (d / "_manifest.json").write_text('{"files":{},"schema_version":9}'), "version"),
+        (lambda d: (d / "_manifest.json").write_text('{"files":{}}'), "no checksum"),
+        (another_digit, "checksum is another"),
+        (of_another_schema, "schema version 4"),
+        (judged_and_not_sealed, r"_manifest\.json is gone"),
         (lambda d: (d / "ops.parquet").unlink(), r"ops\.parquet: No such file"),
         (lambda d: (d / "faults.parquet").write_bytes(b"PAR1"), r"faults\.parquet: 4 bytes"),
     ],
