@@ -226,7 +226,7 @@ def test_what_is_no_run_is_not_sealed(tmp_path: Path) -> None:
         seal(tmp_path)
     directory = recorded(tmp_path, 3)
     (directory / "run.json").write_text("{}")
-    with pytest.raises(UnsealableError, match="it has no checksum"):
+    with pytest.raises(UnsealableError, match="not a run's description"):
         seal(directory)
 
 

@@ -232,7 +232,7 @@ def _elect(leader: NodeTrace, followers: list[NodeTrace], epoch: int, end: int, 
     leader.state("candidate", epoch, voted=voted, **log)
     for follower in followers:
         follower.state("unattached", epoch, at=at, voted=voted, **log)
-        follower.vote(leader.node, epoch)
+        follower.vote(leader.node, epoch, log_end=end)
     leader.state("leader", epoch, leader=leader.node, **log)
     for follower in followers:
         follower.state("follower", epoch, leader=leader.node, voted=voted, **log)
