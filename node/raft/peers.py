@@ -84,18 +84,21 @@ class Peers:
         peer = self._peers[node]
         peer.deadlines_ns.pop(correlation_id, None)
         request = peer.outstanding.pop(correlation_id, None)
-        if request is not None:
-            peer.failures = 0
         if isinstance(request, FetchRequest):
             del self._fetches[node]
         return request
+
+    def made_sense(self, node: NodeId) -> None:
+        """What it answered, that is; an answer alone is no success."""
+        self._peers[node].failures = 0
 
     def back_off(self, node: NodeId, mono_ns: int) -> None:
         """The answer was an error: do not ask again at once."""
         self._peers[node].ready_at_ns = mono_ns + self._retry_backoff_ns
 
     def lost(self, node: NodeId, mono_ns: int) -> None:
-        """The connection failed; the longer that lasts, the less often it is tried."""
+        """The connection failed, or brought nonsense; the longer that lasts, the less often it is
+        tried."""
         peer = self._peers[node]
         doublings = min(peer.failures, _MAX_BACKOFF_DOUBLINGS)
         peer.failures += 1

@@ -132,7 +132,7 @@ class Raft:
         assert_never(request)
 
     def on_response(self, node: NodeId, correlation_id: int, response: Response, now: Now) -> None:
-        request = self._peers.answered(node, correlation_id)
+        request, fault = self._peers.answered(node, correlation_id), None
         match request, response:
             case (VoteRequest(), VoteResponse()):
                 self._votes.on_response(node, request, response, now)
@@ -140,10 +140,12 @@ class Raft:
                 self._epochs.on_response(node, request, response, now.mono_ns)
             case (FetchRequest(), FetchResponse()):
                 fault = self._fetching.on_response(node, request, response, now.mono_ns)
-                if fault is not None:
-                    self.on_peer_garbled(node, fault, now)
             case _:
-                pass  # of a connection that we have dropped since
+                return  # of a connection that we have dropped since
+        if fault is None:
+            self._peers.made_sense(node)
+        else:
+            self.on_peer_garbled(node, fault, now)
 
     def on_peer_lost(self, node: NodeId, now: Now) -> None:
         self._peers.lost(node, now.mono_ns)

@@ -17,7 +17,13 @@ from collections import Counter
 from node.effects import ElectionState
 from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import ConnectionId, Epoch, NodeId, Offset
-from node.messages import BeginQuorumEpochRequest, FetchRequest, PeerRequest, RequestHeader
+from node.messages import (
+    BeginQuorumEpochRequest,
+    FetchRequest,
+    PeerRequest,
+    RequestHeader,
+    VoteRequest,
+)
 from node.records.batch import encode_batch
 from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request
@@ -59,6 +65,8 @@ def likely(rng: random.Random, peer: NodeId, request: PeerRequest) -> dict[str, 
         "leader_epoch": one_of(*[epoch] * 12, epoch + 1),
         "vote_granted": one_of(True, True, False),
     }
+    if isinstance(request, VoteRequest):
+        values["leader_id"] = one_of(*[-1] * 12, peer, 1)
     if isinstance(request, FetchRequest):
         offset = request.fetch_offset
         values |= {

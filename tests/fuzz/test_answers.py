@@ -17,7 +17,7 @@ def test_a_voter_outlives_what_the_others_answer() -> None:
     counts = fuzz(seed=1, sessions=SESSIONS)
     assert counts["answers to Fetch"] > 1000
     assert counts["answers to Vote"] > 100
-    assert counts["answers to BeginQuorumEpoch"] > 0
+    assert counts["answers to BeginQuorumEpoch"] > 10
     assert counts["batches in the log"] > 100
 
 

@@ -3,6 +3,7 @@
 import random
 import struct
 from collections.abc import Sequence
+from itertools import pairwise
 
 import crc32c
 import pytest
@@ -12,13 +13,14 @@ from node.effects import DisconnectPeer
 from node.ids import Epoch, LogPosition, NodeId, Offset
 from node.messages import FetchResponse
 from node.raft.fetched import sound_batches
+from node.raft.outbox import Ask
 from node.records.batch import KeyValue, encode_batch, split_batches
 from node.records.control import LeaderChange, decode_control, encode_control
 from node.records.metadata import ConfigRecord, decode_metadata, encode_metadata
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
 from tests.support.power import Powered
-from tests.support.rig import NO_OP, QUIET, Rig, batch, log_of
+from tests.support.rig import MS, NO_OP, QUIET, Rig, batch, log_of
 
 LEADER_CHANGE = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=())
 CONFIG = encode_metadata(
@@ -128,6 +130,28 @@ def test_a_divergence_where_the_log_cannot_be_cut_ends_the_connection(
     )
     assert rig.log.end() == AT_END
     assert DisconnectPeer(peer=NodeId(2)) in rig.outputs
+
+
+def test_a_leader_that_goes_on_sending_rot_is_asked_less_and_less_often() -> None:
+    rig = Rig(timeouts=QUIET)
+    rig.follow(leader=2, epoch=FETCH_EPOCH)
+    rot = batch(0, 2)[:-1] + b"\1"
+    asked_at_ms: list[int] = []
+    began_ns = rig.now_ns
+    while rig.now_ns < began_ns + 1500 * MS:
+        if any(isinstance(out, Ask) and out.peer == 2 for out in rig.outputs):
+            asked_at_ms.append((rig.now_ns - began_ns) // MS)
+            rig.feed(rot, epoch=FETCH_EPOCH)
+        else:
+            rig.pass_ms(1)
+    gaps = [after - before for before, after in pairwise(asked_at_ms)]
+    assert gaps == [20, 40, 80, 160, 320, 320, 320]
+    rig.pass_ms(320)
+    rig.feed(batch(0, 2), epoch=FETCH_EPOCH)  # and once it makes sense, the next rot is the first
+    rig.feed(rot, epoch=FETCH_EPOCH)
+    before = len(rig.asked)
+    rig.pass_ms(21)
+    assert 2 in [ask.peer for ask in rig.asked[before:]]
 
 
 # --- many damages, and the log that a node really has ---
