@@ -7,8 +7,9 @@ requests into frames. A frame that cannot be read closes its connection, in its 
 import random
 from collections import deque
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Protocol, assert_never
 
+from node import wire
 from node.config import NodeConfig
 from node.core import Core
 from node.effects import (
@@ -32,19 +33,25 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.messages import Endpoint, RequestHeader
+from node.messages import Endpoint, PeerRequest, Request, RequestHeader, Response
 from node.raft.outbox import Answer, Ask, Output
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
-from node.wire import (
-    API_RANGES,
-    MalformedFrame,
-    UnencodableMessage,
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from node.wire import API_RANGES, MalformedFrame, UnencodableMessage
+
+
+class Framing(Protocol):
+    """Frames to messages and back: `node.wire`, or what does the same."""
+
+    def decode_request(self, frame: bytes) -> tuple[RequestHeader, Request]: ...
+
+    def encode_response(self, header: RequestHeader, response: Response) -> bytes: ...
+
+    def encode_request(
+        self, request: PeerRequest, *, correlation_id: int, client_id: str
+    ) -> tuple[RequestHeader, bytes]: ...
+
+    def decode_response(self, header: RequestHeader, frame: bytes) -> Response: ...
 
 
 class Node:
@@ -65,6 +72,7 @@ class Node:
         log: LogView,
         rng: random.Random,
         bootstrap: Sequence[MetadataRecord],
+        framing: Framing = wire,
     ) -> None:
         self.core = Core(
             config=config,
@@ -77,6 +85,7 @@ class Node:
             bootstrap=bootstrap,
             apis=API_RANGES,
         )
+        self._framing = framing
         self._client_id = f"raft-client-{key.id}"
         # What answers will repeat: of requests that came in, and of those that went out.
         self._incoming: dict[ConnectionId, deque[RequestHeader]] = {}
@@ -121,7 +130,7 @@ class Node:
 
     def _on_frame(self, event: FrameReceived, now: Now) -> list[Output]:
         try:
-            header, request = decode_request(event.frame)
+            header, request = self._framing.decode_request(event.frame)
         except MalformedFrame:
             return self.core.on_request(event.connection, event.listener, None, now)
         self._incoming.setdefault(event.connection, deque()).append(header)
@@ -135,7 +144,7 @@ class Node:
             reason = f"an answer to request {correlation_id}, which was not sent"
             return self.core.on_peer_garbled(event.peer, reason, now)
         try:
-            response = decode_response(header, event.frame)
+            response = self._framing.decode_response(header, event.frame)
         except MalformedFrame as error:
             return self.core.on_peer_garbled(event.peer, str(error), now)
         return self.core.on_response(event.peer, correlation_id, response, now)
@@ -162,7 +171,7 @@ class Node:
             return []  # it hung up in the meantime
         header = headers.popleft()
         try:
-            frame = encode_response(header, answer.response)
+            frame = self._framing.encode_response(header, answer.response)
         except UnencodableMessage as error:
             return self._hang_up(answer.connection, header, error)
         return [SendReply(connection=answer.connection, frame=frame)]
@@ -179,7 +188,7 @@ class Node:
         ]
 
     def _ask(self, ask: Ask) -> Effect:
-        header, frame = encode_request(
+        header, frame = self._framing.encode_request(
             ask.request, correlation_id=ask.correlation_id, client_id=self._client_id
         )
         self._outgoing.setdefault(ask.peer, {})[ask.correlation_id] = header

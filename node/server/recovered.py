@@ -7,11 +7,12 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from node import wire
 from node.config import NodeConfig
 from node.effects import ElectionState, Stop, Trace
 from node.ids import NodeId, ReplicaKey
 from node.messages import Endpoint
-from node.node import Node
+from node.node import Framing, Node
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
 from node.storage.bootstrap import VoterSet, read_bootstrap, read_voters
@@ -60,7 +61,9 @@ def recover(config: NodeConfig, disk: Disk) -> Recovered:
     )
 
 
-def node_on(found: Recovered, config: NodeConfig, rng: random.Random) -> Node:
+def node_on(
+    found: Recovered, config: NodeConfig, rng: random.Random, framing: Framing = wire
+) -> Node:
     """The node that goes on from what was found; `rng` draws its election time-outs."""
     return Node(
         config=config,
@@ -71,6 +74,7 @@ def node_on(found: Recovered, config: NodeConfig, rng: random.Random) -> Node:
         log=found.log,
         rng=rng,
         bootstrap=found.bootstrap,
+        framing=framing,
     )
 
 

@@ -5,32 +5,42 @@ import os
 from collections.abc import Callable
 from uuid import UUID
 
-from node.effects import Trace
+from node.effects import Trace, TraceValue
 from node.ids import Now, ReplicaKey, uuid_text
 from node.trace import TRACE_FIELDS
 
 Sink = Callable[[bytes], None]
+Line = dict[str, TraceValue]
+Encode = Callable[[Line], bytes]
 
-_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
+def encode_line(line: Line) -> bytes:
+    return _ENCODER.encode(line).encode()
 
 
 class TraceWriter:
     """Numbers the lines of one life of the process and holds them until `flush`.
 
     Whoever makes something visible (sends a frame, ends the process) flushes first. `incarnation`
-    names this life; `sink` takes whole lines, which are with their reader when it returns.
+    names this life; `sink` takes whole lines, which are with their reader when it returns. `encode`
+    makes JSON without spaces.
     """
 
-    def __init__(self, key: ReplicaKey, incarnation: UUID, sink: Sink) -> None:
-        self._identity = {"node": int(key.id), "dir": uuid_text(key.directory)}
+    def __init__(
+        self, key: ReplicaKey, incarnation: UUID, sink: Sink, encode: Encode = encode_line
+    ) -> None:
+        self._identity: Line = {"node": int(key.id), "dir": uuid_text(key.directory)}
         self._incarnation = uuid_text(incarnation)
         self._sink = sink
+        self._encode = encode
         self._sequence = 0
-        self._lines: list[str] = []
+        self._lines: list[bytes] = []
 
     def add(self, trace: Trace, now: Now) -> None:
         assert tuple(trace.fields) == TRACE_FIELDS[trace.event], trace
-        line = {
+        line: Line = {
             "ev": trace.event,
             **self._identity,
             "inc": self._incarnation,
@@ -40,14 +50,13 @@ class TraceWriter:
             **trace.fields,
         }
         self._sequence += 1
-        self._lines.append(_ENCODE(line))
+        self._lines.append(self._encode(line))
 
     def flush(self) -> None:
         """Every line is with the reader when this returns."""
         if self._lines:
-            data = ("\n".join(self._lines) + "\n").encode()
-            self._lines.clear()
-            self._sink(data)
+            lines, self._lines = self._lines, []
+            self._sink(b"\n".join([*lines, b""]))
 
 
 def to_descriptor(descriptor: int) -> Sink:

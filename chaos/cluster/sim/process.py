@@ -50,6 +50,7 @@ from node.turn import Beat, Deed, Turns
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time goes without
 
+_WAITED_FOR = frozenset((TruncateLog, FlushLog, PersistElectionState))  # the disk is
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
@@ -219,7 +220,10 @@ class SimProcess:
 
     def _take(self, turn: Iterator[Deed]) -> Iterator[int]:
         for deed in turn:
-            yield from self._do(deed)
+            if type(deed) in _WAITED_FOR:
+                yield from self._sync(deed)
+            else:
+                self._do(deed)
             if self.exit_code is not None:
                 return
 
@@ -232,15 +236,10 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _do(self, deed: Deed) -> Iterator[int]:
+    def _sync(self, deed: Deed) -> Iterator[int]:
         """Yields how long the disk has to be waited for."""
-        if not isinstance(deed, Beat):
-            self._around.between()
+        self._around.between()
         match deed:
-            case Trace():
-                self._traces.add(deed, self._around.clock.true())
-            case AppendBatches():
-                self._logs[deed.log].append(deed.data)
             case TruncateLog():
                 yield self._around.drive.sync_ns()
                 self._around.post.before_truncation(deed.end)
@@ -256,6 +255,18 @@ class SimProcess:
             case PersistElectionState():
                 yield self._around.drive.sync_ns()
                 self._found.elections.save(deed.state)
+
+    def _do(self, deed: Deed) -> None:
+        """What takes no time."""
+        if isinstance(deed, Beat):
+            self._beat(deed)
+            return
+        self._around.between()
+        match deed:
+            case Trace():
+                self._traces.add(deed, self._around.clock.true())
+            case AppendBatches():
+                self._logs[deed.log].append(deed.data)
             case SendReply():
                 self._connections.reply(deed.connection, deed.frame)
             case SendToPeer():
@@ -266,14 +277,21 @@ class SimProcess:
                 self._peers.disconnect(deed.peer)
             case Stop():
                 self._stop(deed)
-            case Beat.LISTEN:
-                self._look()
+            case TruncateLog() | FlushLog() | PersistElectionState():
+                raise AssertionError(f"{deed} is waited for")
+            case _:
+                assert_never(deed)
+
+    def _beat(self, beat: Beat) -> None:
+        match beat:
             case Beat.STEPPED:
                 self._around.post.after_step(self._watched.outputs)
             case Beat.TRACES_LEAVE:
                 self._traces.flush()
+            case Beat.LISTEN:
+                self._look()
             case _:
-                assert_never(deed)
+                assert_never(beat)
 
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the

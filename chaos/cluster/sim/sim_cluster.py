@@ -25,6 +25,7 @@ from chaos.cluster.interface import (
 )
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
+from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, client_address
 from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
@@ -86,6 +87,7 @@ class SimCluster:
             conditions=conditions,
             keeper=self._keeper,
             watchdog=watchdog,
+            framing=KnownFrames(),
         )
         self._watchdog = watchdog
         self.machines = {

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from os import sysconf
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 from chaos.cluster.cluster_errors import StepError
 from chaos.cluster.interface import NodeId
@@ -37,7 +38,7 @@ class Limits:
     grown_bytes: int = 1 << 30
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Going:
     """The step that goes on. `ticks` and `resident_bytes` from the first look on."""
 
@@ -78,14 +79,17 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
 
-    @contextmanager
-    def over(self, node: NodeId, life: int, number: int, event: object) -> Iterator[None]:
-        """A step. StepHalted is raised in it when it is too much, and is for its process."""
-        self._going = Going(node=node, life=life, number=number, event=event)
-        try:
-            yield
-        finally:
-            self._going = None
+    def over(self, node: NodeId, life: int, number: int, event: object) -> Self:
+        """A step, with `with`; there is one at a time. StepHalted is raised in it when it is too
+        much, and is for its process."""
+        self._going = Going(node, life, number, event)
+        return self
+
+    def __enter__(self) -> None:
+        """No generator's: this is done for every step."""
+
+    def __exit__(self, *_raised: object) -> None:
+        self._going = None
 
     def fail(self, node: NodeId, why: BaseException) -> None:
         """A step was halted: whoever waits for that is told."""

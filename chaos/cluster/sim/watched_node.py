@@ -1,7 +1,5 @@
 """A node whose steps are watched over while they last, and looked at afterwards."""
 
-from collections.abc import Callable
-
 from chaos.cluster.interface import NodeId
 from chaos.cluster.sim.watchdog import Watchdog
 from node.effects import Effect
@@ -23,16 +21,20 @@ class WatchedNode:
         self._steps = 0
 
     def start(self, now: Now) -> list[Effect]:
-        return self._watched("start", lambda: self._node.core.start(now))
+        with self._watched("start"):
+            return self._encoded(self._node.core.start(now))
 
     def step(self, event: Event, now: Now) -> list[Effect]:
-        return self._watched(event, lambda: self._node.decide(event, now))
+        with self._watched(event):
+            return self._encoded(self._node.decide(event, now))
 
     def next_deadline_ns(self) -> int:
         return self._node.next_deadline_ns()
 
-    def _watched(self, event: object, decide: Callable[[], list[Output]]) -> list[Effect]:
+    def _encoded(self, outputs: list[Output]) -> list[Effect]:
+        self.outputs = outputs
+        return self._node.encode(outputs)
+
+    def _watched(self, event: object) -> Watchdog:
         self._steps += 1
-        with self._watchdog.over(self._id, self._life, self._steps, event):
-            self.outputs = decide()
-            return self._node.encode(self.outputs)
+        return self._watchdog.over(self._id, self._life, self._steps, event)

@@ -1,0 +1,108 @@
+"""Frames that are known are not read again, and nobody can tell."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from chaos.cli import main
+from chaos.cluster.sim import known_frames
+from chaos.cluster.sim.known_frames import KnownFrames
+from node import wire
+from node.ids import Epoch, NodeId
+from node.messages import FetchRequest, FetchResponse, RequestHeader
+from node.server.traces import encode_line
+from node.trace import TRACE_FIELDS
+from tests.node.wire.samples import REQUESTS
+
+FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))
+FETCHED = FetchResponse(epoch=Epoch(7), leader=NodeId(2), high_watermark=11, records=b"records")
+
+
+def ask(frames: KnownFrames, number: int = 1) -> tuple[RequestHeader, bytes]:
+    return frames.encode_request(FETCH, correlation_id=number, client_id="n2")
+
+
+def test_what_arrives_as_it_was_sent_is_what_was_sent() -> None:
+    frames = KnownFrames()
+    header, frame = ask(frames)
+    answer = frames.encode_response(header, FETCHED)
+    assert frames.decode_request(bytes(bytearray(frame)))[1] is FETCH
+    assert frames.decode_response(header, bytes(bytearray(answer))) is FETCHED
+
+
+@pytest.mark.parametrize("at", [5, -3, -1])
+def test_a_frame_that_was_touched_is_read(at: int) -> None:
+    frames = KnownFrames()
+    header, frame = ask(frames)
+    for whole, decode, plainly in (
+        (frame, frames.decode_request, wire.decode_request),
+        (
+            frames.encode_response(header, FETCHED),
+            lambda damaged: frames.decode_response(header, damaged),
+            lambda damaged: wire.decode_response(header, damaged),
+        ),
+    ):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x01
+        assert said(decode, bytes(damaged)) == said(plainly, bytes(damaged))
+
+
+def said(decode: object, frame: bytes) -> str:
+    assert callable(decode)
+    try:
+        return repr(decode(frame))
+    except wire.MalformedFrame as error:
+        return f"refused: {error}"
+
+
+def test_some_are_read_all_the_same_and_must_say_what_was_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A codec that loses something is found although most frames are not read."""
+    frames = KnownFrames()
+    encode = wire.encode_request
+
+    def lossy(request: FetchRequest, **how: object) -> tuple[RequestHeader, bytes]:
+        return encode(replace(request, max_bytes=request.max_bytes - 1), **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(wire, "encode_request", lossy)
+    sent = [ask(frames, number)[1] for number in range(known_frames._READ_ALL_THE_SAME)]
+    for frame in sent[1:]:
+        frames.decode_request(frame)
+    with pytest.raises(AssertionError, match="is read as"):
+        frames.decode_request(sent[0])
+
+
+def test_frames_that_never_arrive_are_forgotten() -> None:
+    frames = KnownFrames()
+    for number in range(3 * known_frames._MOST_UNDER_WAY):
+        ask(frames, number)
+    assert len(frames._requests) == known_frames._MOST_UNDER_WAY
+
+
+@pytest.mark.parametrize("scenario", ["power-off", "swarm"])
+def test_a_run_whose_frames_are_all_read_is_the_same_run(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for out, one_of in (("some", known_frames._READ_ALL_THE_SAME), ("all", 1)):
+        monkeypatch.setattr(known_frames, "_READ_ALL_THE_SAME", one_of)
+        words = ["--runtime", "sim", "--seed", "11", "--duration", "5"]
+        main(["run", scenario, *words, "--out", str(tmp_path / out)])
+    left = [told(tmp_path / out / "latest") for out in ("some", "all")]
+    assert left[0] == left[1]
+    assert any(name.startswith("logs/") for name in left[0])
+
+
+def told(run: Path) -> dict[str, bytes]:
+    """What the nodes said, and what the clients saw."""
+    paths = [*(run / "logs").rglob("*"), *run.glob("events-*")]
+    return {str(path.relative_to(run)): path.read_bytes() for path in paths if path.is_file()}
+
+
+def test_traces_are_written_as_the_server_writes_them() -> None:
+    values = [0, -1, 2**63 - 1, 'a "text"', True, None, "", [{"id": 1, "dir": "AA", "since": 5}]]
+    for event, names in TRACE_FIELDS.items():
+        line = {"ev": event} | {name: values[at % len(values)] for at, name in enumerate(names)}
+        assert orjson.dumps(line) == encode_line(line)  # type: ignore[arg-type]
