@@ -11,6 +11,7 @@ no other package.
     limits.py       how much a frame, request, record, batch and answer may be
     config.py       settings, with Kafka's names and defaults
     trace.py        the lines in which a node tells what it does
+    codec/          dataclasses to bytes and back, for messages and records
     wire/           frames to messages and back
     records/        record batches, and what is in them
     storage/        what a node keeps on a disk

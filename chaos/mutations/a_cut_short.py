@@ -5,8 +5,8 @@ from typing import Any
 from zlib import crc32
 
 from chaos.mutations.planted import Planted
+from node.codec import write_whole
 from node.wire import codec
-from node.wire.writer import write_whole
 
 ONE_IN = 100
 DESCRIPTION = "DescribeConfigsResponse"

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import crc32c
 
+from node.codec.varint import INT64_BYTES, encode_signed, read_signed
 from node.ids import Epoch, Offset
-from node.records.varint import encode_varint, read_varint
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
@@ -208,25 +208,25 @@ def split_batches(data: bytes) -> Iterator[Batch]:
 
 
 def _encode_record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
-    key_part = b"\x01" if key is None else encode_varint(len(key)) + key
-    value_part = b"\x01" if value is None else encode_varint(len(value)) + value
+    key_part = b"\x01" if key is None else encode_signed(len(key)) + key
+    value_part = b"\x01" if value is None else encode_signed(len(value)) + value
     # Attributes 0 and timestamp delta 0 before, header count 0 after.
-    body = b"\x00\x00" + encode_varint(delta) + key_part + value_part + b"\x00"
-    return encode_varint(len(body)) + body
+    body = b"\x00\x00" + encode_signed(delta) + key_part + value_part + b"\x00"
+    return encode_signed(len(body)) + body
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:
     """Raises IndexError past the end of `data`, DamagedBatch where lengths disagree."""
     start = position
-    length, position = read_varint(data, position)
+    length, position = read_signed(data, position)
     end = position + length
     if length < 0 or end > len(data):
         raise DamagedBatch(start, f"a record claims {length} bytes")
-    timestamp_delta, position = read_varint(data, position + 1)
-    offset_delta, position = read_varint(data, position)
+    timestamp_delta, position = read_signed(data, position + 1, INT64_BYTES)
+    offset_delta, position = read_signed(data, position)
     key, position = _read_bytes(data, position)
     value, position = _read_bytes(data, position)
-    count, position = read_varint(data, position)
+    count, position = read_signed(data, position)
     if count < 0:
         raise DamagedBatch(start, f"a record with {count} headers")
     headers = []
@@ -251,7 +251,7 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
 
 
 def _read_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:
-    length, position = read_varint(data, position)
+    length, position = read_signed(data, position)
     if length < 0:
         return None, position
     end = position + length

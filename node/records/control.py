@@ -7,7 +7,6 @@ KRAFT_VOTERS follow the header and tell who may vote (KIP-853).
 
 import struct
 from dataclasses import dataclass
-from uuid import UUID
 
 from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
 from kio.schema.leader_change_message.v0 import data as leader_change
@@ -17,10 +16,11 @@ from kio.schema.types import BrokerId
 from kio.schema.voters_record.v0 import data as voters_record
 from kio.static.primitive import i16, i32, i64, u16
 
+from node.codec import write_whole
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
 from node.messages import Endpoint
 from node.records.batch import KeyValue
-from node.records.entities import MalformedRecord, decode_entity, encode_entity
+from node.records.malformed import MalformedRecord, read_record
 
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)
@@ -79,23 +79,22 @@ def encode_control(record: ControlRecord) -> KeyValue:
     match record:
         case LeaderChange():
             # Version 1 would add directory ids, but Kafka reads version 0 whatever it is given.
-            return _KEY.pack(0, LEADER_CHANGE), encode_entity(_leader_change(record))
+            return _KEY.pack(0, LEADER_CHANGE), write_whole(_leader_change(record))
         case SnapshotHeader(last_contained_timestamp_ms=timestamp):
             header = SnapshotHeaderRecord(
                 version=i16(0), last_contained_log_timestamp=i64(timestamp)
             )
-            return _KEY.pack(0, SNAPSHOT_HEADER), encode_entity(header)
+            return _KEY.pack(0, SNAPSHOT_HEADER), write_whole(header)
         case SnapshotFooter():
-            return _KEY.pack(0, SNAPSHOT_FOOTER), encode_entity(
-                SnapshotFooterRecord(version=i16(0))
-            )
+            footer = SnapshotFooterRecord(version=i16(0))
+            return _KEY.pack(0, SNAPSHOT_FOOTER), write_whole(footer)
         case KRaftVersion(version=version):
             entity = KRaftVersionRecord(version=i16(0), k_raft_version=i16(version))
-            return _KEY.pack(0, KRAFT_VERSION), encode_entity(entity)
+            return _KEY.pack(0, KRAFT_VERSION), write_whole(entity)
         case Voters(voters=voters):
             rows = tuple(_voter_entity(voter) for voter in voters)
             entity_of_all = voters_record.VotersRecord(version=i16(0), voters=rows)
-            return _KEY.pack(0, KRAFT_VOTERS), encode_entity(entity_of_all)
+            return _KEY.pack(0, KRAFT_VOTERS), write_whole(entity_of_all)
 
 
 def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
@@ -108,17 +107,17 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
         raise MalformedRecord("a control record needs a key of 4 bytes and a value")
     _, kind = _KEY.unpack(key)
     if kind == LEADER_CHANGE:
-        return _from_leader_change(decode_entity(leader_change.LeaderChangeMessage, value))
+        return _from_leader_change(read_record(leader_change.LeaderChangeMessage, value))
     if kind == SNAPSHOT_HEADER:
-        header = decode_entity(SnapshotHeaderRecord, value)
+        header = read_record(SnapshotHeaderRecord, value)
         return SnapshotHeader(last_contained_timestamp_ms=header.last_contained_log_timestamp)
     if kind == SNAPSHOT_FOOTER:
-        decode_entity(SnapshotFooterRecord, value)
+        read_record(SnapshotFooterRecord, value)
         return SnapshotFooter()
     if kind == KRAFT_VERSION:
-        return KRaftVersion(version=decode_entity(KRaftVersionRecord, value).k_raft_version)
+        return KRaftVersion(version=read_record(KRaftVersionRecord, value).k_raft_version)
     if kind == KRAFT_VOTERS:
-        rows = decode_entity(voters_record.VotersRecord, value).voters
+        rows = read_record(voters_record.VotersRecord, value).voters
         return Voters(voters=tuple(_from_voter_entity(row) for row in rows))
     raise MalformedRecord(f"control record type {kind} is unknown")
 
@@ -146,7 +145,7 @@ def _from_leader_change(entity: leader_change.LeaderChangeMessage) -> LeaderChan
 def _voter_entity(voter: Voter) -> voters_record.Voter:
     return voters_record.Voter(
         voter_id=BrokerId(voter.key.id),
-        voter_directory_id=_uuid_or_none(voter.key.directory),
+        voter_directory_id=voter.key.directory,
         endpoints=tuple(
             voters_record.Endpoint(name=at.name, host=at.host, port=u16(at.port))
             for at in voter.endpoints
@@ -165,8 +164,3 @@ def _from_voter_entity(row: voters_record.Voter) -> Voter:
         min_kraft_version=row.k_raft_version_feature.min_supported_version,
         max_kraft_version=row.k_raft_version_feature.max_supported_version,
     )
-
-
-def _uuid_or_none(value: UUID) -> UUID | None:
-    """kio reads the zero uuid as None, so it is written as None too."""
-    return None if value == ZERO_UUID else value

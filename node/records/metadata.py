@@ -4,7 +4,9 @@ Metadata records are what the controller's state is made of. Each is the value o
 data batch of `__cluster_metadata`; the key is null.
 """
 
-from node.records.entities import MalformedRecord, decode_entity, encode_entity
+from node.codec import write_whole
+from node.codec.varint import read_unsigned
+from node.records.malformed import MalformedRecord, read_record
 from node.records.schemas import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -14,7 +16,6 @@ from node.records.schemas import (
     NoOpRecord,
     RegisterControllerRecord,
 )
-from node.records.varint import read_unsigned
 
 MetadataRecord = (
     AbortTransactionRecord
@@ -34,14 +35,15 @@ _KINDS: tuple[type[MetadataRecord], ...] = (
     AbortTransactionRecord,
     RegisterControllerRecord,
 )
-_BY_TYPE: dict[int, type[MetadataRecord]] = {kind.__record_type__: kind for kind in _KINDS}
+_BY_VERSION = {(kind.__record_type__, kind.__version__): kind for kind in _KINDS}
+_NAMES = {kind.__record_type__: kind.__name__ for kind in _KINDS}
 _FRAME_VERSION = 1
 
 
 def encode_metadata(record: MetadataRecord) -> bytes:
     """The value of the record that holds `record`."""
     frame = bytes((_FRAME_VERSION, record.__record_type__, record.__version__))
-    return frame + encode_entity(record)
+    return frame + write_whole(record)
 
 
 def decode_metadata(value: bytes | None) -> MetadataRecord:
@@ -52,26 +54,26 @@ def decode_metadata(value: bytes | None) -> MetadataRecord:
     """
     if value is None:
         raise MalformedRecord("a metadata record without a value")
-    kind, version, position = _read_frame(value)
-    known = _BY_TYPE.get(kind)
-    if known is None:
-        raise MalformedRecord(f"metadata record type {kind} is unknown")
-    if version != known.__version__:
-        raise MalformedRecord(f"{known.__name__} version {version} is unknown")
-    return decode_entity(known, value, position)
+    number, version, at = _read_frame(value)
+    kind = _BY_VERSION.get((number, version))
+    if kind is None:
+        name = _NAMES.get(number)
+        what = f"metadata record type {number}" if name is None else f"{name} version {version}"
+        raise MalformedRecord(f"{what} is unknown")
+    return read_record(kind, value, at)
 
 
 def _read_frame(value: bytes) -> tuple[int, int, int]:
     """Type and version of the framed record, and where its body begins. Raises MalformedRecord."""
     try:
-        frame_version, position = read_unsigned(value, 0)
-        kind, position = read_unsigned(value, position)
-        version, position = read_unsigned(value, position)
+        frame_version, at = read_unsigned(value, 0)
+        number, at = read_unsigned(value, at)
+        version, at = read_unsigned(value, at)
     except IndexError:
         raise MalformedRecord("the frame of a metadata record is cut short") from None
     if frame_version != _FRAME_VERSION:
         raise MalformedRecord(f"frame version is {frame_version}, not {_FRAME_VERSION}")
-    return kind, version, position
+    return number, version, at
 
 
 __all__ = [

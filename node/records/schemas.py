@@ -1,7 +1,6 @@
-"""The metadata records of a quorum without brokers, as dataclasses in kio's own style.
+"""The metadata records of a quorum without brokers, as dataclasses with the marks of `node.codec`.
 
-kio has no metadata records; its codec takes any dataclass that carries the same marks, so these
-go through it like its own entities. Field names, order, types, nullability and tags are Kafka's
+kio has no metadata records. Field names, order, types, nullability and tags are Kafka's
 (`metadata/src/main/resources/common/metadata/*.json`), held equal by a test. Every record here
 exists in version 0 only and is flexible.
 """
@@ -9,9 +8,6 @@ exists in version 0 only and is flexible.
 from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
-
-from kio.static.constants import EntityType
-from kio.static.primitive import i16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +17,7 @@ class ConfigRecord:
     Resource types: 2 topic, 4 broker, 16 client metrics, 32 group.
     """
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 4
     resource_type: int = field(metadata={"kafka_type": "int8"})
@@ -36,8 +31,7 @@ class FeatureLevelRecord:
     """The finalized level of a feature; 0 removes it. The first record of a new log sets
     metadata.version."""
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 12
     name: str = field(metadata={"kafka_type": "string"})
@@ -48,8 +42,7 @@ class FeatureLevelRecord:
 class NoOpRecord:
     """Nothing. The active controller writes one every metadata.max.idle.interval.ms."""
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 20
 
@@ -58,8 +51,7 @@ class NoOpRecord:
 class BeginTransactionRecord:
     """What follows, up to End or Abort, takes effect together (KIP-868)."""
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 23
     name: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
@@ -69,8 +61,7 @@ class BeginTransactionRecord:
 class EndTransactionRecord:
     """The open metadata transaction holds."""
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 24
 
@@ -79,8 +70,7 @@ class EndTransactionRecord:
 class AbortTransactionRecord:
     """The open metadata transaction never happened; written by a leader that finds one open."""
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 25
     reason: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
@@ -90,8 +80,6 @@ class AbortTransactionRecord:
 class ControllerEndpoint:
     """Where a controller can be reached, by listener name."""
 
-    __type__: ClassVar = EntityType.nested
-    __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = True
     name: str = field(metadata={"kafka_type": "string"})
     host: str = field(metadata={"kafka_type": "string"})
@@ -103,8 +91,6 @@ class ControllerEndpoint:
 class ControllerFeature:
     """The levels of a feature that a controller supports."""
 
-    __type__: ClassVar = EntityType.nested
-    __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = True
     name: str = field(metadata={"kafka_type": "string"})
     min_supported_version: int = field(metadata={"kafka_type": "int16"})
@@ -115,8 +101,7 @@ class ControllerFeature:
 class RegisterControllerRecord:
     """A controller process told the active one of itself (KIP-919)."""
 
-    __type__: ClassVar = EntityType.data
-    __version__: ClassVar[i16] = i16(0)
+    __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
     __record_type__: ClassVar[int] = 27
     controller_id: int = field(metadata={"kafka_type": "int32"})

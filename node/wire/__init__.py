@@ -7,6 +7,7 @@ no tag, and whatever cannot be read is a `MalformedFrame`: Kafka hangs up on its
 that its version cannot carry is an `UnencodableMessage`, and ends in the same way.
 """
 
+from node.codec import UnencodableMessage
 from node.wire.apis import API_RANGES
 from node.wire.codec import (
     decode_request,
@@ -15,7 +16,7 @@ from node.wire.codec import (
     encode_response,
     load_codecs,
 )
-from node.wire.malformed import MalformedFrame, UnencodableMessage
+from node.wire.malformed import MalformedFrame
 
 __all__ = [
     "API_RANGES",

@@ -1,8 +1,17 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from node import limits
+from node.codec import (
+    MalformedMessage,
+    UnencodableMessage,
+    read_whole,
+    struct_reader,
+    struct_writer,
+    write_whole,
+)
 from node.messages import ApiVersionsRequest, Request, RequestHeader, Response
 from node.wire.admin import API_VERSIONS
 from node.wire.api import SIDES, Api, kio_class, kio_module
@@ -14,9 +23,7 @@ from node.wire.headers import (
     request_header,
     response_header,
 )
-from node.wire.malformed import MalformedFrame, UnencodableMessage
-from node.wire.reader import read_whole, struct_reader
-from node.wire.writer import struct_writer, write_whole
+from node.wire.malformed import MalformedFrame
 
 # What the header of an ApiVersions request looks like is known even of versions that are not.
 _FIRST_FLEXIBLE_API_VERSIONS = 3
@@ -40,7 +47,7 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
         return header, ApiVersionsRequest(supported=False)
     request_class = kio_class(api.package, api.name, version, "request")
     header, at = read_request_header(frame, flexible=request_class.__flexible__)
-    request: Request = api.read_request(read_whole(request_class, frame, at))
+    request: Request = api.read_request(_read(request_class, frame, at))
     return header, request
 
 
@@ -84,7 +91,7 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
         raise MalformedFrame(
             f"answer to request {correlation_id}, not to {header.correlation_id} ({api.name})"
         )
-    response: Response = api.read_response(read_whole(response_class, frame, at))
+    response: Response = api.read_response(_read(response_class, frame, at))
     return response
 
 
@@ -97,6 +104,13 @@ def load_codecs() -> Iterator[None]:
                 struct_reader(message)
                 struct_writer(message)
                 yield
+
+
+def _read(message_class: Any, frame: bytes, at: int) -> Any:
+    try:
+        return read_whole(message_class, frame, at)
+    except MalformedMessage as error:
+        raise MalformedFrame(str(error)) from error
 
 
 def _tagged(api: Api, message: object) -> bool:

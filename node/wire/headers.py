@@ -7,9 +7,9 @@ read it. The client id keeps its old two-byte length even in header v2.
 
 import struct
 
+from node.codec.reader import skip_tags
 from node.messages import RequestHeader
 from node.wire.malformed import MalformedFrame
-from node.wire.reader import skip_tags
 
 _START = struct.Struct(">hhih")
 _CORRELATION = struct.Struct(">i")
@@ -73,5 +73,5 @@ def response_header(correlation_id: int, *, tagged: bool) -> bytes:
 def _skip(frame: bytes, at: int) -> int:
     try:
         return skip_tags(frame, at)
-    except IndexError as error:
-        raise MalformedFrame("a header that ends in its tagged fields") from error
+    except (ValueError, IndexError) as error:
+        raise MalformedFrame(f"tagged fields of a header: {error}") from error

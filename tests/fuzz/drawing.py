@@ -17,12 +17,12 @@ from uuid import UUID
 
 from kio.serial import entity_reader
 
+from node.codec.fields import FIXED, MarkedField, marked_fields
+from node.codec.varint import write_unsigned
 from node.messages import RequestHeader
 from node.wire.api import Api, kio_class
 from node.wire.apis import APIS, BY_KEY
-from node.wire.fields import FIXED, WireField, wire_fields
 from node.wire.headers import read_response_header, request_header, response_header
-from node.wire.writer import write_varint
 from workloads.wire import client_metrics, describe_quorum
 from workloads.wire.header import Api as ClientApi
 
@@ -165,14 +165,14 @@ class _Writer:
         self._may_be_long = rng.random() < 0.01
 
     def struct(self, out: bytearray, message_class: Any) -> None:
-        described = list(wire_fields(message_class))
+        described = list(marked_fields(message_class))
         for field in described:
             if field.tag is None:
                 self._field(out, field)
         if self._flexible:
             self._tags(out, [field for field in described if field.tag is not None])
 
-    def _field(self, out: bytearray, field: WireField) -> None:
+    def _field(self, out: bytearray, field: MarkedField) -> None:
         if field.array:
             self._array(out, field)
         elif field.struct is not None:
@@ -182,7 +182,7 @@ class _Writer:
         else:
             self._text(out, field)
 
-    def _tags(self, out: bytearray, tagged: list[WireField]) -> None:
+    def _tags(self, out: bytearray, tagged: list[MarkedField]) -> None:
         """Some of those that are known, and now and then one that nobody knows (KIP-482)."""
         rng = self._rng
         sections = []
@@ -193,13 +193,13 @@ class _Writer:
                 sections.append((field.tag or 0, bytes(content)))
         if rng.random() < self._extreme:
             sections.append((rng.choice((99, 2**31 - 1)), bytes(rng.choice((0, 1, 200)))))
-        write_varint(out, len(sections))
+        write_unsigned(out, len(sections))
         for tag, section in sections:
-            write_varint(out, tag)
-            write_varint(out, len(section))
+            write_unsigned(out, tag)
+            write_unsigned(out, len(section))
             out += section
 
-    def _array(self, out: bytearray, field: WireField) -> None:
+    def _array(self, out: bytearray, field: MarkedField) -> None:
         rng = self._rng
         count = self._likely.get(field.name, one_of(1))(rng)
         if rng.random() < self._extreme:
@@ -216,7 +216,7 @@ class _Writer:
         for _ in range(count or 0):
             self._element(out, field)
 
-    def _element(self, out: bytearray, field: WireField) -> None:
+    def _element(self, out: bytearray, field: MarkedField) -> None:
         if field.struct is not None:
             self.struct(out, field.struct)
         elif field.kafka_type in FIXED:
@@ -224,7 +224,7 @@ class _Writer:
         else:
             self._text(out, field)
 
-    def _fixed(self, field: WireField) -> bytes:
+    def _fixed(self, field: MarkedField) -> bytes:
         layout = struct.Struct(">" + FIXED[field.kafka_type])
         rng = self._rng
         if field.kafka_type == "uuid":
@@ -241,7 +241,7 @@ class _Writer:
             value = rng.choice((low, low + 1, -1, 2, top // 2, top - 2**16, top - 2, top - 1))
         return layout.pack(max(low, min(value, top - 1)))
 
-    def _text(self, out: bytearray, field: WireField) -> None:
+    def _text(self, out: bytearray, field: MarkedField) -> None:
         rng = self._rng
         likely = self._likely.get(field.name, one_of("x"))
         value = likely(rng)
@@ -265,7 +265,7 @@ class _Writer:
 
     def _length(self, out: bytearray, length: int, old: str) -> None:
         if self._flexible:
-            write_varint(out, length + 1)
+            write_unsigned(out, length + 1)
         else:
             out += struct.pack(old, length)
 

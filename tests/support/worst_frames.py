@@ -7,6 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from node import limits
+from node.codec import write_whole
+from node.codec.fields import MarkedField, marked_fields
+from node.codec.varint import write_unsigned
 from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID
 from node.limits import MAX_ELEMENTS, MAX_STRING_BYTES
 from node.messages import (
@@ -23,9 +26,7 @@ from node.messages import (
 from node.wire.api import kio_class
 from node.wire.apis import APIS
 from node.wire.codec import encode_request
-from node.wire.fields import WireField, wire_fields
 from node.wire.headers import request_header
-from node.wire.writer import write_varint, write_whole
 
 CLIENT_METRICS = 16
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -146,7 +147,7 @@ def shaped_frames() -> Iterator[tuple[str, bytes]]:
 
 def array_paths(message: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The names of arrays that lead to each array, from the outermost."""
-    for field in wire_fields(message):
+    for field in marked_fields(message):
         here = (*before, field.name) if field.array else before
         if field.array:
             yield here
@@ -166,11 +167,11 @@ def filled(message: Any, path: tuple[str, ...], outer: int) -> Any:
 
 def _built(message: Any, path: tuple[str, ...], counts: tuple[int, ...]) -> Any:
     return message(
-        **{f.name: _value(f, path, counts) for f in wire_fields(message) if f.tag is None}
+        **{f.name: _value(f, path, counts) for f in marked_fields(message) if f.tag is None}
     )
 
 
-def _value(field: WireField, path: tuple[str, ...], counts: tuple[int, ...]) -> Any:
+def _value(field: MarkedField, path: tuple[str, ...], counts: tuple[int, ...]) -> Any:
     if not field.array:
         return _element(field, (), ())
     if path[:1] != (field.name,):
@@ -178,7 +179,7 @@ def _value(field: WireField, path: tuple[str, ...], counts: tuple[int, ...]) -> 
     return (_element(field, path[1:], counts[1:]),) * counts[0]
 
 
-def _element(field: WireField, path: tuple[str, ...], counts: tuple[int, ...]) -> Any:
+def _element(field: MarkedField, path: tuple[str, ...], counts: tuple[int, ...]) -> Any:
     if field.struct is not None:
         return _built(field.struct, path, counts)
     return PLAIN[field.kafka_type] if "topic" not in field.name else METADATA[field.kafka_type]
@@ -187,8 +188,8 @@ def _element(field: WireField, path: tuple[str, ...], counts: tuple[int, ...]) -
 def _unknown_tags() -> bytes:
     """A section of them, each as short as it can be: a tag, and a size of nothing."""
     out = bytearray()
-    write_varint(out, MAX_ELEMENTS)
+    write_unsigned(out, MAX_ELEMENTS)
     for tag in range(100, 100 + MAX_ELEMENTS):
-        write_varint(out, tag)
+        write_unsigned(out, tag)
         out.append(0)
     return bytes(out)

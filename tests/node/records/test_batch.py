@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.records.readers import read_batch
 
+from node.codec.varint import encode_signed
 from node.ids import Epoch, Offset
 from node.records.batch import (
     Batch,
@@ -19,7 +20,6 @@ from node.records.batch import (
     read_header,
     split_batches,
 )
-from node.records.varint import encode_unsigned, encode_varint, read_unsigned, read_varint
 from tests.support.batches import batch
 
 key_values = st.tuples(st.none() | st.binary(max_size=200), st.none() | st.binary(max_size=200))
@@ -88,7 +88,7 @@ def test_kio_reads_the_same_records(records: list[KeyValue]) -> None:
 
 def test_deltas_headers_and_append_time_are_read() -> None:
     record = b"\0\x05\x02\x02k\x02v\x02\x02h\x01"  # timestamp -3, offset 1, header h: null
-    records = encode_varint(len(record)) + record
+    records = encode_signed(len(record)) + record
     for attributes, timestamp in ((0, 997), (8, 2000)):
         header = struct.pack(">hiqqqhii", attributes, 1, 1000, 2000, 5, 6, 7, 1)
         found = only(seal(header, records))
@@ -174,23 +174,3 @@ def test_compressed_records_are_refused_by_name() -> None:
     header = struct.pack(">hiqqqhii", 4, 0, 0, 0, -1, -1, -1, 1)
     with pytest.raises(DamagedBatch, match="compressed with zstd"):
         list(only(seal(header, b"abc")).records())
-
-
-@given(st.integers(-(2**63), 2**63 - 1))
-def test_varints_are_what_they_were(value: int) -> None:
-    encoded = encode_varint(value)
-    assert read_varint(b"?" + encoded + b"?", 1) == (value, 1 + len(encoded))
-    assert len(encoded) <= 10
-
-
-@given(st.integers(0, 2**32))
-def test_unsigned_varints_are_what_they_were(value: int) -> None:
-    encoded = encode_unsigned(value)
-    assert read_unsigned(encoded, 0) == (value, len(encoded))
-    with pytest.raises(IndexError):
-        read_unsigned(encoded[:-1], 0)
-
-
-def test_a_varint_without_end_is_refused() -> None:
-    with pytest.raises(IndexError):
-        read_varint(b"\xff" * 100, 0)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.codec.varint import write_unsigned
 from node.ids import NodeId, ReplicaKey
 from node.messages import Endpoint
 from node.records.control import (
@@ -19,8 +20,7 @@ from node.records.control import (
     decode_control,
     encode_control,
 )
-from node.records.entities import MalformedRecord
-from node.records.varint import encode_unsigned
+from node.records.malformed import MalformedRecord
 
 DIRECTORY = UUID(bytes=bytes(range(16)))
 LEADER = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=(NodeId(2),))
@@ -83,15 +83,16 @@ def test_leader_change_version_1_is_not_misread() -> None:
 
 @pytest.mark.parametrize("count", [3, 1000, 2**31, 2**32 - 1, 2**63])
 def test_an_array_longer_than_its_record_is_refused(count: int) -> None:
-    """kio would reserve the room for it first, and abort the process where there is none."""
-    lengths = encode_unsigned(count + 1)
+    """No room is reserved for it first, which there may not be."""
+    lengths = bytearray()
+    write_unsigned(lengths, count + 1)
     for kind, before in ((2, bytes(6)), (6, bytes(2)), (6, b"\0\0\x02" + bytes(20))):
-        with pytest.raises(MalformedRecord, match=r"announces|index out of range"):
-            decode_control(b"\0\0\0" + bytes([kind]), before + lengths + b"\0\0")
+        with pytest.raises(MalformedRecord, match=r"array of \d+ elements|varint"):
+            decode_control(b"\0\0\0" + bytes([kind]), before + bytes(lengths) + b"\0\0")
 
 
 def test_a_null_array_is_refused_where_the_schema_knows_none() -> None:
-    with pytest.raises(MalformedRecord, match="null"):
+    with pytest.raises(MalformedRecord, match="array of -1 elements"):
         decode_control(b"\x00\x00\x00\x06", bytes(4))
 
 

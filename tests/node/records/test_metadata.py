@@ -82,7 +82,7 @@ def test_a_record_is_these_bytes(record: MetadataRecord, value: bytes) -> None:
         (b"\x01\x14\x01\x00", "NoOpRecord version 1 is unknown"),
         (b"\x01\x14\x00", "not a NoOpRecord"),
         (b"\x01\x14\x00\x00\x00", "1 bytes left over"),
-        (b"\x01\x14\x00\x01\x05\x00", "not a NoOpRecord: 'Unknown tagged field"),
+        (b"\x01\x14\x00\x01\x05\x01", "not a NoOpRecord: tag 5 of 1 bytes, 0 left"),
         (b"\x01\x04\x00\x10\x02\xff\x02a\x02b\x00", "not a ConfigRecord"),
     ],
 )

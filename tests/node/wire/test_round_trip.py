@@ -1,12 +1,10 @@
 """Every message in every version that is served, ours against ours and ours against kio's."""
 
-from io import BytesIO
-from typing import Any
-
 import pytest
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.static.constants import EntityType
 
+from node.codec import read_whole
 from node.errors import ErrorCode
 from node.messages import ApiVersionsResponse, Request, RequestHeader, Response
 from node.wire import (
@@ -18,7 +16,7 @@ from node.wire import (
 )
 from node.wire.api import Api, kio_class
 from node.wire.apis import APIS, BY_REQUEST
-from node.wire.reader import read_whole
+from tests.node.codec.shapes import kio_bytes
 from tests.node.wire.samples import (
     REQUESTS,
     RESPONSES,
@@ -43,12 +41,6 @@ EVERY_RESPONSE = [
     for position, message in enumerate(RESPONSES[api.key])
     for version in versions(api)
 ]
-
-
-def kio_bytes(entity: Any) -> bytes:
-    buffer = BytesIO()
-    entity_writer(type(entity))(buffer, entity)
-    return buffer.getvalue()
 
 
 def test_the_table_is_what_the_controller_listener_of_kafka_serves() -> None:

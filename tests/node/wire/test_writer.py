@@ -6,8 +6,6 @@ import pytest
 
 from node.messages import AlterConfigsRequest, FetchRequest
 from node.wire import UnencodableMessage, encode_request
-from node.wire.reader import read_varint
-from node.wire.writer import write_varint
 from tests.node.wire.samples import REQUESTS
 
 FETCH = next(m for m in REQUESTS if isinstance(m, FetchRequest))
@@ -31,10 +29,3 @@ def test_null_where_there_is_none() -> None:
     for version in (0, 1):
         with pytest.raises(UnencodableMessage):
             encode_request(broken, correlation_id=1, client_id="c", version=version)
-
-
-@pytest.mark.parametrize("value", [0, 1, 127, 128, 300, 2**21, 2**31 - 1, 2**35 - 1])
-def test_varints_come_back(value: int) -> None:
-    out = bytearray()
-    write_varint(out, value)
-    assert read_varint(bytes(out), 0) == (value, len(out))

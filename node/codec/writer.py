@@ -1,4 +1,4 @@
-"""kio's message classes to bytes.
+"""Dataclasses to bytes.
 
 As in `reader`, fields of fixed width that follow each other are packed at once; kio's own writer
 takes them one by one and costs three times as much, which is most of what a small request costs a
@@ -6,19 +6,19 @@ controller. Tests hold the two equal.
 """
 
 import struct
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import cache
-from operator import attrgetter
 from typing import Any
 
+from node.codec.errors import UnencodableMessage
+from node.codec.fields import FIXED, MarkedField, marked_fields, runs
+from node.codec.varint import write_unsigned
 from node.ids import ZERO_UUID
-from node.wire.fields import FIXED, WireField, runs, wire_fields
-from node.wire.malformed import UnencodableMessage
 
 # Appends the encoding of a value to what is written so far.
 Writer = Callable[[bytearray, Any], None]
+_Tagged = list[tuple[int, str, Any, Writer]]  # tag, field, default, writer
 
 _MILLISECOND = timedelta(milliseconds=1)
 _INT32 = struct.Struct(">i")
@@ -28,77 +28,68 @@ _INT16 = struct.Struct(">h")
 def write_whole(message: Any) -> bytes:
     """Raises UnencodableMessage on values that the protocol cannot carry."""
     out = bytearray()
+    write_into(out, message)
+    return bytes(out)
+
+
+def write_into(out: bytearray, message: Any) -> None:
+    """Append a message. Raises as `write_whole`; what was appended by then stays."""
     try:
         struct_writer(message.__class__)(out, message)
     except (struct.error, TypeError, UnicodeEncodeError) as error:
         raise UnencodableMessage(f"{message.__class__.__name__}: {error}") from error
-    return bytes(out)
 
 
 @cache
 def struct_writer(message_class: Any) -> Writer:
+    """A writer of one class, compiled as the reader is."""
     flexible: bool = message_class.__flexible__
-    described = list(wire_fields(message_class))
-    plain = [field for field in described if field.tag is None]
-    steps = [_step(run, flexible) for run in runs(plain)]
-    tagged = sorted(
-        (field.tag, field.name, _default(message_class, field.name), _field_writer(field, flexible))
-        for field in described
+    fields = list(marked_fields(message_class))
+    names: dict[str, Any] = {"write_tags": _write_tags}
+    lines = ["def write(out, message):"]
+    for run in runs(field for field in fields if field.tag is None):
+        lines += _fixed(run, names) if run[0].is_fixed else _single(run[0], flexible, names)
+    tagged: _Tagged = sorted(
+        (field.tag, field.name, field.default, _field_writer(field, flexible))
+        for field in fields
         if field.tag is not None
     )
-
-    def write(out: bytearray, message: Any) -> None:
-        for step in steps:
-            step(out, message)
-        if tagged:
-            _write_tags(out, message, tagged)
-        elif flexible:
-            out.append(0)  # how many tagged fields there are
-
-    return write
+    if tagged:
+        names["tagged"] = tagged
+        lines.append("    write_tags(out, message, tagged)")
+    else:
+        lines.append("    out.append(0)" if flexible else "    return")
+    exec("\n".join(lines), names)
+    writer: Writer = names["write"]
+    return writer
 
 
-def _default(message_class: Any, name: str) -> Any:
-    return next(field.default for field in fields(message_class) if field.name == name)
-
-
-def _step(run: list[WireField], flexible: bool) -> Writer:
-    if run[0].is_fixed:
-        return _fixed_step(run)
-    return _single_step(run[0].name, _field_writer(run[0], flexible))
-
-
-def _fixed_step(run: list[WireField]) -> Writer:
+def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
     layout = struct.Struct(">" + "".join(FIXED[field.kafka_type] for field in run))
-    converted = [(at, CONVERT[f.kafka_type]) for at, f in enumerate(run) if f.kafka_type in CONVERT]
-    if len(run) == 1:
-        return _single_step(run[0].name, _fixed_writer(run[0].kafka_type))
-    values_of = attrgetter(*(field.name for field in run))
-
-    def step(out: bytearray, message: Any) -> None:
-        values = list(values_of(message))
-        for at, convert in converted:
-            values[at] = convert(values[at])
-        out += layout.pack(*values)
-
-    return step
+    names[f"pack_{run[0].name}"] = layout.pack
+    values = []
+    for field in run:
+        value = f"message.{field.name}"
+        convert = CONVERT.get(field.kafka_type)
+        if convert is not None:
+            names[f"convert_{field.name}"] = convert
+            value = f"convert_{field.name}({value})"
+        values.append(value)
+    yield f"    out += pack_{run[0].name}({', '.join(values)})"
 
 
-def _single_step(name: str, writer: Writer) -> Writer:
-    def step(out: bytearray, message: Any) -> None:
-        writer(out, getattr(message, name))
-
-    return step
+def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterator[str]:
+    names[f"write_{field.name}"] = _field_writer(field, flexible)
+    yield f"    write_{field.name}(out, message.{field.name})"
 
 
-def _field_writer(field: WireField, flexible: bool) -> Writer:
+def _field_writer(field: MarkedField, flexible: bool) -> Writer:
     if field.struct is not None:
         element = struct_writer(field.struct)
     elif field.kafka_type in FIXED:
         element = _fixed_writer(field.kafka_type)
     else:
-        nullable = field.nullable and not field.array
-        element = _variable_writer(field.kafka_type, nullable, flexible)
+        element = _variable_writer(field.kafka_type, field.nullable_element, flexible)
     return _array_writer(element, field.nullable, flexible) if field.array else element
 
 
@@ -156,12 +147,12 @@ def _length_writer(layout: struct.Struct, flexible: bool) -> Callable[[bytearray
         if length < 0x7F:
             out.append(length + 1)
         else:
-            write_varint(out, length + 1)
+            write_unsigned(out, length + 1)
 
     return write_compact if flexible else write_old
 
 
-def _write_tags(out: bytearray, message: Any, tagged: list[tuple[Any, ...]]) -> None:
+def _write_tags(out: bytearray, message: Any, tagged: _Tagged) -> None:
     """KIP-482: ascending tags, those left out whose value is the default."""
     count = 0
     section = bytearray()
@@ -170,20 +161,12 @@ def _write_tags(out: bytearray, message: Any, tagged: list[tuple[Any, ...]]) -> 
         if value != default:
             content = bytearray()
             writer(content, value)
-            write_varint(section, tag)
-            write_varint(section, len(content))
+            write_unsigned(section, tag)
+            write_unsigned(section, len(content))
             section += content
             count += 1
-    write_varint(out, count)
+    write_unsigned(out, count)
     out += section
-
-
-def write_varint(out: bytearray, value: int) -> None:
-    """Unsigned LEB128 (KIP-482)."""
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
 
 
 CONVERT: dict[str, Callable[[Any], Any]] = {

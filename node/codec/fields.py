@@ -1,0 +1,93 @@
+"""What a class says about its own bytes.
+
+Messages and records are dataclasses whose fields carry Kafka's type and, for tagged fields
+(KIP-482), the tag. This is the only place that looks into them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import groupby
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+# How `struct` calls the types of fixed width; the last three stand for something else.
+FIXED = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint16": "H",
+    "float64": "d",
+    "uuid": "16s",
+    "error_code": "h",
+    "timedelta_i32": "i",
+}
+# A length, and so many bytes; `records` are batches, and bytes to everybody but their reader.
+VARIABLE = ("string", "bytes", "records")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedField:
+    """One field: its Kafka type, or the class of the struct it holds (then `kafka_type` is "")."""
+
+    name: str
+    kafka_type: str
+    value_class: Any  # of a value, or of an array's element
+    array: bool
+    nullable: bool  # the array, where there is one
+    nullable_element: bool  # kio reads the zero uuid as None
+    tag: int | None
+    default: Any
+
+    @property
+    def struct(self) -> type | None:
+        return None if self.kafka_type else self.value_class
+
+    @property
+    def is_fixed(self) -> bool:
+        """Always as many bytes, so that it can be packed together with its neighbours."""
+        return self.kafka_type in FIXED and not self.array
+
+
+def marked_fields(message_class: type[Any]) -> Iterator[MarkedField]:
+    """The fields in the order in which they are written. An assertion fails on wrong marks."""
+    assert "__slots__" in vars(message_class)
+    assert not hasattr(message_class, "__post_init__")
+    for field in fields(message_class):
+        inner, nullable = _without_none(field.type)
+        array = get_origin(inner) is tuple
+        inner, nullable_element = _without_none(get_args(inner)[0] if array else inner)
+        struct = is_dataclass(inner)
+        kafka_type = "" if struct else field.metadata["kafka_type"]
+        tag = field.metadata.get("tag")
+        where = f"{message_class.__name__}.{field.name}"
+        assert struct or kafka_type in FIXED or kafka_type in VARIABLE, where
+        assert tag is None or (field.default is not MISSING and message_class.__flexible__), where
+        assert not struct or array or not nullable, f"{where}: a struct that may be null"
+        yield MarkedField(
+            name=field.name,
+            kafka_type=kafka_type,
+            value_class=inner,
+            array=array,
+            nullable=nullable,
+            nullable_element=nullable_element if array else nullable,
+            tag=tag,
+            default=field.default,
+        )
+
+
+def runs(plain: Iterable[MarkedField]) -> Iterator[list[MarkedField]]:
+    """Neighbours of fixed width together, every other field alone."""
+    for is_fixed, group in groupby(plain, key=lambda field: field.is_fixed):
+        if is_fixed:
+            yield list(group)
+        else:
+            yield from ([field] for field in group)
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) is not UnionType:
+        return annotation, False
+    (inner,) = (arm for arm in get_args(annotation) if arm is not NoneType)
+    return inner, True

@@ -1,0 +1,52 @@
+"""Numbers of variable length: unsigned (KIP-482), and zig-zag as records use them."""
+
+INT32_BYTES = 5  # what 32 bits need at most
+INT64_BYTES = 10
+
+
+def write_unsigned(out: bytearray, value: int) -> None:
+    """Append a number that is not negative: seven bits a byte, the lowest first."""
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def encode_signed(value: int) -> bytes:
+    """A zig-zag varint, or varlong: the bytes are the same."""
+    if 0 <= value < len(_SMALL):
+        return _SMALL[value]
+    return _encoded_signed(value)
+
+
+def _encoded_signed(value: int) -> bytes:
+    out = bytearray()
+    write_unsigned(out, (value << 1) ^ (value >> 63))
+    return bytes(out)
+
+
+# Nearly every number in a record is small: one look-up instead of a loop.
+_SMALL = tuple(_encoded_signed(value) for value in range(4096))
+
+
+def read_unsigned(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[int, int]:
+    """The number at `at`, and where it ends.
+
+    Raises IndexError where `data` ends before the number does, and where it has too many bytes.
+    """
+    byte = data[at]
+    if byte < 0x80:
+        return byte, at + 1
+    value = byte & 0x7F
+    for position in range(1, most_bytes):
+        byte = data[at + position]
+        value |= (byte & 0x7F) << (7 * position)
+        if byte < 0x80:
+            return value, at + position + 1
+    raise IndexError(f"a varint of more than {most_bytes} bytes")
+
+
+def read_signed(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[int, int]:
+    """The zig-zag number at `at`, and where it ends. Raises as `read_unsigned`."""
+    raw, at = read_unsigned(data, at, most_bytes)
+    return (raw >> 1) ^ -(raw & 1), at
