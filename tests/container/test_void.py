@@ -186,13 +186,13 @@ CASES = (
         name="power cut, processes not stopped",
         fault=CUT_POWER,
         disable=skipped("quiesce"),
-        says="threads ran on during the cut",
+        says="ran on during the cut",
     ),
     Case(
         name="power cut, a mere SIGKILL",
         fault=CUT_POWER,
         disable=mere_kill,
-        says="threads ran on during the cut",
+        says="ran on during the cut",
     ),
 )
 

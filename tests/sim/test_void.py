@@ -166,7 +166,7 @@ CASES = (
         name="power cut, process not stopped",
         fault=CUT_POWER,
         disable=nothing(Machine, "kill"),
-        says="threads ran on during the cut",
+        says="ran on during the cut",
     ),
     Case(
         name="power cut, syncs not slow",
