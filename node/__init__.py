@@ -13,6 +13,7 @@ no other package.
     trace.py        the lines in which a node tells what it does
     codec/          dataclasses to bytes and back, for messages and records
     wire/           frames to messages and back
+    outbox.py       where the parts put what they want done
     records/        record batches, and what is in them
     storage/        what a node keeps on a disk
     raft/           the quorum: who leads, what is committed

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from node.config import NodeConfig
-from node.controller.cluster import describe_cluster
 from node.controller.controller import Controller
 from node.effects import CloseConnection, ElectionState, Stop
 from node.errors import ErrorCode
-from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.ids import MS, NEVER_NS, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.messages import (
     AlterConfigsRequest,
     ApiRange,
@@ -27,9 +26,9 @@ from node.messages import (
     Request,
     Response,
 )
-from node.raft.outbox import Answer, Outbox, Output
+from node.outbox import Answer, Outbox, Output
+from node.raft.client import RaftClient
 from node.raft.raft import QuorumRequest, Raft
-from node.raft.timers import MS, NEVER_NS
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
@@ -66,10 +65,6 @@ class Core:
         bootstrap: Sequence[MetadataRecord],
         apis: tuple[ApiRange, ...],
     ) -> None:
-        self._config = config
-        self._cluster_id = cluster_id
-        self._key = key
-        self._voters = VoterSet.of(voters)
         self._apis = apis
         self._outbox = Outbox()
         self._connections: dict[ConnectionId, Connection] = {}
@@ -78,7 +73,7 @@ class Core:
         self.raft = Raft(
             cluster_id=cluster_id,
             key=key,
-            voters=self._voters,
+            voters=VoterSet.of(voters),
             timeouts=config.timeouts,
             advertised=config.advertised,
             election=election,
@@ -86,7 +81,8 @@ class Core:
             rng=rng,
             outbox=self._outbox,
         )
-        self.controller = Controller(self.raft, config.timeouts, self._outbox, bootstrap)
+        client = RaftClient(self.raft)
+        self.controller = Controller(client, config.timeouts, self._outbox, bootstrap)
 
     # --- events: each returns what is to be done, in order ---
 
@@ -227,15 +223,7 @@ class Core:
             case CreateTopicsRequest():
                 return self.controller.create_topics(request)
             case DescribeClusterRequest():
-                return describe_cluster(
-                    request,
-                    cluster_id=self._cluster_id,
-                    me=self._key,
-                    leader=self.raft.quorum.leader,
-                    voters=self._voters,
-                    advertised=self._config.advertised,
-                    listener=listener,
-                )
+                return self.raft.describe_cluster(request, listener)
             case _:
                 return self._handle_quorum(connection, request, now)
 

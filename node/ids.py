@@ -13,6 +13,7 @@ NodeId = NewType("NodeId", int)
 Epoch = NewType("Epoch", int)
 Offset = NewType("Offset", int)
 ConnectionId = NewType("ConnectionId", int)
+Ticket = NewType("Ticket", int)  # of a read; 1 for a node's first one
 LogId = NewType("LogId", str)  # of a node: the name of the log's directory, such as orders-3
 
 NO_NODE = NodeId(-1)
@@ -20,6 +21,9 @@ ZERO_UUID = UUID(int=0)
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = UUID(int=1)
 METADATA_LOG = LogId(f"{METADATA_TOPIC}-0")
+
+MS = 1_000_000  # in ns, as deadlines are
+NEVER_NS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

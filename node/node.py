@@ -34,7 +34,7 @@ from node.events import (
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.messages import Endpoint, PeerRequest, Request, RequestHeader, Response
-from node.raft.outbox import Answer, Ask, Output
+from node.outbox import Answer, Ask, Output
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire import API_RANGES, MalformedFrame, UnencodableMessage

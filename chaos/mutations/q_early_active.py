@@ -2,13 +2,13 @@
 (KAFKA-17333)."""
 
 from chaos.mutations.planted import Planted
-from node.controller.controller import Controller
+from node.raft.client import RaftClient
 from node.raft.roles import Leader
 
 
-def claim_at_once(_self: Controller, _role: Leader) -> bool:
+def whatever_is_missing(_self: RaftClient, _leader: Leader) -> bool:
     """It decides from an image that lacks what its log holds."""
     return True
 
 
-PLANTED = Planted(owner=Controller, decision="may_claim", wrong=claim_at_once)
+PLANTED = Planted(owner=RaftClient, decision="has_all_committed", wrong=whatever_is_missing)

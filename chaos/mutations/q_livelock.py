@@ -5,12 +5,13 @@ import random
 
 from chaos.mutations.planted import Planted
 from node.config import QuorumTimeouts
+from node.ids import MS
 from node.raft import timers
 
 
 def wait_like_everybody(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
     """Who lost together stands again together."""
-    return timeouts.election_ms * timers.MS
+    return timeouts.election_ms * MS
 
 
 PLANTED = Planted(owner=timers, decision="election_timeout_ns", wrong=wait_like_everybody)

@@ -2,13 +2,18 @@
 (KAFKA-20839)."""
 
 from chaos.mutations.planted import Planted
-from node.controller.controller import Claim, Controller
-from node.controller.image import Image
+from node.controller.controller import Controller
+from node.ids import Epoch, Now
+
+_as_it_should = Controller.on_leadership
 
 
-def keep_the_claims_image(_self: Controller, claim: Claim) -> Image:
+def keep_the_claims_image(self: Controller, epoch: Epoch | None, now: Now) -> None:
     """When it leads again, its readers see values that are in nobody's log."""
-    return claim.image
+    ended = self._claim
+    _as_it_should(self, epoch, now)
+    if ended is not None:
+        self.image = ended.image
 
 
-PLANTED = Planted(owner=Controller, decision="reverted", wrong=keep_the_claims_image)
+PLANTED = Planted(owner=Controller, decision="on_leadership", wrong=keep_the_claims_image)

@@ -2,7 +2,8 @@
 is what Apache Kafka does (Raft thesis 6.4 says why not)."""
 
 from chaos.mutations.planted import Planted
-from node.raft.read_index import ReadIndex, Ticket
+from node.ids import Ticket
+from node.raft.read_index import ReadIndex
 
 
 def confirm_all(self: ReadIndex) -> Ticket:

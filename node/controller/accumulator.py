@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from node import limits
-from node.ids import ConnectionId, Offset
+from node.ids import NEVER_NS, ConnectionId, Offset
 from node.messages import AlterConfigsRequest, AlterConfigsResponse
-from node.raft.timers import NEVER_NS
 from node.records.batch import HEADER_SIZE, RECORD_OVERHEAD
 from node.records.metadata import MetadataRecord, encode_metadata
 
@@ -33,9 +32,8 @@ class Accumulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedBatch:
-    """What was appended in one batch; committed when the high watermark is above `last`."""
+    """What was appended in one batch, whose last offset is `last`."""
 
-    base: Offset
     last: Offset
     records: list[MetadataRecord]
     writes: list[PendingWrite]

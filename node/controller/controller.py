@@ -1,7 +1,7 @@
 """The controller on top of the quorum: claims, decides, appends, replays, answers."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from node import limits
@@ -16,7 +16,7 @@ from node.controller.accumulator import (
 )
 from node.controller.image import METADATA_VERSION, Image
 from node.errors import ErrorCode
-from node.ids import ConnectionId, Epoch, Now, Offset, uuid_text
+from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uuid_text
 from node.messages import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -26,12 +26,9 @@ from node.messages import (
     DescribeConfigsResponse,
     TopicResult,
 )
-from node.raft.outbox import Answer, Outbox
-from node.raft.raft import Raft
-from node.raft.read_index import Ticket
-from node.raft.roles import Leader
-from node.raft.timers import MS, NEVER_NS
-from node.records.batch import split_batches
+from node.outbox import Answer, Outbox
+from node.raft.client import RaftClient
+from node.records.batch import Record
 from node.records.metadata import (
     BeginTransactionRecord,
     EndTransactionRecord,
@@ -40,7 +37,6 @@ from node.records.metadata import (
     decode_metadata,
 )
 
-_REPLAY_BYTES = 1024 * 1024  # of the log at most in one step
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."
 
@@ -74,7 +70,7 @@ class Controller:
 
     def __init__(
         self,
-        raft: Raft,
+        raft: RaftClient,
         timeouts: QuorumTimeouts,
         outbox: Outbox,
         bootstrap: Sequence[MetadataRecord],
@@ -86,8 +82,6 @@ class Controller:
         self._idle_interval_ns = timeouts.idle_interval_ms * MS or NEVER_NS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self.image = Image()  # all that is committed and below `applied`
-        self.applied = raft.log.view.start()
-        self._is_replaying = False  # more is committed than one step could replay
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._reads: deque[PendingRead] = deque()
@@ -96,6 +90,10 @@ class Controller:
     @property
     def is_active(self) -> bool:
         return self._claim is not None
+
+    @property
+    def applied(self) -> Offset:
+        return self._raft.handed_over
 
     # --- requests ---
 
@@ -127,7 +125,7 @@ class Controller:
         """None: answered when a majority has confirmed that we still lead."""
         if self._claim is None:
             return _refuse_description(request)
-        ticket = self._raft.reads.take_ticket()
+        ticket = self._raft.take_ticket()
         self._reads.append(
             PendingRead(
                 connection=connection, ticket=ticket, arrived_ns=now.mono_ns, request=request
@@ -160,9 +158,7 @@ class Controller:
 
     def poll(self, now: Now) -> None:
         """Bring everything up to what the quorum has reached. Called after `Raft.poll`."""
-        self._yield_if_deposed()
-        self._replay_committed()
-        self._claim_if_due(now)
+        self._raft.poll(self, now)
         if self._claim is not None:
             self._answer_confirmed_reads(self._claim.epoch)
 
@@ -179,46 +175,28 @@ class Controller:
                 self._append(taken, now)
 
     def deadline_ns(self) -> int:
-        if self._is_replaying:
-            return 0  # go on as soon as the input that is ready was served
-        return min(self._accumulator.deadline_ns, self._idle_deadline_ns)
-
-    def _committed(self) -> Offset:
-        return self._raft.quorum.committed or Offset(0)
+        return min(self._raft.deadline_ns(), self._accumulator.deadline_ns, self._idle_deadline_ns)
 
     # --- leadership ---
 
-    def _claim_if_due(self, now: Now) -> None:
-        """Active once this epoch's LeaderChange is committed and everything below is replayed."""
-        role = self._raft.quorum.role
-        if self._claim is not None or not isinstance(role, Leader):
-            return
-        if not self.may_claim(role):
-            return
-        self._claim = Claim(epoch=role.epoch, image=self.image.copy())
+    def on_leadership(self, epoch: Epoch | None, now: Now) -> None:
+        """Active while it leads; it is told so once everything committed is replayed."""
+        if epoch is None:
+            self._resign()
+        else:
+            self._activate(epoch, now)
+
+    def _activate(self, epoch: Epoch, now: Now) -> None:
+        self._claim = Claim(epoch=epoch, image=self.image.copy())
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
-        self._outbox.trace("c.active", epoch=role.epoch, offset=self.applied)
+        self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
             self._write(encode_all(first_records(self._bootstrap)), self._claim, now.mono_ns)
 
-    def may_claim(self, role: Leader) -> bool:
-        return role.high_watermark is not None and self.applied >= role.high_watermark
-
-    def _yield_if_deposed(self) -> None:
-        claim, quorum = self._claim, self._raft.quorum
-        if claim is None:
-            return
-        if isinstance(quorum.role, Leader) and quorum.epoch == claim.epoch:
-            return
-        self._outbox.trace("c.resign", epoch=claim.epoch)
-        self.image = self.reverted(claim)
-        self._give_up()
-
-    def reverted(self, _claim: Claim) -> Image:
-        """What to go on from when a claim ends: nothing uncommitted outlives it."""
-        return self.image
-
-    def _give_up(self) -> None:
+    def _resign(self) -> None:
+        """Nothing uncommitted outlives the claim."""
+        assert self._claim is not None, "it was not active"
+        self._outbox.trace("c.resign", epoch=self._claim.epoch)
         self._claim = None
         self._idle_deadline_ns = NEVER_NS
         writes = [write for batch in self._appended for write in batch.writes]
@@ -239,59 +217,35 @@ class Controller:
         self._accumulator.add(added, mono_ns)
 
     def _append(self, taken: Accumulation, now: Now) -> None:
-        base = self._raft.log.end.offset
-        last = self._raft.append([(None, value) for value in taken.values], now)
-        self._appended.append(
-            AppendedBatch(base=base, last=last, records=taken.records, writes=taken.writes)
-        )
+        last = self._raft.append(taken.values, now)
+        self._appended.append(AppendedBatch(last=last, records=taken.records, writes=taken.writes))
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
 
     # --- replay ---
 
-    def _replay_committed(self) -> None:
-        """Replay what lies below the high watermark: our own batches from memory, others from the
-        log, a bounded piece a step."""
-        committed = self._committed()
-        self._is_replaying = False
-        while self.applied < committed:
-            if self._appended and self._appended[0].base == self.applied:
-                self._replay_own(self._appended.popleft())
-                continue
-            before = self.applied
-            size = self._replay_from_log(committed)
-            if self.applied == before:
-                return  # the high watermark lies within a batch: no honest fetch says so
-            if size > _REPLAY_BYTES // 2:
-                self._is_replaying = True
-                return
+    def on_committed(self, last: Offset, records: Iterable[Record] | None) -> None:
+        """Replay a batch: what we appended ourselves from memory, and answer who waits for it."""
+        if records is None:
+            self._replay_own(last)
+            return
+        for record in records:
+            self.image.replay(decode_metadata(record.value))
 
-    def _replay_own(self, batch: AppendedBatch) -> None:
+    def _replay_own(self, last: Offset) -> None:
+        batch = self._appended.popleft()
+        assert batch.last == last, f"appended up to {batch.last}, committed up to {last}"
         for record in batch.records:
             self.image.replay(record)
-        self.applied = Offset(batch.last + 1)
         for write in batch.writes:
             self._answer(write.connection, write.response)
-
-    def _replay_from_log(self, committed: Offset) -> int:
-        """Replay one piece; returns how many bytes were read."""
-        data = self._raft.log.view.read(self.applied, _REPLAY_BYTES)
-        for batch in split_batches(data):
-            own_follows = self._appended and self._appended[0].base == batch.header.base_offset
-            if own_follows or batch.header.next_offset > committed:
-                break
-            if not batch.header.is_control:
-                for record in batch.records():
-                    self.image.replay(decode_metadata(record.value))
-            self.applied = batch.header.next_offset
-        return len(data)
 
     # --- reads ---
 
     def _answer_confirmed_reads(self, epoch: Epoch) -> None:
         """From the committed image: what was acknowledged before the read arrived is in it."""
-        if not self._reads or self.applied < self._committed():
+        if not self._reads:
             return
-        confirmed = self._raft.reads.confirmed()
+        confirmed = self._raft.confirmed()
         answered: PendingRead | None = None
         while self._reads and self._reads[0].ticket <= confirmed:
             answered = self._reads.popleft()
@@ -304,7 +258,7 @@ class Controller:
         """One line for all that are answered together: what confirms the newest confirms all."""
         heard: list[dict[str, int | str]] = [
             {"id": key.id, "dir": uuid_text(key.directory), "since": followed_ns}
-            for key, followed_ns in sorted(self._raft.reads.followed_ns.items())
+            for key, followed_ns in sorted(self._raft.followed_ns().items())
         ]
         self._outbox.trace(
             "c.read", epoch=epoch, ticket=newest.ticket, arrived=newest.arrived_ns, heard=heard

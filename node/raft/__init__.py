@@ -6,12 +6,14 @@ point where the logs diverge (`fetch_leader`, `fetch_follower`; `fetched` says w
 taken). Because nothing is pushed, a new leader makes itself known with **BeginQuorumEpoch**, and
 one that steps down hurries the next election with **EndQuorumEpoch** (`begin_end_epoch`). **Vote**
 elects, after a round of pre-votes that keeps a node without hope from raising the epoch (`vote`,
-KIP-996). **DescribeQuorum** shows the leader's view to anybody (`describe`).
+KIP-996). **DescribeQuorum** shows the leader's view to anybody (`describe`), **DescribeCluster**
+who the controllers are (`describe_cluster`).
 
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order
     rules      election, high_watermark, timers, voter_set, progress: pure leaves
-    exchanges  vote, begin_end_epoch, fetch_leader, fetch_follower, describe
+    exchanges  vote, begin_end_epoch, fetch_leader, fetch_follower, describe, describe_cluster
     sends      peers.py       one connection a voter: outstanding requests, time-outs, back-off
     whole      raft.py        hands events to the exchanges and sends what each role owes
+    seam       client.py      what the controller knows of all this
 """

@@ -7,7 +7,7 @@ second the others would find out about a resignation only by their fetch time-ou
 from dataclasses import replace
 
 from node.errors import ErrorCode
-from node.ids import NodeId, Offset, ReplicaKey
+from node.ids import MS, NodeId, Offset, ReplicaKey
 from node.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -62,7 +62,7 @@ class Epochs:
             wait_ms = timers.end_epoch_backoff_ms(
                 request.preferred, quorum.key, quorum.timeouts.election_backoff_max_ms
             )
-            deadline = mono_ns + wait_ms * timers.MS
+            deadline = mono_ns + wait_ms * MS
             quorum.update(replace(quorum.role, heard_ns=None, fetch_deadline_ns=deadline))
         return self._answer()
 

@@ -4,12 +4,23 @@ from dataclasses import dataclass, replace
 
 from node import limits
 from node.errors import ErrorCode
-from node.ids import ConnectionId, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.ids import (
+    MS,
+    NEVER_NS,
+    ConnectionId,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Now,
+    Offset,
+    ReplicaKey,
+    uuid_text,
+)
 from node.messages import FetchRequest, FetchResponse
+from node.outbox import Answer, Outbox
 from node.raft import high_watermark, timers
 from node.raft.common import top_refusal
 from node.raft.local_log import LocalLog
-from node.raft.outbox import Answer, Outbox
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
@@ -76,7 +87,7 @@ class LeaderFetch:
         self.on_valid_fetch(connection, request, now)
         if self._is_worth_answering(request):
             return self._records_for(connection, request, now.mono_ns)
-        deadline = now.mono_ns + request.max_wait_ms * timers.MS
+        deadline = now.mono_ns + request.max_wait_ms * MS
         self._parked[connection] = Parked(request=request, deadline_ns=deadline)
         return None
 
@@ -190,7 +201,7 @@ class LeaderFetch:
         self._parked.pop(connection, None)
 
     def deadline_ns(self) -> int:
-        earliest = timers.NEVER_NS
+        earliest = NEVER_NS
         for parked in self._parked.values():
             earliest = min(earliest, parked.deadline_ns)
         return earliest

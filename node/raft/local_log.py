@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from node.effects import AppendBatches, FlushLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset
-from node.raft.outbox import Outbox
+from node.outbox import Outbox
 from node.records.batch import BatchHeader, KeyValue, encode_batch, read_header
 from node.storage.view import LogView
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 from node.config import QuorumTimeouts
 from node.effects import DisconnectPeer
-from node.ids import Epoch, NodeId
+from node.ids import MS, NEVER_NS, Epoch, NodeId
 from node.messages import FetchRequest, PeerRequest, VoteRequest
-from node.raft.outbox import Ask, Outbox
-from node.raft.timers import MS, NEVER_NS
+from node.outbox import Ask, Outbox
 
 _MAX_BACKOFF_DOUBLINGS = 4  # 20 ms -> 320 ms between attempts to reach a dead node
 

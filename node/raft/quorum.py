@@ -37,11 +37,21 @@ from typing import TypeVar
 
 from node.config import QuorumTimeouts
 from node.effects import ElectionState, PersistElectionState
-from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey, uuid_text
+from node.ids import (
+    MS,
+    NEVER_NS,
+    NO_NODE,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Offset,
+    ReplicaKey,
+    uuid_text,
+)
+from node.outbox import Outbox
 from node.raft import timers
 from node.raft.election import Ballot, is_lost
 from node.raft.local_log import LocalLog
-from node.raft.outbox import Outbox
 from node.raft.progress import Progress
 from node.raft.roles import (
     STATE_NAMES,
@@ -93,7 +103,7 @@ class Quorum:
         self.voters = voters
         self.timeouts = timeouts
         self.is_voter = key in voters
-        self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=timers.NEVER_NS)
+        self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=NEVER_NS)
         self.committed: Offset | None = None  # the highest high watermark known in this life
         self._log = log
         self._stored = election
@@ -349,7 +359,7 @@ class Quorum:
     def _election_deadline(self, mono_ns: int) -> int:
         """Observers never stand; a single voter has nobody to wait for."""
         if not self.is_voter:
-            return timers.NEVER_NS
+            return NEVER_NS
         if len(self.voters) == 1:
             return mono_ns
         return mono_ns + timers.election_timeout_ns(self.timeouts, self._rng)
@@ -366,7 +376,7 @@ class Quorum:
                 return self._election_deadline(mono_ns)
 
     def _fetch_deadline(self, mono_ns: int) -> int:
-        return mono_ns + self.timeouts.fetch_ms * timers.MS
+        return mono_ns + self.timeouts.fetch_ms * MS
 
 
 def _silent_ns(role: Role, mono_ns: int) -> int:
@@ -379,4 +389,4 @@ def _silent_ns(role: Role, mono_ns: int) -> int:
 
 def _before_start(epoch: Epoch) -> Unattached:
     """No role yet: what `start` leaves at once."""
-    return Unattached(epoch=epoch, election_deadline_ns=timers.NEVER_NS)
+    return Unattached(epoch=epoch, election_deadline_ns=NEVER_NS)

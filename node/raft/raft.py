@@ -12,9 +12,11 @@ from typing import assert_never
 from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
-from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.ids import NEVER_NS, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
 from node.messages import (
     BeginQuorumEpochRequest,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
     DescribeQuorumRequest,
     Endpoint,
     EndQuorumEpochRequest,
@@ -26,17 +28,17 @@ from node.messages import (
     VoteRequest,
     VoteResponse,
 )
+from node.outbox import Outbox
 from node.raft.begin_end_epoch import Epochs, preferred_candidates
 from node.raft.describe import describe_quorum
+from node.raft.describe_cluster import describe_cluster
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.local_log import LocalLog
-from node.raft.outbox import Outbox
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from node.raft.timers import NEVER_NS
 from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
 from node.records.batch import KeyValue
@@ -71,6 +73,7 @@ class Raft:
             outbox=outbox,
         )
         self.reads = ReadIndex(voters, key)
+        self._cluster_id = cluster_id
         self._advertised = advertised
         self._outbox = outbox
         self._polled_ns = 0
@@ -130,6 +133,12 @@ class Raft:
             case DescribeQuorumRequest():
                 return describe_quorum(request, self.quorum, self.log, self._advertised, now)
         assert_never(request)
+
+    def describe_cluster(
+        self, request: DescribeClusterRequest, listener: str
+    ) -> DescribeClusterResponse:
+        """As for a client that came in by that listener."""
+        return describe_cluster(request, self.quorum, self._cluster_id, self._advertised, listener)
 
     def on_response(self, node: NodeId, correlation_id: int, response: Response, now: Now) -> None:
         request, fault = self._peers.answered(node, correlation_id), None

@@ -11,10 +11,8 @@ all tickets up to the mark; and a ticket that a majority acknowledged may be ser
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from node.ids import ConnectionId, ReplicaKey
+from node.ids import ConnectionId, ReplicaKey, Ticket
 from node.raft.voter_set import VoterSet
-
-Ticket = int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +27,8 @@ class ReadIndex:
     def __init__(self, voters: VoterSet, me: ReplicaKey) -> None:
         self._voters = voters
         self._me = me
-        self._issued: Ticket = 0
-        self._acknowledged: dict[ReplicaKey, Ticket] = dict.fromkeys(voters.keys, 0)
+        self._issued = Ticket(0)
+        self._acknowledged: dict[ReplicaKey, Ticket] = dict.fromkeys(voters.keys, Ticket(0))
         self._marks: dict[ConnectionId, Mark] = {}
         self._followed_ns: dict[ReplicaKey, int] = {}
 
@@ -46,7 +44,7 @@ class ReadIndex:
         return self._followed_ns
 
     def take_ticket(self) -> Ticket:
-        self._issued += 1
+        self._issued = Ticket(self._issued + 1)
         return self._issued
 
     def confirmed(self) -> Ticket:
@@ -77,6 +75,6 @@ class ReadIndex:
 
     def restart(self) -> None:
         """A new epoch: nothing that was said in an older one confirms anything."""
-        self._acknowledged = dict.fromkeys(self._voters.keys, 0)
+        self._acknowledged = dict.fromkeys(self._voters.keys, Ticket(0))
         self._marks.clear()
         self._followed_ns.clear()

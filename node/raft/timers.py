@@ -4,10 +4,7 @@ import random
 from collections.abc import Sequence
 
 from node.config import QuorumTimeouts
-from node.ids import ReplicaKey
-
-MS = 1_000_000  # ns
-NEVER_NS = 2**63 - 1
+from node.ids import MS, ReplicaKey
 
 
 def election_timeout_ns(timeouts: QuorumTimeouts, rng: random.Random) -> int:

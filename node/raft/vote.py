@@ -6,10 +6,10 @@ from dataclasses import replace
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
 from node.messages import VoteRequest, VoteResponse
+from node.outbox import Outbox
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.election import is_lost, is_won
 from node.raft.local_log import LocalLog
-from node.raft.outbox import Outbox
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum, voted_in
 from node.raft.roles import (

@@ -13,7 +13,7 @@ from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from checkers.history.sealed_run import read_run_info
 from node.effects import Stop
-from node.raft.outbox import Output
+from node.outbox import Output
 
 LOAD = ["--concurrency", "5", "--rate", "50", "--runtime", "sim"]
 ONE = NodeId(1)

@@ -27,7 +27,7 @@ from chaos.probes import QuorumProbe, driver_for
 from node.effects import Effect, FlushLog, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
-from node.raft.outbox import Output
+from node.outbox import Output
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
 

@@ -11,7 +11,7 @@ from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.ids import METADATA_LOG, NO_NODE, Epoch, NodeId, Offset, uuid_text
 from node.messages import FetchRequest, VoteRequest
-from node.raft.outbox import Ask, Output
+from node.outbox import Ask, Output
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
 from tests.support.memory_log import MemoryLog

@@ -31,7 +31,7 @@ from node.effects import (
 )
 from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.messages import Endpoint, Request, Response
-from node.raft.outbox import Answer, Ask, Output
+from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 

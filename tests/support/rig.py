@@ -26,7 +26,7 @@ from node.messages import (
     VoteRequest,
     VoteResponse,
 )
-from node.raft.outbox import Answer, Ask, Output
+from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.ids import ReplicaKey
-from node.raft.outbox import Output
+from node.outbox import Output
 from tests.support.memory_log import MemoryLog
 from tests.support.rig import Rig
 from tests.support.story_command import node_name

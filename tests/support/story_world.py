@@ -20,7 +20,7 @@ from node.effects import (
 )
 from node.ids import NodeId
 from node.messages import Request, Response
-from node.raft.outbox import Answer, Ask, Output
+from node.outbox import Answer, Ask, Output
 from tests.support.rig import MS, Rig, key
 from tests.support.story_command import StoryError, node_name
 from tests.support.story_links import Asked, Link, Links, Party

@@ -12,7 +12,7 @@ from chaos.cluster.sim.invariants import CoreView, InvariantViolated, Watch, Wat
 from chaos.cluster.sim.loop import VirtualLoop
 from node.ids import Offset, ReplicaKey
 from node.node import Node
-from node.raft.outbox import Output
+from node.outbox import Output
 from node.server.recovered import Recovered
 
 

@@ -6,7 +6,7 @@ from node.effects import Effect
 from node.events import Event
 from node.ids import Now
 from node.node import Node
-from node.raft.outbox import Output
+from node.outbox import Output
 
 
 class WatchedNode:

@@ -12,8 +12,8 @@ from node.controller.image import Image
 from node.effects import DisconnectPeer
 from node.ids import Epoch, LogPosition, NodeId, Offset
 from node.messages import FetchResponse
+from node.outbox import Ask
 from node.raft.fetched import sound_batches
-from node.raft.outbox import Ask
 from node.records.batch import KeyValue, encode_batch, split_batches
 from node.records.control import LeaderChange, decode_control, encode_control
 from node.records.metadata import ConfigRecord, decode_metadata, encode_metadata

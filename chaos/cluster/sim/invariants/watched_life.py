@@ -15,7 +15,7 @@ from chaos.cluster.sim.invariants.view import View
 from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
 from node.ids import METADATA_LOG, Epoch, NodeId, Offset, ReplicaKey, parse_uuid
 from node.messages import FetchRequest, VoteRequest
-from node.raft.outbox import Ask, Output
+from node.outbox import Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
 from node.records.control import LeaderChange, decode_control

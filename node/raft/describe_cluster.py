@@ -1,25 +1,21 @@
 """DescribeCluster: who the controllers are, and where (KIP-919)."""
 
 from node.errors import ErrorCode
-from node.ids import NodeId, ReplicaKey
 from node.messages import (
     ClusterMember,
     DescribeClusterRequest,
     DescribeClusterResponse,
     Endpoint,
 )
-from node.raft.voter_set import VoterSet
+from node.raft.quorum import Quorum
 
 _BROKERS, _CONTROLLERS = 1, 2
 
 
 def describe_cluster(
     request: DescribeClusterRequest,
-    *,
+    quorum: Quorum,
     cluster_id: str,
-    me: ReplicaKey,
-    leader: NodeId,
-    voters: VoterSet,
     advertised: tuple[Endpoint, ...],
     listener: str,
 ) -> DescribeClusterResponse:
@@ -38,13 +34,14 @@ def describe_cluster(
     members: list[ClusterMember] = []
     if request.endpoint_type == _CONTROLLERS:
         own = {endpoint.name: endpoint for endpoint in advertised}
-        for key in voters.keys:
-            at = own.get(listener) if key == me else voters.endpoint(key.id, listener)
+        for key in quorum.voters.keys:
+            known = quorum.voters.endpoint(key.id, listener)
+            at = own.get(listener) if key == quorum.key else known
             if at is not None:
                 members.append(ClusterMember(id=key.id, host=at.host, port=at.port))
     return DescribeClusterResponse(
         endpoint_type=request.endpoint_type,
         cluster_id=cluster_id,
-        controller=leader,
+        controller=quorum.leader,
         members=tuple(members),
     )

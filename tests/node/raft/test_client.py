@@ -1,0 +1,116 @@
+"""What the quorum promises to whoever builds on it: whole, once, in order, and before it leads."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from node.controller.controller import Controller
+from node.ids import Epoch, Now, Offset
+from node.messages import FetchResponse
+from node.raft.client import RaftClient
+from node.raft.quorum import Quorum
+from node.raft.roles import Leader
+from node.records.batch import Record, split_batches
+from node.records.metadata import MetadataRecord, decode_metadata
+from tests.node.raft.test_random_runs import run_seed
+from tests.support.memory_log import MemoryLog
+from tests.support.rig import QUIET, Rig, batch
+
+RECORDS = 40_000  # in a batch of half a piece
+
+
+class Told:
+    """A controller that holds the seam to its word."""
+
+    def __init__(self) -> None:
+        self.own = self.of_the_log = self.claims = self.losses = 0
+        self._committed = Controller.on_committed
+        self._leadership = Controller.on_leadership
+        self._ends: dict[Controller, Offset] = {}
+        self._leads: dict[Controller, Epoch | None] = {}
+
+    def on_committed(
+        self, controller: Controller, last: Offset, records: Iterable[Record] | None
+    ) -> None:
+        logged = self._logged(controller, last)
+        if records is None:
+            assert self._leads.get(controller) is not None, "own batches, and it does not lead"
+            assert controller._appended[0].records == logged
+            self.own += 1
+        else:
+            records = list(records)
+            assert [decode_metadata(record.value) for record in records] == logged
+            self.of_the_log += 1
+        self._committed(controller, last, records)
+
+    def on_leadership(self, controller: Controller, epoch: Epoch | None, now: Now) -> None:
+        quorum = quorum_of(controller)
+        before = self._leads.get(controller)
+        if epoch is None:
+            assert before is not None, "it is told twice, or never led"
+            assert not (isinstance(quorum.role, Leader) and quorum.epoch == before)
+            self.losses += 1
+        else:
+            assert before is None, "two epochs at once"
+            assert isinstance(quorum.role, Leader)
+            assert quorum.epoch == epoch
+            assert self._ends[controller] > quorum.role.epoch_start
+            assert self._ends[controller] == quorum.committed
+            self.claims += 1
+        self._leads[controller] = epoch
+        self._leadership(controller, epoch, now)
+
+    def _logged(self, controller: Controller, last: Offset) -> list[MetadataRecord]:
+        """What the log says of the next batch, which must be the one that ends with `last`."""
+        end = self._ends.get(controller, Offset(0))
+        view = client_of(controller)._raft.log.view
+        first = next(split_batches(view.read(end, 1)))
+        assert (first.header.base_offset, first.header.last_offset) == (end, last)
+        assert last < (quorum_of(controller).committed or 0)
+        self._ends[controller] = Offset(last + 1)
+        if first.header.is_control:
+            return []
+        return [decode_metadata(record.value) for record in first.records()]
+
+
+def client_of(controller: Controller) -> RaftClient:
+    return controller._raft
+
+
+def quorum_of(controller: Controller) -> Quorum:
+    return client_of(controller)._raft.quorum
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_all_that_is_committed_is_handed_over_once_and_in_order(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Under random faults; what a leader remembers of its own batches is what its log holds."""
+    told = Told()
+    monkeypatch.setattr(
+        Controller, "on_committed", lambda *arguments: told.on_committed(*arguments)
+    )
+    monkeypatch.setattr(
+        Controller, "on_leadership", lambda *arguments: told.on_leadership(*arguments)
+    )
+    run_seed(seed)
+    assert min(told.own, told.of_the_log) > 100
+    assert told.claims > told.losses > 0
+
+
+def test_a_long_log_is_handed_over_a_bounded_piece_a_step() -> None:
+    """Between the pieces the node serves what is ready: its deadline is now, not later."""
+    log = MemoryLog()
+    for n in range(5):
+        log.append(batch(n * RECORDS, 1, count=RECORDS))
+    rig = Rig(log=log, timeouts=QUIET)
+    rig.follow()
+    ask = rig.asked[-1]
+    end = log.end().offset
+    known = FetchResponse(leader=ask.peer, epoch=Epoch(1), high_watermark=end)
+    rig.core.on_response(ask.peer, ask.correlation_id, known, rig.now())
+    steps = [rig.core.controller.applied]
+    while rig.core.next_deadline_ns() <= rig.now_ns:
+        rig.core.on_timeout(rig.now())
+        steps.append(rig.core.controller.applied)
+    assert steps == [2 * RECORDS, 4 * RECORDS, 5 * RECORDS]
