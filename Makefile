@@ -13,8 +13,8 @@ help:
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer),"
 	@echo "              and 20 of each side of last-replica-standing on Apache Kafka"
-	@echo "make fuzz     100,000 damaged frames, 10,000 damaged files, 40,000 requests and answers at"
-	@echo "              their limits against a node"
+	@echo "make fuzz     100,000 damaged frames, 10,000 damaged files; 100,000 requests and answers at"
+	@echo "              their limits, the last 20,000 by good and bad clients of three processes"
 	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
 
@@ -82,6 +82,7 @@ fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.files --count 10000
 	@$(BIN)/python -m tests.fuzz.requests --count 40000
 	@$(BIN)/python -m tests.fuzz.answers --count 40000
+	@$(BIN)/python -m tests.fuzz.processes --count 20000
 	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto tests/node/records tests/node/storage
 
 bare:

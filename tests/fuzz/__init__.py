@@ -1,1 +1,12 @@
-"""Damage, and requests at their limits, in bulk against the node; a little of it runs in tests."""
+"""Damage, and requests at their limits, in bulk against the node; a little of it runs in tests.
+
+    frames     damaged frames: the codec reads or refuses them, a process hangs up and goes on
+    files      damaged logs: they are opened with what was written, or refused
+    requests   requests of every API and version at their limits, stepped through a leader
+    answers    answers of that kind, some damaged, stepped through a voter that asked
+    processes  such requests to three real processes, by many clients at once, good and bad
+
+`drawing` draws requests and answers. `callers` and `steady` are the clients of `processes`, and
+`aftermath` is what it looks at when they are done. Each is a command that takes `--seed`, and says
+which one shows again what it found; `make fuzz` runs them all.
+"""

@@ -1,8 +1,8 @@
 """Answers at the limits, by the thousand, to what one voter of three asks the two others.
 
-The others answer what cannot be (`tests.fuzz.drawing`), in frames that can be read; some bring
-batches, sound or damaged. The node must not raise, with one exception that is meant: it does not
-cut off what it believes to be committed. Whatever got into its log can be read by the judge and
+The others answer what cannot be (`tests.fuzz.drawing`), mostly in frames that can be read; some
+bring batches, sound or damaged. The node must not raise, with one exception that is meant: it does
+not cut off what it believes to be committed. Whatever got into its log can be read by the judge and
 replayed by the next node that opens it.
 
     python -m tests.fuzz.answers --count 100000 --seed 1
@@ -28,11 +28,13 @@ from node.records.batch import encode_batch
 from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request
 from tests.fuzz.drawing import Draw, draw_answer, one_of
+from tests.fuzz.frames import spoil
 from tests.fuzz.requests import Bench, Surprise, check_log
 from tests.support.memory_log import MemoryLog
 
 SESSION = 60
 MEANT = "truncation to"
+DAMAGED = 0.05  # of the answers, as frames
 VALUES = [
     encode_metadata(NoOpRecord()),
     encode_metadata(ConfigRecord(resource_type=16, resource_name="r", name="match", value="x")),
@@ -131,6 +133,8 @@ def _answer_one(bench: Bench, rng: random.Random, counts: Counter[str]) -> None:
     header, request = decode_request(frame)
     assert isinstance(request, PeerRequest)
     answer = draw_answer(rng, header, likely(rng, peer, request))
+    if rng.random() < DAMAGED:
+        answer = spoil(rng, answer)
     try:
         bench.step(PeerFrameReceived(peer=peer, frame=answer))
     except AssertionError as error:

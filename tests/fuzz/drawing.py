@@ -9,7 +9,7 @@ reads the next one (`LIKELY`), the others a limit of their type.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -19,6 +19,7 @@ from kio.serial import entity_reader
 
 from node.codec.fields import FIXED, MarkedField, marked_fields
 from node.codec.varint import write_unsigned
+from node.limits import MAX_ELEMENTS
 from node.messages import RequestHeader
 from node.wire.api import Api, kio_class
 from node.wire.apis import APIS, BY_KEY
@@ -40,7 +41,7 @@ LENGTHS = (0, 1, 63, 126, 127, 128, 254, 255, 256, 16_383, 16_384, 32_766, 32_76
 LONG_LENGTHS = (32_768, 40_000, 65_535, 65_536, 140_000)
 LETTERS = ("x", "x", " ", ",", "(", "ä", "語", "\0", "\\")
 COUNTS = (0, 2, 3, 9)
-TOO_MANY = (9_999, 10_000, 10_001)
+TOO_MANY = (MAX_ELEMENTS - 2, MAX_ELEMENTS, MAX_ELEMENTS + 1, 10_001)
 
 PATTERNS = (
     "client_id=a.*",
@@ -122,14 +123,14 @@ class Drawn:
         return f"{self.api.name} {self.version}"
 
 
-def draw_request(rng: Random, correlation_id: int) -> Drawn:
-    """Half of them alter configs: what is written outlives its request."""
-    api = BY_KEY[ClientApi.INCREMENTAL_ALTER_CONFIGS] if rng.random() < 0.5 else rng.choice(APIS)
+def draw_request(
+    rng: Random, correlation_id: int, likely: Mapping[str, Draw] = LIKELY, apis: Sequence[Api] = ()
+) -> Drawn:
+    """One of `apis`; of all, if none is named, and half of them alter configs then: what is
+    written outlives its request. `likely` are values of fields by name."""
+    altering = not apis and rng.random() < 0.5
+    api = BY_KEY[ClientApi.INCREMENTAL_ALTER_CONFIGS] if altering else rng.choice(apis or APIS)
     version = rng.randint(api.min_version, api.max_version)
-    return draw_of(rng, api, version, correlation_id)
-
-
-def draw_of(rng: Random, api: Api, version: int, correlation_id: int) -> Drawn:
     request_class = kio_class(api.package, api.name, version, "request")
     flexible = request_class.__flexible__
     client = rng.choice((None, "", "fuzz", "fuzz", "f" * 32_767))
@@ -137,7 +138,7 @@ def draw_of(rng: Random, api: Api, version: int, correlation_id: int) -> Drawn:
         api_key=api.key, api_version=version, correlation_id=correlation_id, client_id=client
     )
     out = bytearray(request_header(header, flexible=flexible))
-    _Writer(rng, flexible, LIKELY).struct(out, request_class)
+    _Writer(rng, flexible, likely).struct(out, request_class)
     return Drawn(api=api, version=version, correlation_id=correlation_id, frame=bytes(out))
 
 
@@ -157,7 +158,7 @@ def draw_answer(rng: Random, header: RequestHeader, likely: dict[str, Draw]) -> 
 class _Writer:
     """Of one message, in which one array at most is very long."""
 
-    def __init__(self, rng: Random, flexible: bool, likely: dict[str, Draw]) -> None:
+    def __init__(self, rng: Random, flexible: bool, likely: Mapping[str, Draw]) -> None:
         self._rng = rng
         self._flexible = flexible
         self._likely = likely
