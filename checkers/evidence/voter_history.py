@@ -54,7 +54,7 @@ class VoterSet:
         return len(self.keys) // 2 + 1
 
     def includes(self, replica: ReplicaKey) -> bool:
-        return any(key.may_be(replica) for key in self.keys)
+        return replica in self.keys or any(key.may_be(replica) for key in self.keys)
 
     def count(self, replicas: Iterable[ReplicaKey]) -> int:
         """How many of these replicas are voters; a replica is one at most."""

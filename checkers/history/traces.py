@@ -45,11 +45,22 @@ _RENAMED = {
     "replica_dir": "replica_directory",
     "candidate": "replica",
     "candidate_dir": "replica_directory",
+    "granted": "outcome",
 }
 _COLUMNS: list[str] = NODE_EVENTS.names
 _POSITION = {name: position for position, name in enumerate(_COLUMNS)}
 _FIRST_FIELD = _POSITION["event"] + 1
 _DETAIL = _POSITION["detail"]
+_GRANTED = "granted"
+# Of each event, the columns of those of its fields that have one.
+_PLACES: dict[str, dict[str, int]] = {
+    event: {
+        name: position
+        for name in names
+        if (position := _POSITION.get(_RENAMED.get(name, name), 0)) >= _FIRST_FIELD
+    }
+    for event, names in TRACE_FIELDS.items()
+}
 _OUTCOMES = {True: "granted", False: "refused"}
 
 _Value = object
@@ -132,16 +143,14 @@ def _row(line: dict[str, _Value] | None, started_mono_ns: int) -> _Row | None:
 
 
 def _fill(row: list[_Value], fields: dict[str, _Value]) -> _Row:
-    known = TRACE_FIELDS.get(str(row[_FIRST_FIELD - 1]), ())
+    places = _PLACES.get(str(row[_FIRST_FIELD - 1]), {})
     detail = {}
     for name, value in fields.items():
-        position = _POSITION.get(_RENAMED.get(name, name), 0) if name in known else 0
-        if name == "granted":
-            row[_POSITION["outcome"]] = _OUTCOMES.get(bool(value))
-        elif position >= _FIRST_FIELD:
-            row[position] = value
-        else:
+        position = places.get(name)
+        if position is None:
             detail[name] = value
+        else:
+            row[position] = _OUTCOMES[bool(value)] if name == _GRANTED else value
     if detail:
         row[_DETAIL] = json.dumps(detail, sort_keys=True)
     return tuple(row)

@@ -18,6 +18,8 @@ Inode = NewType("Inode", int)
 
 PAGE = 4096
 ROOT = Inode(2)
+_NOWHERE = Inode(0)
+_EMPTY: dict[str, Inode] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -148,10 +150,13 @@ class Metadata:
         self.files = {inode: file for inode, file in self.files.items() if inode in named}
 
     def find(self, path: str) -> Inode | None:
-        inode: Inode | None = ROOT
-        for part in path.split("/") if path else ():
-            inode = self.directories.get(inode, {}).get(part) if inode else None
-        return inode
+        if not path:
+            return ROOT
+        directory, directories = self.directories[ROOT], self.directories
+        *above, name = path.split("/")
+        for part in above:
+            directory = directories.get(directory.get(part, _NOWHERE), _EMPTY)
+        return directory.get(name)
 
     def directory(self, path: str) -> Inode:
         inode = self.find(path)

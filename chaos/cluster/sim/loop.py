@@ -58,13 +58,11 @@ class _Due:
     """A callback that nobody calls off; where it raises, the run ends."""
 
     __slots__ = ("_args", "_callback")
+    _cancelled = False  # as asyncio's handles have it; read, as calling a method costs more
 
     def __init__(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
         self._callback = callback
         self._args = args
-
-    def cancelled(self) -> bool:
-        return False
 
     def _run(self) -> None:
         self._callback(*self._args)
@@ -152,12 +150,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._jump()
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if not handle.cancelled():
+            if not handle._cancelled:
                 handle._run()
 
     def _jump(self) -> None:
         timers = self._timers
-        while timers and timers[0][2].cancelled():
+        while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
         if not timers:
             raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")

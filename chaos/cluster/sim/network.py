@@ -167,7 +167,9 @@ class Network:
         conditions: Conditions | None = None,
     ) -> None:
         self._loop = loop
-        self._conditions = conditions or Conditions()
+        like = conditions or Conditions()
+        self._usual_ns = range(like.latency_least_us * 1000, like.latency_most_us * 1000)
+        self._spikes, self._spike_factor = like.spikes, like.spike_factor
         self._rng = random.Random(f"{seed}:network")
         self._listeners: dict[tuple[NodeId, int], _Listener] = {}
         self._ends: dict[NodeId, dict[StreamEnd, None]] = {place: {} for place in (CLIENT, *nodes)}
@@ -330,10 +332,10 @@ class Network:
 
     def _latency_s(self, lane: StreamLane) -> float:
         """As the conditions say: short as a rule, and now and then many times as long."""
-        like, rng = self._conditions, self._rng
-        ns = rng.randrange(like.latency_least_us * 1000, like.latency_most_us * 1000)
-        if rng.random() < like.spikes:
-            ns *= like.spike_factor
+        rng = self._rng
+        ns = rng.randrange(self._usual_ns.start, self._usual_ns.stop)
+        if rng.random() < self._spikes:
+            ns *= self._spike_factor
         if lane.is_between_nodes:
             ns += self._latency_ms * _MS
         return ns / 1e9

@@ -29,6 +29,7 @@ from node.effects import (
     AppendBatches,
     CloseConnection,
     DisconnectPeer,
+    Effect,
     FlushLog,
     PersistElectionState,
     SendReply,
@@ -220,7 +221,9 @@ class SimProcess:
 
     def _take(self, turn: Iterator[Deed]) -> Iterator[int]:
         for deed in turn:
-            if type(deed) in _WAITED_FOR:
+            if isinstance(deed, Beat):
+                self._beat(deed)
+            elif type(deed) in _WAITED_FOR:
                 yield from self._sync(deed)
             else:
                 self._do(deed)
@@ -236,7 +239,7 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _sync(self, deed: Deed) -> Iterator[int]:
+    def _sync(self, deed: Effect) -> Iterator[int]:
         """Yields how long the disk has to be waited for."""
         self._around.between()
         match deed:
@@ -256,11 +259,8 @@ class SimProcess:
                 yield self._around.drive.sync_ns()
                 self._found.elections.save(deed.state)
 
-    def _do(self, deed: Deed) -> None:
+    def _do(self, deed: Effect) -> None:
         """What takes no time."""
-        if isinstance(deed, Beat):
-            self._beat(deed)
-            return
         self._around.between()
         match deed:
             case Trace():

@@ -55,8 +55,10 @@ class NodeClock:
         return Now(self._clock.mono_ns(), self._wall_ns(self._loop.elapsed_ns()))
 
     def now(self) -> Now:
-        now = self._loop.elapsed_ns()
-        return Now(self._mono_then_ns + self._elapsed_ns(now), self._wall_ns(now))
+        elapsed = self._elapsed_ns(self._loop.elapsed_ns())
+        return Now(
+            self._mono_then_ns + elapsed, self._wall_then_ns + elapsed + self._wall_offset_ns
+        )
 
     def mono_ns(self) -> int:
         return self._mono_then_ns + self._elapsed_ns(self._loop.elapsed_ns())
