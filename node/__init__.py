@@ -5,14 +5,14 @@ time and chance are arguments. What performs the effects, in the order of `turn.
 `server/` with sockets and real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows
 no other package.
 
-    ids.py, events.py, effects.py, messages.py   the words: identities, what happens, what is
-                                                 wanted, requests and answers
+    ids.py, endpoint.py, events.py, effects.py   the words: identities, addresses, what happens,
+                                                 what is wanted
     errors.py       the protocol's error codes
     limits.py       how much a frame, request, record, batch and answer may be
     config.py       settings, with Kafka's names and defaults
     trace.py        the lines in which a node tells what it does
     codec/          dataclasses to bytes and back, for messages and records
-    wire/           frames to messages and back
+    wire/           requests and answers, a file a family; frames to messages and back
     outbox.py       where the parts put what they want done
     records/        record batches, and what is in them
     storage/        what a node keeps on a disk

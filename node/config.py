@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from node.endpoint import Endpoint
 from node.ids import NodeId
-from node.messages import Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,26 +12,21 @@ from dataclasses import dataclass, field
 from node.config import NodeConfig
 from node.controller.controller import Controller
 from node.effects import CloseConnection, ElectionState, Stop
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, NodeId, Now, Offset, ReplicaKey
-from node.messages import (
-    AlterConfigsRequest,
-    ApiRange,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    CreateTopicsRequest,
-    DescribeClusterRequest,
-    DescribeConfigsRequest,
-    Endpoint,
-    Request,
-    Response,
-)
 from node.outbox import Answer, Outbox, Output
 from node.raft.client import RaftClient
 from node.raft.raft import QuorumRequest, Raft
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
+from node.wire.api import ApiRange
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.apis import Request, Response
+from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest
+from node.wire.create_topics import CreateTopicsRequest
+from node.wire.describe_cluster import DescribeClusterRequest
 
 _QUEUED_REQUESTS = 1000  # on one connection, behind a parked one; more is an attack or a fault
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation

@@ -22,6 +22,7 @@ from node.effects import (
     Trace,
     TraceValue,
 )
+from node.endpoint import Endpoint
 from node.events import (
     ConnectionClosed,
     Event,
@@ -33,11 +34,12 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.messages import Endpoint, PeerRequest, Request, RequestHeader, Response
 from node.outbox import Answer, Ask, Output
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire import API_RANGES, MalformedFrame, UnencodableMessage
+from node.wire.apis import PeerRequest, Request, Response
+from node.wire.headers import RequestHeader
 
 
 class Framing(Protocol):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from node.effects import Effect, Trace, TraceValue
 from node.ids import ConnectionId, NodeId
-from node.messages import PeerRequest, Response
+from node.wire.apis import PeerRequest, Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from zlib import crc32
 
 from chaos.mutations.planted import Planted
 from node.codec import write_whole
-from node.wire import codec
+from node.wire import frames
 
 ONE_IN = 100
 DESCRIPTION = "DescribeConfigsResponse"
@@ -19,4 +19,4 @@ def cut_short(entity: Any) -> bytes:
     return whole[:-1] if unlucky else whole
 
 
-PLANTED = Planted(owner=codec, decision="write_whole", wrong=cut_short)
+PLANTED = Planted(owner=frames, decision="write_whole", wrong=cut_short)

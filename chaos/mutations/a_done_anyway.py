@@ -6,7 +6,7 @@ from dataclasses import replace
 from chaos.mutations.planted import Planted
 from node.controller.controller import Controller
 from node.ids import ConnectionId, Now
-from node.messages import AlterConfigsRequest, AlterConfigsResponse
+from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
 
 _as_it_should = Controller.alter_configs
 

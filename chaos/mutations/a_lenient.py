@@ -4,8 +4,8 @@
 from chaos.mutations.planted import Planted
 from node.controller import configs
 from node.controller.client_metrics import DEFINITIONS
-from node.messages import ConfigChange, ResourceChange
 from node.records.metadata import ConfigRecord
+from node.wire.configs import ConfigChange, ResourceChange
 
 SET = 0
 

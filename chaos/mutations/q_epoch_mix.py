@@ -7,12 +7,12 @@ follower that does not look. Either alone does no harm.
 
 from chaos.mutations.planted import Planted
 from node.ids import ConnectionId, Epoch, LogPosition, Offset
-from node.messages import FetchResponse
 from node.raft import fetch_follower
 from node.raft.common import LAST_EPOCH
 from node.raft.fetch_leader import LeaderFetch, Parked
 from node.raft.fetched import Fetched, sound_batches
 from node.raft.roles import Leader
+from node.wire.fetch import FetchResponse
 
 _as_it_should = LeaderFetch.answer_parked
 

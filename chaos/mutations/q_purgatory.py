@@ -3,9 +3,9 @@ epoch is that of when it was parked, the high watermark that of now (KAFKA-15100
 
 from chaos.mutations.planted import Planted
 from node.ids import ConnectionId
-from node.messages import FetchResponse
 from node.raft.fetch_leader import LeaderFetch, Parked
 from node.raft.roles import Leader
+from node.wire.fetch import FetchResponse
 
 _as_it_should = LeaderFetch.answer_parked
 

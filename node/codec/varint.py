@@ -14,7 +14,7 @@ def write_unsigned(out: bytearray, value: int) -> None:
 
 def encode_signed(value: int) -> bytes:
     """A zig-zag varint, or varlong: the bytes are the same."""
-    if 0 <= value < len(_SMALL):
+    if 0 <= value < 4096:
         return _SMALL[value]
     return _encoded_signed(value)
 
@@ -48,5 +48,8 @@ def read_unsigned(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[
 
 def read_signed(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[int, int]:
     """The zig-zag number at `at`, and where it ends. Raises as `read_unsigned`."""
+    byte = data[at]
+    if byte < 0x80:  # nearly always, and records are made of these
+        return (byte >> 1) ^ -(byte & 1), at + 1
     raw, at = read_unsigned(data, at, most_bytes)
     return (raw >> 1) ^ -(raw & 1), at

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from node import limits
 from node.ids import NEVER_NS, ConnectionId, Offset
-from node.messages import AlterConfigsRequest, AlterConfigsResponse
 from node.records.batch import HEADER_SIZE, RECORD_OVERHEAD
 from node.records.metadata import MetadataRecord, encode_metadata
+from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ from node import limits
 from node.controller.client_metrics import DEFINITIONS, Definition, items
 from node.controller.image import Image
 from node.errors import ErrorCode
-from node.messages import (
+from node.records.metadata import ConfigRecord
+from node.wire.configs import (
     ConfigChange,
     ConfigEntry,
     ResourceChange,
@@ -20,7 +21,6 @@ from node.messages import (
     ResourceQuery,
     ResourceResult,
 )
-from node.records.metadata import ConfigRecord
 
 CLIENT_METRICS = 16
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)

@@ -17,15 +17,6 @@ from node.controller.accumulator import (
 from node.controller.image import METADATA_VERSION, Image
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uuid_text
-from node.messages import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    TopicResult,
-)
 from node.outbox import Answer, Outbox
 from node.raft.client import RaftClient
 from node.records.batch import Record
@@ -36,6 +27,13 @@ from node.records.metadata import (
     NoOpRecord,
     decode_metadata,
 )
+from node.wire.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, TopicResult
 
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import MS, NodeId, Offset, ReplicaKey
-from node.messages import (
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    QuorumEpochResponse,
-)
 from node.raft import timers
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.peers import Peers
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.roles import Follower, Leader, Resigned
+from node.wire.quorum_epoch import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
 
 
 def preferred_candidates(leader: Leader, quorum: Quorum) -> tuple[ReplicaKey, ...]:

@@ -1,12 +1,13 @@
 """DescribeQuorum: the leader's view of every replica (KIP-595, KIP-853)."""
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import Now, ReplicaKey
-from node.messages import DescribeQuorumRequest, DescribeQuorumResponse, Endpoint, ReplicaStatus
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
 
 def describe_quorum(

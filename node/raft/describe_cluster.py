@@ -1,13 +1,13 @@
 """DescribeCluster: who the controllers are, and where (KIP-919)."""
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.messages import (
+from node.raft.quorum import Quorum
+from node.wire.describe_cluster import (
     ClusterMember,
     DescribeClusterRequest,
     DescribeClusterResponse,
-    Endpoint,
 )
-from node.raft.quorum import Quorum
 
 _BROKERS, _CONTROLLERS = 1, 2
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, NodeId, Offset
-from node.messages import FetchRequest, FetchResponse
 from node.raft.common import heed
 from node.raft.fetched import is_cut, sound_batches, truncation_point
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.roles import Follower, Unattached
+from node.wire.fetch import FetchRequest, FetchResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

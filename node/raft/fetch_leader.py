@@ -16,7 +16,6 @@ from node.ids import (
     ReplicaKey,
     uuid_text,
 )
-from node.messages import FetchRequest, FetchResponse
 from node.outbox import Answer, Outbox
 from node.raft import high_watermark, timers
 from node.raft.common import top_refusal
@@ -26,6 +25,7 @@ from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
 from node.raft.roles import Leader
 from node.storage.view import LogView
+from node.wire.fetch import FetchRequest, FetchResponse
 
 _OBSERVERS = 64  # of these the leader remembers the progress; the rest are served and forgotten
 

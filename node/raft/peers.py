@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from node.config import QuorumTimeouts
 from node.effects import DisconnectPeer
 from node.ids import MS, NEVER_NS, Epoch, NodeId
-from node.messages import FetchRequest, PeerRequest, VoteRequest
 from node.outbox import Ask, Outbox
+from node.wire.apis import PeerRequest
+from node.wire.fetch import FetchRequest
+from node.wire.vote import VoteRequest
 
 _MAX_BACKOFF_DOUBLINGS = 4  # 20 ms -> 320 ms between attempts to reach a dead node
 

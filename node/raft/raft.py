@@ -12,22 +12,8 @@ from typing import assert_never
 from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
+from node.endpoint import Endpoint
 from node.ids import NEVER_NS, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
-from node.messages import (
-    BeginQuorumEpochRequest,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeQuorumRequest,
-    Endpoint,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    FetchResponse,
-    PeerRequest,
-    QuorumEpochResponse,
-    Response,
-    VoteRequest,
-    VoteResponse,
-)
 from node.outbox import Outbox
 from node.raft.begin_end_epoch import Epochs, preferred_candidates
 from node.raft.describe import describe_quorum
@@ -44,6 +30,16 @@ from node.raft.voter_set import VoterSet
 from node.records.batch import KeyValue
 from node.records.control import LeaderChange, encode_control
 from node.storage.view import LogView
+from node.wire.apis import PeerRequest, Response
+from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.describe_quorum import DescribeQuorumRequest
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.quorum_epoch import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
+from node.wire.vote import VoteRequest, VoteResponse
 
 QuorumRequest = PeerRequest | DescribeQuorumRequest
 

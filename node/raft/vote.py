@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
-from node.messages import VoteRequest, VoteResponse
 from node.outbox import Outbox
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.election import is_lost, is_won
@@ -21,6 +20,7 @@ from node.raft.roles import (
     Role,
     Unattached,
 )
+from node.wire.vote import VoteRequest, VoteResponse
 
 
 def grants_pre_vote(role: Role, *, up_to_date: bool) -> bool:

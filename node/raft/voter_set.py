@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
-from node.messages import Endpoint
 
 
 def majority_of(size: int) -> int:

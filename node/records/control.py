@@ -17,8 +17,8 @@ from kio.schema.voters_record.v0 import data as voters_record
 from kio.static.primitive import i16, i32, i64, u16
 
 from node.codec import write_whole
+from node.endpoint import Endpoint
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
-from node.messages import Endpoint
 from node.records.batch import KeyValue
 from node.records.malformed import MalformedRecord, read_record
 

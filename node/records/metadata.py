@@ -35,15 +35,16 @@ _KINDS: tuple[type[MetadataRecord], ...] = (
     AbortTransactionRecord,
     RegisterControllerRecord,
 )
-_BY_VERSION = {(kind.__record_type__, kind.__version__): kind for kind in _KINDS}
-_NAMES = {kind.__record_type__: kind.__name__ for kind in _KINDS}
 _FRAME_VERSION = 1
+_NAMES = {kind.__record_type__: kind.__name__ for kind in _KINDS}
+# Type and version of what is known take a byte each.
+_FRAMES = {kind: bytes((_FRAME_VERSION, kind.__record_type__, kind.__version__)) for kind in _KINDS}
+_BY_FRAME = {frame: kind for kind, frame in _FRAMES.items()}
 
 
 def encode_metadata(record: MetadataRecord) -> bytes:
     """The value of the record that holds `record`."""
-    frame = bytes((_FRAME_VERSION, record.__record_type__, record.__version__))
-    return frame + write_whole(record)
+    return _FRAMES[type(record)] + write_whole(record)
 
 
 def decode_metadata(value: bytes | None) -> MetadataRecord:
@@ -54,26 +55,24 @@ def decode_metadata(value: bytes | None) -> MetadataRecord:
     """
     if value is None:
         raise MalformedRecord("a metadata record without a value")
-    number, version, at = _read_frame(value)
-    kind = _BY_VERSION.get((number, version))
+    kind = _BY_FRAME.get(value[:3])
     if kind is None:
-        name = _NAMES.get(number)
-        what = f"metadata record type {number}" if name is None else f"{name} version {version}"
-        raise MalformedRecord(f"{what} is unknown")
-    return read_record(kind, value, at)
+        raise MalformedRecord(_why_unknown(value))
+    return read_record(kind, value, 3)
 
 
-def _read_frame(value: bytes) -> tuple[int, int, int]:
-    """Type and version of the framed record, and where its body begins. Raises MalformedRecord."""
+def _why_unknown(value: bytes) -> str:
     try:
         frame_version, at = read_unsigned(value, 0)
         number, at = read_unsigned(value, at)
         version, at = read_unsigned(value, at)
     except IndexError:
-        raise MalformedRecord("the frame of a metadata record is cut short") from None
+        return "the frame of a metadata record is cut short"
     if frame_version != _FRAME_VERSION:
-        raise MalformedRecord(f"frame version is {frame_version}, not {_FRAME_VERSION}")
-    return number, version, at
+        return f"frame version is {frame_version}, not {_FRAME_VERSION}"
+    name = _NAMES.get(number)
+    what = f"metadata record type {number}" if name is None else f"{name} version {version}"
+    return f"{what} is unknown"
 
 
 __all__ = [

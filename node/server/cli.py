@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from node.config import NodeConfig
+from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey, parse_uuid
-from node.messages import Endpoint
 from node.server.config import ConfigError, known_numbers, read_settings
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk

@@ -8,9 +8,9 @@ import socket
 from types import TracebackType
 from typing import Self
 
-from node.messages import Request, Response
 from node.server.frames import FrameCutter, with_size
 from node.wire import decode_response, encode_request
+from node.wire.apis import Request, Response
 
 CLIENT_ID = "kraft-node"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
+from node.endpoint import Endpoint
 from node.ids import NodeId
-from node.messages import Endpoint
 
 # Where each time-out of QuorumTimeouts is called what in the file; all in ms but the fetch size.
 TIMEOUT_KEYS = {

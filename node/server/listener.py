@@ -12,7 +12,7 @@ import socket
 import sys
 from collections.abc import Callable
 
-from node.messages import Endpoint
+from node.endpoint import Endpoint
 from node.server.keepalive import keep_alive
 from node.server.tcp import Connections
 

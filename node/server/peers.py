@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
+from node.endpoint import Endpoint
 from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import NodeId
-from node.messages import Endpoint
 from node.server.frames import FrameCutter, FrameSizeRefused, with_size
 from node.server.keepalive import keep_alive
 from node.server.tcp import Feed

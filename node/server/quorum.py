@@ -7,16 +7,11 @@ from dataclasses import dataclass
 
 from node.errors import ErrorCode
 from node.ids import uuid_text
-from node.messages import (
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    ReplicaStatus,
-)
 from node.server.client import Client
 from node.server.outcome import Refusal
 from node.wire import MalformedFrame
+from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
 CONTROLLERS = 2
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from node import wire
 from node.config import NodeConfig
 from node.effects import ElectionState, Stop, Trace
+from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
-from node.messages import Endpoint
 from node.node import Framing, Node
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal

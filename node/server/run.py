@@ -24,9 +24,9 @@ from uuid import uuid4
 
 from node.config import NodeConfig
 from node.effects import Stop
+from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG
-from node.messages import Endpoint
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.outcome import Refusal, die
 from node.server.peers import Peers, TcpDial

@@ -6,8 +6,8 @@ without its footer is not complete and is refused.
 
 from collections.abc import Iterator, Sequence
 
+from node.endpoint import Endpoint
 from node.ids import Epoch, Offset, ReplicaKey
-from node.messages import Endpoint
 from node.records.batch import Batch, KeyValue, encode_batch, split_batches
 from node.records.control import (
     ControlRecord,

@@ -1,15 +1,20 @@
 """Kafka's frames, to and from the core's own messages.
 
-kio has a class for each message in each version; the core wants one message for all of them. Each
-module translates one family: `quorum`, `fetch`, `configs`, `admin`. `apis` is the table of what is
-served, `codec` the way in and out. What arrives may be anything, so `reader` trusts no length and
-no tag, and whatever cannot be read is a `MalformedFrame`: Kafka hangs up on its sender. An answer
-that its version cannot carry is an `UnencodableMessage`, and ends in the same way.
+kio has a class for each message in each version; the core wants one message for all of them: flat,
+without versions, of one partition. Each module is a family of requests: its messages, their
+translation to and from kio's classes, and its row in the table of what is served (`apis`). The
+requests of the quorum carry exactly one topic-partition, `__cluster_metadata`-0; a frame that names
+another one or several is still decoded, with `partition_ok=False`, so that the core can refuse it
+the way Kafka does. An absent uuid is None where the protocol allows its absence to mean "any".
+
+`frames` is the way in and out. What cannot be read is a `MalformedFrame`: Kafka hangs up on its
+sender. An answer that its version cannot carry is an `UnencodableMessage`, and ends in the same
+way. kio is imported when a codec is first used or loaded, not before.
 """
 
 from node.codec import UnencodableMessage
 from node.wire.apis import API_RANGES
-from node.wire.codec import (
+from node.wire.frames import (
     decode_request,
     decode_response,
     encode_request,

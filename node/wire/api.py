@@ -1,19 +1,26 @@
-"""What the codec knows of one API: which versions are served, and how its messages translate."""
+"""What is known of one API: which versions are served, and how its messages translate."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
-
-from node.messages import ApiRange
 
 Side = Literal["request", "response"]
 SIDES: tuple[Side, ...] = ("request", "response")
-# A kio message to ours; ours to a kio message of the version whose module is given.
+# A kio message to ours; ours to a kio message of the version whose makers are given.
 FromKio = Callable[[Any], Any]
-ToKio = Callable[[Any, ModuleType], Any]
+ToKio = Callable[[Any, SimpleNamespace], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRange:
+    """Which versions of an API are served, as ApiVersions tells it."""
+
+    api_key: int
+    min_version: int
+    max_version: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +47,10 @@ class Api:
     def serves(self, version: int) -> bool:
         return self.min_version <= version <= self.max_version
 
+    def makers(self, version: int, side: Side) -> SimpleNamespace:
+        """See `kio_makers`."""
+        return kio_makers(self.package, side, version, self.min_version, self.max_version)
+
 
 @cache
 def kio_module(package: str, version: int, side: Side) -> ModuleType:
@@ -50,3 +61,50 @@ def kio_module(package: str, version: int, side: Side) -> ModuleType:
 @cache
 def kio_class(package: str, name: str, version: int, side: Side) -> Any:
     return getattr(kio_module(package, version, side), f"{name}{side.capitalize()}")
+
+
+@cache
+def kio_makers(package: str, side: Side, version: int, first: int, last: int) -> SimpleNamespace:
+    """What makes kio's messages of one version, by the names of their classes.
+
+    A translation names the fields of all versions that are served, `first` to `last`. A maker
+    leaves out those that its version lacks, and makes None of a class that its version lacks. What
+    no served version knows is a mistake: TypeError for a field, AttributeError for a class.
+    """
+    known: dict[str, set[str]] = {}
+    for each in range(first, last + 1):
+        for name, found in _classes(package, each, side).items():
+            known.setdefault(name, set()).update(_names(found))
+    here = _classes(package, version, side)
+    makers = {name: _maker(here.get(name), names) for name, names in known.items()}
+    return SimpleNamespace(version=version, **makers)
+
+
+def _classes(package: str, version: int, side: Side) -> dict[str, Any]:
+    module = kio_module(package, version, side)
+    return {
+        name: found
+        for name, found in vars(module).items()
+        if is_dataclass(found) and found.__module__ == module.__name__
+    }
+
+
+def _names(kio_class: Any) -> set[str]:
+    return {field.name for field in fields(kio_class)}
+
+
+def _maker(found: Any | None, known: set[str]) -> Any:
+    lacks = known if found is None else known - _names(found)
+    if not lacks:
+        return found
+
+    def make(**values: Any) -> Any:
+        for name in lacks:
+            values.pop(name, None)
+        return found(**values) if found is not None else _nothing(**values)
+
+    return make
+
+
+def _nothing() -> None:
+    """What becomes of a struct that a version lacks: the field that holds it is left out too."""

@@ -1,29 +1,70 @@
 """The table of what is served: API keys and version ranges, as ApiVersions tells them."""
 
-from node.messages import ApiRange
-from node.wire.admin import API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER
-from node.wire.api import Api
-from node.wire.configs import DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
-from node.wire.fetch import FETCH
-from node.wire.quorum import BEGIN_QUORUM_EPOCH, DESCRIBE_QUORUM, END_QUORUM_EPOCH, VOTE
+from node.wire.api import Api, ApiRange
+from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest, ApiVersionsResponse
+from node.wire.configs import (
+    DESCRIBE_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
+from node.wire.create_topics import CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse
+from node.wire.describe_cluster import (
+    DESCRIBE_CLUSTER,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from node.wire.describe_quorum import (
+    DESCRIBE_QUORUM,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+)
+from node.wire.fetch import FETCH, FetchRequest, FetchResponse
+from node.wire.quorum_epoch import (
+    BEGIN_QUORUM_EPOCH,
+    END_QUORUM_EPOCH,
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
+from node.wire.vote import VOTE, VoteRequest, VoteResponse
 
-APIS: tuple[Api, ...] = tuple(
-    sorted(
-        (
-            API_VERSIONS,
-            BEGIN_QUORUM_EPOCH,
-            CREATE_TOPICS,
-            DESCRIBE_CLUSTER,
-            DESCRIBE_CONFIGS,
-            DESCRIBE_QUORUM,
-            END_QUORUM_EPOCH,
-            FETCH,
-            INCREMENTAL_ALTER_CONFIGS,
-            VOTE,
-        ),
-        key=lambda api: api.key,
-    )
+APIS: tuple[Api, ...] = (
+    FETCH,
+    API_VERSIONS,
+    CREATE_TOPICS,
+    DESCRIBE_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    VOTE,
+    BEGIN_QUORUM_EPOCH,
+    END_QUORUM_EPOCH,
+    DESCRIBE_QUORUM,
+    DESCRIBE_CLUSTER,
 )
 BY_KEY = {api.key: api for api in APIS}
 BY_REQUEST = {api.request: api for api in APIS}
 API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in APIS)
+
+PeerRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
+Request = (
+    PeerRequest
+    | ApiVersionsRequest
+    | DescribeQuorumRequest
+    | AlterConfigsRequest
+    | DescribeConfigsRequest
+    | DescribeClusterRequest
+    | CreateTopicsRequest
+)
+Response = (
+    VoteResponse
+    | QuorumEpochResponse
+    | FetchResponse
+    | ApiVersionsResponse
+    | DescribeQuorumResponse
+    | AlterConfigsResponse
+    | DescribeConfigsResponse
+    | DescribeClusterResponse
+    | CreateTopicsResponse
+)

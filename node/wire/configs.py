@@ -1,27 +1,89 @@
 """IncrementalAlterConfigs (KIP-339) and DescribeConfigs: what controllers alone can be asked."""
 
-from types import ModuleType
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
-from node.messages import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    ConfigChange,
-    ConfigEntry,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    ResourceChange,
-    ResourceDescription,
-    ResourceQuery,
-    ResourceResult,
-)
+from node.errors import ErrorCode
 from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, build, kio_error, our_error
+from node.wire.entities import NO_THROTTLE, our_error
 
 # Where a value comes from, as the protocol numbers it (ConfigEntry.ConfigSource).
 DEFAULT_CONFIG = 5
 CLIENT_METRICS_CONFIG = 7
 CONFIG_TYPE_UNKNOWN = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigChange:
+    """One operation of IncrementalAlterConfigs. 0 SET, 1 DELETE, 2 APPEND, 3 SUBTRACT."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceChange:
+    type: int
+    name: str
+    changes: tuple[ConfigChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterConfigsRequest:
+    resources: tuple[ResourceChange, ...]
+    validate_only: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceResult:
+    type: int
+    name: str
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterConfigsResponse:
+    results: tuple[ResourceResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceQuery:
+    """`keys=None` asks for every key."""
+
+    type: int
+    name: str
+    keys: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeConfigsRequest:
+    resources: tuple[ResourceQuery, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigEntry:
+    """`is_default`: nobody set it; the value is what the schema says."""
+
+    name: str
+    value: str | None
+    is_default: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceDescription:
+    type: int
+    name: str
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    entries: tuple[ConfigEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeConfigsResponse:
+    results: tuple[ResourceDescription, ...]
 
 
 def _read_alter(entity: Any) -> AlterConfigsRequest:
@@ -39,7 +101,7 @@ def _read_alter(entity: Any) -> AlterConfigsRequest:
     return AlterConfigsRequest(resources=resources, validate_only=entity.validate_only)
 
 
-def _write_alter(message: AlterConfigsRequest, kio: ModuleType) -> Any:
+def _write_alter(message: AlterConfigsRequest, kio: SimpleNamespace) -> Any:
     resources = tuple(
         kio.AlterConfigsResource(
             resource_type=resource.type,
@@ -69,10 +131,10 @@ def _read_alter_response(entity: Any) -> AlterConfigsResponse:
     return AlterConfigsResponse(results=results)
 
 
-def _write_alter_response(message: AlterConfigsResponse, kio: ModuleType) -> Any:
+def _write_alter_response(message: AlterConfigsResponse, kio: SimpleNamespace) -> Any:
     responses = tuple(
         kio.AlterConfigsResourceResponse(
-            error_code=kio_error(r.error),
+            error_code=r.error,
             error_message=r.message,
             resource_type=r.type,
             resource_name=r.name,
@@ -90,7 +152,7 @@ def _read_describe(entity: Any) -> DescribeConfigsRequest:
     return DescribeConfigsRequest(resources=resources)
 
 
-def _write_describe(message: DescribeConfigsRequest, kio: ModuleType) -> Any:
+def _write_describe(message: DescribeConfigsRequest, kio: SimpleNamespace) -> Any:
     resources = tuple(
         kio.DescribeConfigsResource(
             resource_type=r.type, resource_name=r.name, configuration_keys=r.keys
@@ -119,10 +181,10 @@ def _read_describe_response(entity: Any) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(results=results)
 
 
-def _write_describe_response(message: DescribeConfigsResponse, kio: ModuleType) -> Any:
+def _write_describe_response(message: DescribeConfigsResponse, kio: SimpleNamespace) -> Any:
     results = tuple(
         kio.DescribeConfigsResult(
-            error_code=kio_error(r.error),
+            error_code=r.error,
             error_message=r.message,
             resource_type=r.type,
             resource_name=r.name,
@@ -133,9 +195,8 @@ def _write_describe_response(message: DescribeConfigsResponse, kio: ModuleType) 
     return kio.DescribeConfigsResponse(throttle_time=NO_THROTTLE, results=results)
 
 
-def _entry(entry: ConfigEntry, kio: ModuleType) -> Any:
-    return build(
-        kio.DescribeConfigsResourceResult,
+def _entry(entry: ConfigEntry, kio: SimpleNamespace) -> Any:
+    return kio.DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,
         read_only=False,

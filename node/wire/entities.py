@@ -1,44 +1,27 @@
-"""Between our messages and kio's classes: what every family of requests needs."""
+"""Between our messages and kio's classes: what several families of requests need."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 from datetime import timedelta
-from functools import cache
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
-from kio.schema.errors import ErrorCode as KioErrorCode
-
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID, NO_NODE, ZERO_UUID, NodeId
-from node.messages import Endpoint
 
 NO_THROTTLE = timedelta(0)
-_KIO_ERRORS = {code: KioErrorCode(code.value) for code in ErrorCode}
-_OUR_ERRORS = {kio_code: code for code, kio_code in _KIO_ERRORS.items()}
+_BY_NUMBER = {code.value: code for code in ErrorCode}
 
 
-def build(message_class: Any, **values: Any) -> Any:
-    """An instance of the class; fields that its version does not have yet are left out."""
-    known = _names(message_class)
-    if not values.keys() <= known:
-        values = {name: value for name, value in values.items() if name in known}
-    return message_class(**values)
-
-
-@cache
-def _names(message_class: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(message_class))
-
-
-def kio_error(code: ErrorCode) -> KioErrorCode:
-    return _KIO_ERRORS[code]
-
-
-def our_error(code: KioErrorCode) -> ErrorCode:
+def our_error(number: int) -> ErrorCode:
     """Codes that no controller of ours sends are all the same to us."""
-    return _OUR_ERRORS.get(code, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def top_error(entity: Any) -> ErrorCode:
+    """An answer without our partition is an error, whether it says so or not."""
+    return our_error(entity.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def some_uuid(value: UUID | None) -> UUID:
@@ -69,8 +52,14 @@ def _is_metadata(topic: Any) -> bool:
     )
 
 
-def listeners(endpoints: tuple[Endpoint, ...], struct: type[Any]) -> tuple[Any, ...]:
-    return tuple(struct(name=e.name, host=e.host, port=e.port) for e in endpoints)
+def metadata_topics(kio: SimpleNamespace, **partition: Any) -> tuple[Any, ...]:
+    """The topics of a message of the quorum, with its one partition."""
+    data = kio.PartitionData(partition_index=0, **partition)
+    return (kio.TopicData(topic_name=METADATA_TOPIC, partitions=(data,)),)
+
+
+def listeners(endpoints: tuple[Endpoint, ...], make: Any) -> tuple[Any, ...]:
+    return tuple(make(name=e.name, host=e.host, port=e.port) for e in endpoints)
 
 
 def endpoints(entity: Any, field: str) -> tuple[Endpoint, ...]:
@@ -80,13 +69,12 @@ def endpoints(entity: Any, field: str) -> tuple[Endpoint, ...]:
 
 
 def node_endpoints(
-    leader: NodeId, endpoint: Endpoint | None, kio: ModuleType
-) -> dict[str, tuple[Any, ...]]:
+    leader: NodeId, endpoint: Endpoint | None, kio: SimpleNamespace
+) -> tuple[Any, ...]:
     """The tagged NodeEndpoints of an answer: where the leader is, if that is known."""
-    if endpoint is None or leader == NO_NODE or not hasattr(kio, "NodeEndpoint"):
-        return {}
-    entry = kio.NodeEndpoint(node_id=leader, host=endpoint.host, port=endpoint.port)
-    return {"node_endpoints": (entry,)}
+    if endpoint is None or leader == NO_NODE:
+        return ()
+    return (kio.NodeEndpoint(node_id=leader, host=endpoint.host, port=endpoint.port),)
 
 
 def leader_endpoint(entity: Any, leader: NodeId) -> Endpoint | None:

@@ -5,10 +5,12 @@ tagged ReplicaState at 15 (KIP-903), answers tell the leader's address from 16 o
 comes with 17 (KIP-853) and the follower's high watermark with 18.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import (
     METADATA_TOPIC,
@@ -20,21 +22,50 @@ from node.ids import (
     Offset,
     ReplicaKey,
 )
-from node.messages import FetchRequest, FetchResponse
 from node.wire.api import Api
 from node.wire.entities import (
     NO_THROTTLE,
-    build,
-    kio_error,
     leader_endpoint,
     metadata_partition,
     node_endpoints,
     our_error,
     some_uuid,
+    top_error,
 )
 
 NO_HIGH_WATERMARK = 2**63 - 1
 _MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """A replica asks for what follows its log; its fetch offset tells what is durable there.
+
+    `high_watermark`: 2**63-1 = not supported by the sender, -1 = unknown (Fetch v18).
+    """
+
+    cluster_id: str | None
+    partition_ok: bool = True
+    replica: ReplicaKey
+    epoch: Epoch
+    fetch_offset: int
+    last_epoch: int
+    max_wait_ms: int
+    max_bytes: int
+    high_watermark: int = NO_HIGH_WATERMARK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchResponse:
+    top_error: ErrorCode = ErrorCode.NONE
+    error: ErrorCode = ErrorCode.NONE
+    leader: NodeId = NO_NODE
+    epoch: Epoch = Epoch(0)
+    high_watermark: int = -1
+    log_start: Offset = Offset(0)
+    diverging: LogPosition | None = None
+    records: bytes = b""
+    leader_endpoint: Endpoint | None = None
 
 
 def _read_request(entity: Any) -> FetchRequest:
@@ -66,9 +97,8 @@ def _read_request(entity: Any) -> FetchRequest:
     )
 
 
-def _write_request(message: FetchRequest, kio: ModuleType) -> Any:
-    partition = build(
-        kio.FetchPartition,
+def _write_request(message: FetchRequest, kio: SimpleNamespace) -> Any:
+    partition = kio.FetchPartition(
         partition=0,
         current_leader_epoch=message.epoch,
         fetch_offset=message.fetch_offset,
@@ -84,29 +114,22 @@ def _write_request(message: FetchRequest, kio: ModuleType) -> Any:
         min_bytes=0,
         max_bytes=message.max_bytes,
         topics=(
-            build(
-                kio.FetchTopic,
+            kio.FetchTopic(
                 topic=METADATA_TOPIC,
                 topic_id=METADATA_TOPIC_ID,
                 partitions=(partition,),
             ),
         ),
         forgotten_topics_data=(),
-        **_replica(message.replica.id, kio),
+        replica_id=message.replica.id,
+        replica_state=kio.ReplicaState(replica_id=message.replica.id),
     )
-
-
-def _replica(replica: NodeId, kio: ModuleType) -> dict[str, Any]:
-    if hasattr(kio, "ReplicaState"):
-        return {"replica_state": kio.ReplicaState(replica_id=replica)}
-    return {"replica_id": replica}
 
 
 def _read_response(entity: Any) -> FetchResponse:
     partition = metadata_partition(entity.responses)
     if partition is None:
-        error = our_error(entity.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
-        return FetchResponse(top_error=error)
+        return FetchResponse(top_error=top_error(entity))
     leader = NodeId(partition.current_leader.leader_id)
     diverging = partition.diverging_epoch
     return FetchResponse(
@@ -126,26 +149,25 @@ def _position(epoch_end: Any) -> LogPosition:
     return LogPosition(Epoch(epoch_end.epoch), Offset(epoch_end.end_offset))
 
 
-def _write_response(message: FetchResponse, kio: ModuleType) -> Any:
+def _write_response(message: FetchResponse, kio: SimpleNamespace) -> Any:
     if message.top_error:
         return kio.FetchResponse(
-            throttle_time=NO_THROTTLE, error_code=kio_error(message.top_error), responses=()
+            throttle_time=NO_THROTTLE, error_code=message.top_error, responses=()
         )
-    topic = build(
-        kio.FetchableTopicResponse,
+    topic = kio.FetchableTopicResponse(
         topic=METADATA_TOPIC,
         topic_id=METADATA_TOPIC_ID,
         partitions=(_partition(message, kio),),
     )
     return kio.FetchResponse(
         throttle_time=NO_THROTTLE,
-        error_code=kio_error(ErrorCode.NONE),
+        error_code=ErrorCode.NONE,
         responses=(topic,),
-        **node_endpoints(message.leader, message.leader_endpoint, kio),
+        node_endpoints=node_endpoints(message.leader, message.leader_endpoint, kio),
     )
 
 
-def _partition(message: FetchResponse, kio: ModuleType) -> Any:
+def _partition(message: FetchResponse, kio: SimpleNamespace) -> Any:
     optional: dict[str, Any] = {}
     if message.diverging is not None:
         optional["diverging_epoch"] = kio.EpochEndOffset(
@@ -153,7 +175,7 @@ def _partition(message: FetchResponse, kio: ModuleType) -> Any:
         )
     return kio.PartitionData(
         partition_index=0,
-        error_code=kio_error(message.error),
+        error_code=message.error,
         high_watermark=message.high_watermark,
         log_start_offset=message.log_start,
         current_leader=kio.LeaderIdAndEpoch(leader_id=message.leader, leader_epoch=message.epoch),

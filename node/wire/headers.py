@@ -6,14 +6,24 @@ read it. The client id keeps its old two-byte length even in header v2.
 """
 
 import struct
+from dataclasses import dataclass
 
 from node.codec.reader import skip_tags
-from node.messages import RequestHeader
 from node.wire.malformed import MalformedFrame
 
 _START = struct.Struct(">hhih")
 _CORRELATION = struct.Struct(">i")
 NO_TAGS = b"\0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestHeader:
+    """What an answer must repeat or be encoded after."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
 
 
 def read_api(frame: bytes) -> tuple[int, int]:

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
 from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
+from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.messages import Endpoint
 from node.node import Node
 from tests.bench.row import Row
 from tests.support.memory_log import BOOTSTRAP, MemoryLog

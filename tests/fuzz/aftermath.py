@@ -7,13 +7,13 @@ from typing import Any
 
 from checkers.disk.read import read_disks
 from node.errors import ErrorCode
-from node.messages import (
+from node.wire.configs import (
+    DESCRIBE_CONFIGS,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     ResourceDescription,
     ResourceQuery,
 )
-from node.wire.configs import DESCRIBE_CONFIGS
 from tests.support.quorum_processes import NodeProcess, QuorumProcesses, run_kraft_node, wait_until
 
 Configs = Mapping[str, Mapping[str, str]]  # by resource and name; what is set

@@ -17,16 +17,14 @@ from collections import Counter
 from node.effects import ElectionState
 from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import ConnectionId, Epoch, NodeId, Offset
-from node.messages import (
-    BeginQuorumEpochRequest,
-    FetchRequest,
-    PeerRequest,
-    RequestHeader,
-    VoteRequest,
-)
 from node.records.batch import encode_batch
 from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request
+from node.wire.apis import PeerRequest
+from node.wire.fetch import FetchRequest
+from node.wire.headers import RequestHeader
+from node.wire.quorum_epoch import BeginQuorumEpochRequest
+from node.wire.vote import VoteRequest
 from tests.fuzz.drawing import Draw, draw_answer, one_of
 from tests.fuzz.frames import spoil
 from tests.fuzz.requests import Bench, Surprise, check_log

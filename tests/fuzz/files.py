@@ -26,8 +26,8 @@ from uuid import UUID
 
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.effects import ElectionState
+from node.endpoint import Endpoint
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
-from node.messages import Endpoint
 from node.records.batch import split_batches
 from node.server.dump_log import dump_file
 from node.storage.bootstrap import read_bootstrap, read_voters

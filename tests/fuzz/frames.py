@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from node.messages import ApiVersionsRequest, PeerRequest, RequestHeader
 from node.server.client import Client
 from node.server.frames import FrameCutter, with_size
 from node.wire import (
@@ -32,7 +31,9 @@ from node.wire import (
     encode_request,
     encode_response,
 )
-from node.wire.apis import APIS, BY_REQUEST
+from node.wire.api_versions import ApiVersionsRequest
+from node.wire.apis import APIS, BY_REQUEST, PeerRequest
+from node.wire.headers import RequestHeader
 from tests.node.wire.samples import REQUESTS, RESPONSES
 from tests.support.quorum_processes import (
     NodeProcess,

@@ -33,17 +33,12 @@ from uuid import UUID
 
 from node.config import QuorumTimeouts
 from node.ids import ReplicaKey
-from node.messages import (
-    BeginQuorumEpochRequest,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    Request,
-    VoteRequest,
-)
 from node.wire import MalformedFrame, decode_request
-from node.wire.apis import BY_REQUEST
+from node.wire.apis import BY_REQUEST, Request
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.fetch import FetchRequest
+from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
+from node.wire.vote import VoteRequest
 from tests.fuzz.aftermath import (
     Surprise,
     check_described,

@@ -35,12 +35,17 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
+from node.endpoint import Endpoint
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.messages import DescribeConfigsRequest, Endpoint, ResourceQuery
 from node.node import Node
 from node.wire import MalformedFrame, decode_request, encode_request
-from node.wire.configs import DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
+from node.wire.configs import (
+    DESCRIBE_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    DescribeConfigsRequest,
+    ResourceQuery,
+)
 from tests.fuzz.drawing import CLUSTER, DIRECTORY, Drawn, draw_request, read_answer
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from node.messages import (
+from node.server.frames import FrameCutter, with_size
+from node.wire import encode_request
+from node.wire.apis import BY_REQUEST, Request
+from node.wire.configs import (
     AlterConfigsRequest,
     ConfigChange,
     DescribeConfigsRequest,
-    Request,
     ResourceChange,
     ResourceQuery,
 )
-from node.server.frames import FrameCutter, with_size
-from node.wire import encode_request
-from node.wire.apis import BY_REQUEST
 from tests.fuzz.callers import PATIENCE_S
 from tests.fuzz.drawing import Drawn, read_answer
 

@@ -18,6 +18,7 @@ from node.effects import (
     Stop,
     Trace,
 )
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.events import (
     ConnectionClosed,
@@ -29,24 +30,15 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.messages import (
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    CreateTopicsRequest,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    Endpoint,
-    NewTopic,
-    Request,
-    RequestHeader,
-    ResourceQuery,
-    Response,
-)
 from node.node import Node
 from node.records.metadata import ConfigRecord
 from node.wire import decode_response, encode_request
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.apis import Request, Response
+from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse, ResourceQuery
+from node.wire.create_topics import CreateTopicsRequest, NewTopic
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.headers import RequestHeader
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import read_request, write_request
 

@@ -11,9 +11,10 @@ from chaos.cluster.sim import known_frames
 from chaos.cluster.sim.known_frames import KnownFrames
 from node import wire
 from node.ids import Epoch, NodeId
-from node.messages import FetchRequest, FetchResponse, RequestHeader
 from node.server.traces import encode_line
 from node.trace import TRACE_FIELDS
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.headers import RequestHeader
 from tests.node.wire.samples import REQUESTS
 
 FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))

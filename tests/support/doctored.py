@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.ids import METADATA_LOG, NO_NODE, Epoch, NodeId, Offset, uuid_text
-from node.messages import FetchRequest, VoteRequest
 from node.outbox import Ask, Output
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
+from node.wire.fetch import FetchRequest
+from node.wire.vote import VoteRequest
 from tests.support.memory_log import MemoryLog
 from tests.support.rig import batch, key
 

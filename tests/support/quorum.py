@@ -29,10 +29,11 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
+from node.endpoint import Endpoint
 from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
-from node.messages import Endpoint, Request, Response
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
+from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
 MS = 1_000_000

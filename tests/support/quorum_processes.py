@@ -15,19 +15,18 @@ from uuid import uuid4
 
 from node.errors import ErrorCode
 from node.ids import uuid_text
-from node.messages import (
+from node.server.client import Client
+from node.wire.api_versions import ApiVersionsRequest
+from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
-    ApiVersionsRequest,
     ConfigChange,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     ResourceChange,
     ResourceQuery,
 )
-from node.server.client import Client
+from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
 ROOT = Path(__file__).parents[2]
 CLIENT_METRICS = 16

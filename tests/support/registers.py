@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from node.errors import ErrorCode
 from node.ids import NodeId
-from node.messages import (
+from node.wire.apis import Response
+from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
     ConfigChange,
@@ -21,7 +22,6 @@ from node.messages import (
     DescribeConfigsResponse,
     ResourceChange,
     ResourceQuery,
-    Response,
 )
 from tests.support.quorum import MS, SECOND, Quorum
 from tests.support.watch import Violation

@@ -15,21 +15,16 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
+from node.endpoint import Endpoint
 from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
-from node.messages import (
-    BeginQuorumEpochRequest,
-    Endpoint,
-    FetchRequest,
-    FetchResponse,
-    Request,
-    Response,
-    VoteRequest,
-    VoteResponse,
-)
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
+from node.wire.apis import Request, Response
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.quorum_epoch import BeginQuorumEpochRequest
+from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
 MS = 1_000_000

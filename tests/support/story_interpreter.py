@@ -8,7 +8,7 @@ from functools import partial
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.ids import NEVER_NS, NO_NODE, Epoch, NodeId
-from node.messages import Request
+from node.wire.apis import Request
 from tests.support import story_messages as messages
 from tests.support.rig import MS, QUIET, batch
 from tests.support.story import Line

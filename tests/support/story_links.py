@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from node.ids import ConnectionId
-from node.messages import Request
+from node.wire.apis import Request
 
 Party = str  # n1, n2, client
 Way = tuple[Party, Party]  # from, to

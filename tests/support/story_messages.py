@@ -5,23 +5,22 @@ from uuid import UUID
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId
-from node.messages import (
+from node.wire.apis import Request, Response
+from node.wire.configs import (
     AlterConfigsRequest,
-    BeginQuorumEpochRequest,
     ConfigChange,
     DescribeConfigsRequest,
-    DescribeQuorumRequest,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    FetchResponse,
-    QuorumEpochResponse,
-    Request,
     ResourceChange,
     ResourceQuery,
-    Response,
-    VoteRequest,
-    VoteResponse,
 )
+from node.wire.describe_quorum import DescribeQuorumRequest
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.quorum_epoch import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
+from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.rig import CLUSTER, batch
 from tests.support.story_command import NOBODY, Command, parse_epochs, parse_node, parse_replica
 

@@ -5,29 +5,26 @@ from collections.abc import Iterator, Sequence
 from node.effects import ElectionState, Trace
 from node.errors import ErrorCode
 from node.ids import NO_NODE, NodeId, ReplicaKey, parse_uuid
-from node.messages import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    BeginQuorumEpochRequest,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    FetchResponse,
-    QuorumEpochResponse,
-    ReplicaStatus,
-    Request,
-    ResourceDescription,
-    Response,
-    VoteRequest,
-    VoteResponse,
-)
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from node.records.batch import Batch, split_batches
 from node.records.control import LeaderChange, decode_control
 from node.records.metadata import ConfigRecord, FeatureLevelRecord, decode_metadata
+from node.wire.apis import Request, Response
+from node.wire.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    ResourceDescription,
+)
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.quorum_epoch import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
+from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.story_command import node_name, position_name, replica_name
 
 _NAMES: dict[type[Request], str] = {

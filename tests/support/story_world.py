@@ -19,8 +19,8 @@ from node.effects import (
     TruncateLog,
 )
 from node.ids import NodeId
-from node.messages import Request, Response
 from node.outbox import Answer, Ask, Output
+from node.wire.apis import Request, Response
 from tests.support.rig import MS, Rig, key
 from tests.support.story_command import StoryError, node_name
 from tests.support.story_links import Asked, Link, Links, Party

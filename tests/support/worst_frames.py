@@ -12,21 +12,18 @@ from node.codec.fields import MarkedField, marked_fields
 from node.codec.varint import write_unsigned
 from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID
 from node.limits import MAX_ELEMENTS, MAX_STRING_BYTES
-from node.messages import (
+from node.wire.api import kio_class
+from node.wire.apis import APIS, Request
+from node.wire.configs import (
     AlterConfigsRequest,
     ConfigChange,
-    CreateTopicsRequest,
     DescribeConfigsRequest,
-    NewTopic,
-    Request,
-    RequestHeader,
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.api import kio_class
-from node.wire.apis import APIS
-from node.wire.codec import encode_request
-from node.wire.headers import request_header
+from node.wire.create_topics import CreateTopicsRequest, NewTopic
+from node.wire.frames import encode_request
+from node.wire.headers import RequestHeader, request_header
 
 CLIENT_METRICS = 16
 SET, DELETE, APPEND, SUBTRACT = range(4)

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from node import wire
-from node.messages import FetchRequest, FetchResponse, PeerRequest, Request, RequestHeader, Response
+from node.wire.apis import PeerRequest, Request, Response
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.headers import RequestHeader
 
 _READ_ALL_THE_SAME = 16  # one of so many
 _MOST_UNDER_WAY = 1000  # the oldest were lost on their way

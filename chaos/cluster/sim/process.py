@@ -38,8 +38,8 @@ from node.effects import (
     Trace,
     TruncateLog,
 )
+from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
-from node.messages import Endpoint
 from node.node import Node
 from node.server.outcome import FAILED, describe_failure
 from node.server.peers import PeerLink, Peers

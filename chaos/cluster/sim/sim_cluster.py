@@ -39,8 +39,8 @@ from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
+from node.endpoint import Endpoint
 from node.ids import ReplicaKey, parse_uuid, uuid_text
-from node.messages import Endpoint
 from node.server.config import parse_settings
 from node.storage.bootstrap import VoterSet
 

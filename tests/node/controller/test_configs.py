@@ -8,8 +8,8 @@ from node import limits
 from node.controller.configs import alter, alter_all, describe, describe_all
 from node.controller.image import Image
 from node.errors import ErrorCode
-from node.messages import ConfigChange, ResourceChange, ResourceQuery
 from node.records.metadata import ConfigRecord
+from node.wire.configs import ConfigChange, ResourceChange, ResourceQuery
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 

@@ -5,24 +5,21 @@ from node.controller.accumulator import Accumulator, encode_all
 from node.effects import AppendBatches, FlushLog
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Offset
-from node.messages import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    ConfigChange,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    FetchResponse,
-    NewTopic,
-    ResourceChange,
-)
 from node.records.batch import encode_batch, split_batches
 from node.records.metadata import (
     ConfigRecord,
     FeatureLevelRecord,
     decode_metadata,
 )
+from node.wire.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ConfigChange,
+    ResourceChange,
+)
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.fetch import FetchResponse
 from tests.support.registers import write_request
 from tests.support.rig import QUIET, Rig, fetch
 

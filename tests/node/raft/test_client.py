@@ -6,12 +6,12 @@ import pytest
 
 from node.controller.controller import Controller
 from node.ids import Epoch, Now, Offset
-from node.messages import FetchResponse
 from node.raft.client import RaftClient
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader
 from node.records.batch import Record, split_batches
 from node.records.metadata import MetadataRecord, decode_metadata
+from node.wire.fetch import FetchResponse
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.memory_log import MemoryLog
 from tests.support.rig import QUIET, Rig, batch

@@ -11,7 +11,6 @@ import pytest
 from node.controller.image import Image
 from node.effects import DisconnectPeer
 from node.ids import Epoch, LogPosition, NodeId, Offset
-from node.messages import FetchResponse
 from node.outbox import Ask
 from node.raft.fetched import sound_batches
 from node.records.batch import KeyValue, encode_batch, split_batches
@@ -19,6 +18,7 @@ from node.records.control import LeaderChange, decode_control, encode_control
 from node.records.metadata import ConfigRecord, decode_metadata, encode_metadata
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
+from node.wire.fetch import FetchResponse
 from tests.support.power import Powered
 from tests.support.rig import MS, NO_OP, QUIET, Rig, batch, log_of
 

@@ -1,8 +1,8 @@
 """What the stories (tests/stories) cannot tell of the quorum."""
 
 from node.ids import ConnectionId
-from node.messages import DescribeQuorumRequest, DescribeQuorumResponse
 from node.raft.roles import Leader, Resigned
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from tests.support.rig import QUIET, Rig, batch, fetch
 
 

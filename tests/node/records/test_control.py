@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.codec.varint import write_unsigned
+from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
-from node.messages import Endpoint
 from node.records.control import (
     ControlRecord,
     KRaftVersion,

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
+from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
-from node.messages import Endpoint
 from node.records.batch import Batch, KeyValue, encode_batch, split_batches
 from node.records.control import (
     ControlRecord,

@@ -26,6 +26,7 @@ from node.effects import (
     Stop,
     Trace,
 )
+from node.endpoint import Endpoint
 from node.events import (
     Event,
     FrameReceived,
@@ -33,7 +34,6 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, Offset, ReplicaKey
-from node.messages import Endpoint
 from node.server.frames import with_size
 from node.server.listener import accept_from, bind
 from node.server.peers import Peers, TcpDial

@@ -3,7 +3,7 @@
 import pytest
 
 from node.config import ConnectionLimits
-from node.messages import Endpoint
+from node.endpoint import Endpoint
 from node.server.config import LIMIT_KEYS, TIMEOUT_KEYS, ConfigError, known_numbers, parse_settings
 
 FULL = """\

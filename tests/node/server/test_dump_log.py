@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
+from node.endpoint import Endpoint
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
-from node.messages import Endpoint
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, encode_control
 from node.server.dump_log import dump

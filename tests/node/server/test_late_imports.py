@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import sys
 
-from node.messages import Endpoint, RequestHeader
+from node.endpoint import Endpoint
 from node.server import run
 from node.server.peers import Peers, TcpDial
 from node.wire import (
@@ -15,6 +15,7 @@ from node.wire import (
     load_codecs,
 )
 from node.wire.apis import APIS, BY_REQUEST
+from node.wire.headers import RequestHeader
 from tests.node.server.scripted import INNER, PEER, ask, until, world
 from tests.node.wire.samples import REQUESTS, RESPONSES
 from tests.support.quorum_processes import ROOT

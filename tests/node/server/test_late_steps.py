@@ -6,9 +6,9 @@ from uuid import UUID
 
 from node.config import NodeConfig
 from node.effects import ElectionState, SendToPeer, Trace
+from node.endpoint import Endpoint
 from node.events import ConnectionClosed, TimeoutElapsed
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
-from node.messages import Endpoint
 from node.node import Node
 from node.server.real_disk import RealDisk
 from node.storage.log import Log

@@ -11,18 +11,12 @@ from pathlib import Path
 import pytest
 
 from node.errors import ErrorCode
-from node.messages import (
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    NewTopic,
-)
 from node.server.client import Client
 from node.trace import TRACE_FIELDS
 from node.wire import API_RANGES
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from tests.support.quorum_processes import (
     CONTROLLERS,
     NodeProcess,

@@ -10,21 +10,20 @@ import pytest
 from node import limits
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
-from node.messages import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    BeginQuorumEpochRequest,
-    ConfigChange,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    FetchRequest,
-    FetchResponse,
-    ResourceChange,
-    ResourceQuery,
-)
 from node.records.batch import encode_batch
 from node.server.frames import FrameCutter, with_size
 from node.wire import decode_request, encode_response
+from node.wire.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ConfigChange,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    ResourceChange,
+    ResourceQuery,
+)
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from tests.support.quorum_processes import (
     PATIENCE_S,
     NodeProcess,

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
+from node.endpoint import Endpoint
 from node.ids import NodeId, Offset, ReplicaKey
-from node.messages import Endpoint
 from node.records.metadata import FeatureLevelRecord
 from node.storage.bootstrap import read_bootstrap, read_voters
 from node.storage.disk import Disk

@@ -3,43 +3,38 @@
 from dataclasses import replace
 from uuid import UUID
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
-from node.messages import (
+from node.wire.api import ApiRange
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.apis import Request, Response
+from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
-    ApiRange,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    BeginQuorumEpochRequest,
-    ClusterMember,
     ConfigChange,
     ConfigEntry,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    Endpoint,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    FetchResponse,
-    NewTopic,
-    QuorumEpochResponse,
-    ReplicaStatus,
-    Request,
     ResourceChange,
     ResourceDescription,
     ResourceQuery,
     ResourceResult,
-    Response,
-    TopicResult,
-    VoteRequest,
-    VoteResponse,
 )
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic, TopicResult
+from node.wire.describe_cluster import (
+    ClusterMember,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
+from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.quorum_epoch import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+)
+from node.wire.vote import VoteRequest, VoteResponse
 
 CLUSTER = "kraft-chaos-cluster-01"
 DIRECTORY = UUID(int=2**101 + 17)
@@ -110,7 +105,7 @@ REQUESTS: tuple[Request, ...] = (
             ResourceQuery(type=16, name="r-3", keys=()),
         )
     ),
-    DescribeClusterRequest(endpoint_type=2),
+    DescribeClusterRequest(endpoint_type=1),
     CreateTopicsRequest(topics=(NewTopic(name="a"), NewTopic(name="b"))),
 )
 
@@ -136,11 +131,16 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
             diverging=LogPosition(Epoch(0), Offset(12)),
             log_start=Offset(3),
         ),
+        FetchResponse(leader=LEADER, epoch=EPOCH, diverging=LogPosition(Epoch(6), Offset(12))),
         FetchResponse(top_error=ErrorCode.INCONSISTENT_CLUSTER_ID),
     ),
     18: (
         ApiVersionsResponse(
             error=ErrorCode.NONE, apis=(ApiRange(api_key=18, min_version=0, max_version=4),)
+        ),
+        ApiVersionsResponse(
+            error=ErrorCode.UNSUPPORTED_VERSION,
+            apis=(ApiRange(api_key=1, min_version=12, max_version=18),),
         ),
     ),
     19: (
@@ -207,6 +207,9 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
             controller=LEADER,
             members=(ClusterMember(id=LEADER, host="node-2", port=9102),),
         ),
+        DescribeClusterResponse(
+            error=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message="a controller", endpoint_type=1
+        ),
     ),
 }
 
@@ -230,6 +233,8 @@ def request_in_version(message: Request, version: int) -> Request:
             return replace(message, replica=no_directory, high_watermark=2**63 - 1)
         case FetchRequest() if version == 17:
             return replace(message, high_watermark=2**63 - 1)
+        case DescribeClusterRequest() if version == 0:
+            return replace(message, endpoint_type=2)
         case _:
             return message
 
@@ -243,6 +248,8 @@ def response_in_version(key: int, message: Response, version: int) -> Response:
             return replace(message, leader_endpoint=None)
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)
+        case DescribeClusterResponse() if version == 0:
+            return replace(message, endpoint_type=2)
         case _:
             assert key in RESPONSES
             return message

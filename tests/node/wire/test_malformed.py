@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from node.codec.varint import write_unsigned
 from node.limits import MAX_ELEMENTS
-from node.messages import ApiVersionsRequest, DescribeConfigsRequest, Request, RequestHeader
 from node.wire import MalformedFrame, decode_request, decode_response, encode_request
-from node.wire.apis import BY_REQUEST
+from node.wire.api_versions import ApiVersionsRequest
+from node.wire.apis import BY_REQUEST, Request
+from node.wire.configs import DescribeConfigsRequest
+from node.wire.headers import RequestHeader
 from tests.node.wire.samples import REQUESTS
 
 

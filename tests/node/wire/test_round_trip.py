@@ -6,7 +6,6 @@ from kio.static.constants import EntityType
 
 from node.codec import read_whole
 from node.errors import ErrorCode
-from node.messages import ApiVersionsResponse, Request, RequestHeader, Response
 from node.wire import (
     API_RANGES,
     decode_request,
@@ -15,7 +14,9 @@ from node.wire import (
     encode_response,
 )
 from node.wire.api import Api, kio_class
-from node.wire.apis import APIS, BY_REQUEST
+from node.wire.api_versions import ApiVersionsResponse
+from node.wire.apis import APIS, BY_REQUEST, Request, Response
+from node.wire.headers import RequestHeader
 from tests.node.codec.shapes import kio_bytes
 from tests.node.wire.samples import (
     REQUESTS,
@@ -122,7 +123,7 @@ def test_only_clients_of_version_4_hear_of_features_that_begin_at_0(version: int
 
 @pytest.mark.parametrize("version", [-1, 5, 6, 32767])
 def test_an_unknown_version_of_api_versions_is_answered_in_version_0(version: int) -> None:
-    from node.messages import ApiVersionsRequest
+    from node.wire.api_versions import ApiVersionsRequest
 
     flexible = b"\0" if version >= 3 else b""
     frame = (

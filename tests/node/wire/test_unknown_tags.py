@@ -2,8 +2,9 @@
 
 import pytest
 
-from node.messages import FetchRequest, VoteRequest
 from node.wire import MalformedFrame, decode_request, encode_request
+from node.wire.fetch import FetchRequest
+from node.wire.vote import VoteRequest
 from tests.node.wire.samples import REQUESTS
 
 UNKNOWN = b"\x01\x63\x03abc"  # one field: tag 99, three bytes

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from node.messages import AlterConfigsRequest, FetchRequest
 from node.wire import UnencodableMessage, encode_request
+from node.wire.configs import AlterConfigsRequest
+from node.wire.fetch import FetchRequest
 from tests.node.wire.samples import REQUESTS
 
 FETCH = next(m for m in REQUESTS if isinstance(m, FetchRequest))

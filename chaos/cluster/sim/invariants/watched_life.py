@@ -14,11 +14,12 @@ from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
 from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
 from node.ids import METADATA_LOG, Epoch, NodeId, Offset, ReplicaKey, parse_uuid
-from node.messages import FetchRequest, VoteRequest
 from node.outbox import Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
 from node.records.control import LeaderChange, decode_control
+from node.wire.fetch import FetchRequest
+from node.wire.vote import VoteRequest
 
 _READ_BYTES = 1024 * 1024
 # By type, since most outputs are neither.

@@ -12,11 +12,11 @@ from node.codec import (
     struct_writer,
     write_whole,
 )
-from node.messages import ApiVersionsRequest, Request, RequestHeader, Response
-from node.wire.admin import API_VERSIONS
-from node.wire.api import SIDES, Api, kio_class, kio_module
-from node.wire.apis import APIS, BY_KEY, BY_REQUEST
+from node.wire.api import SIDES, Api, kio_class
+from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest
+from node.wire.apis import APIS, BY_KEY, BY_REQUEST, Request, Response
 from node.wire.headers import (
+    RequestHeader,
     read_api,
     read_request_header,
     read_response_header,
@@ -58,8 +58,7 @@ def encode_response(header: RequestHeader, response: Response) -> bytes:
     """
     api = BY_KEY[header.api_key]
     version = header.api_version if api.serves(header.api_version) else 0
-    kio = kio_module(api.package, version, "response")
-    entity = api.write_response(response, kio)
+    entity = api.write_response(response, api.makers(version, "response"))
     head = response_header(header.correlation_id, tagged=_tagged(api, entity))
     frame = head + write_whole(entity)
     if len(frame) > limits.MAX_FRAME_BYTES:
@@ -78,7 +77,7 @@ def encode_request(
         correlation_id=correlation_id,
         client_id=client_id,
     )
-    entity = api.write_request(request, kio_module(api.package, header.api_version, "request"))
+    entity = api.write_request(request, api.makers(header.api_version, "request"))
     return header, request_header(header, flexible=entity.__flexible__) + write_whole(entity)
 
 
@@ -100,6 +99,7 @@ def load_codecs() -> Iterator[None]:
     for api in APIS:
         for version in range(api.min_version, api.max_version + 1):
             for side in SIDES:
+                api.makers(version, side)
                 message = kio_class(api.package, api.name, version, side)
                 struct_reader(message)
                 struct_writer(message)

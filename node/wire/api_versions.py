@@ -1,0 +1,79 @@
+"""ApiVersions: what is served, and which features there are."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from node.errors import ErrorCode
+from node.wire.api import Api, ApiRange
+from node.wire.entities import NO_THROTTLE, our_error
+
+# What every controller here can do: name, lowest and highest level.
+SUPPORTED_FEATURES = (("kraft.version", 0, 1), ("metadata.version", 7, 30))
+FIRST_VERSION_WITH_ZERO_FEATURES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsRequest:
+    """`supported=False`: asked in a version we do not know; answered with 35 in version 0."""
+
+    supported: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsResponse:
+    error: ErrorCode
+    apis: tuple[ApiRange, ...]
+
+
+def _read_versions(_entity: Any) -> ApiVersionsRequest:
+    return ApiVersionsRequest()
+
+
+def _write_versions(_message: ApiVersionsRequest, kio: SimpleNamespace) -> Any:
+    return kio.ApiVersionsRequest(client_software_name="kraft-chaos", client_software_version="1")
+
+
+def _read_versions_response(entity: Any) -> ApiVersionsResponse:
+    apis = tuple(
+        ApiRange(api_key=a.api_key, min_version=a.min_version, max_version=a.max_version)
+        for a in entity.api_keys
+    )
+    return ApiVersionsResponse(error=our_error(entity.error_code), apis=apis)
+
+
+def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace) -> Any:
+    apis = tuple(
+        kio.ApiVersion(api_key=a.api_key, min_version=a.min_version, max_version=a.max_version)
+        for a in message.apis
+    )
+    return kio.ApiVersionsResponse(
+        error_code=message.error,
+        api_keys=apis,
+        throttle_time=NO_THROTTLE,
+        supported_features=_supported_features(kio),
+    )
+
+
+def _supported_features(kio: SimpleNamespace) -> tuple[Any, ...]:
+    """Clients before version 4 fail on a feature whose lowest level is 0: they are not told."""
+    all_of_them = kio.version >= FIRST_VERSION_WITH_ZERO_FEATURES
+    return tuple(
+        kio.SupportedFeatureKey(name=name, min_version=low, max_version=high)
+        for name, low, high in SUPPORTED_FEATURES
+        if low > 0 or all_of_them
+    )
+
+
+API_VERSIONS = Api(
+    key=18,
+    name="ApiVersions",
+    package="api_versions",
+    min_version=0,
+    max_version=4,
+    request=ApiVersionsRequest,
+    read_request=_read_versions,
+    write_request=_write_versions,
+    read_response=_read_versions_response,
+    write_response=_write_versions_response,
+)

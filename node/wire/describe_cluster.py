@@ -1,0 +1,97 @@
+"""DescribeCluster, with its endpoint type (KIP-919)."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from node.errors import ErrorCode
+from node.ids import NO_NODE, NodeId
+from node.wire.api import Api
+from node.wire.entities import NO_THROTTLE, our_error
+
+CONTROLLERS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeClusterRequest:
+    """`endpoint_type`: 1 brokers, 2 controllers."""
+
+    endpoint_type: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMember:
+    id: NodeId
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeClusterResponse:
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    endpoint_type: int = CONTROLLERS
+    cluster_id: str = ""
+    controller: NodeId = NO_NODE
+    members: tuple[ClusterMember, ...] = ()
+
+
+def _read_cluster(entity: Any) -> DescribeClusterRequest:
+    """Version 0 does not say what is asked for: it is older than controllers that answer."""
+    return DescribeClusterRequest(endpoint_type=getattr(entity, "endpoint_type", CONTROLLERS))
+
+
+def _write_cluster(message: DescribeClusterRequest, kio: SimpleNamespace) -> Any:
+    return kio.DescribeClusterRequest(
+        include_cluster_authorized_operations=False,
+        endpoint_type=message.endpoint_type,
+        include_fenced_brokers=False,
+    )
+
+
+def _read_cluster_response(entity: Any) -> DescribeClusterResponse:
+    return DescribeClusterResponse(
+        error=our_error(entity.error_code),
+        message=entity.error_message,
+        endpoint_type=getattr(entity, "endpoint_type", CONTROLLERS),
+        cluster_id=entity.cluster_id,
+        controller=NodeId(entity.controller_id),
+        members=tuple(
+            ClusterMember(id=NodeId(b.broker_id), host=b.host, port=b.port) for b in entity.brokers
+        ),
+    )
+
+
+def _write_cluster_response(message: DescribeClusterResponse, kio: SimpleNamespace) -> Any:
+    members = tuple(
+        kio.DescribeClusterBroker(
+            broker_id=member.id,
+            host=member.host,
+            port=member.port,
+            is_fenced=False,
+        )
+        for member in message.members
+    )
+    return kio.DescribeClusterResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=message.error,
+        error_message=message.message,
+        endpoint_type=message.endpoint_type,
+        cluster_id=message.cluster_id,
+        controller_id=message.controller,
+        brokers=members,
+    )
+
+
+DESCRIBE_CLUSTER = Api(
+    key=60,
+    name="DescribeCluster",
+    package="describe_cluster",
+    min_version=0,
+    max_version=2,
+    request=DescribeClusterRequest,
+    read_request=_read_cluster,
+    write_request=_write_cluster,
+    read_response=_read_cluster_response,
+    write_response=_write_cluster_response,
+)

@@ -1,0 +1,139 @@
+"""Vote (KIP-595), with pre-vote (KIP-996).
+
+Here and in the other requests of the quorum, errors that concern the whole request (wrong cluster,
+wrong partition) stand at the top, with no topics; all others stand at the partition.
+"""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
+from node.wire.api import Api
+from node.wire.entities import (
+    leader_endpoint,
+    metadata_partition,
+    metadata_topics,
+    node_endpoints,
+    our_error,
+    some_uuid,
+    top_error,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteRequest:
+    """KIP-595 Vote, KIP-996 pre-vote. `voter` is whom the sender believes to address."""
+
+    cluster_id: str | None
+    partition_ok: bool = True
+    voter: NodeId
+    voter_directory: UUID | None
+    epoch: Epoch
+    candidate: ReplicaKey
+    last_epoch: int
+    last_offset: int
+    pre_vote: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteResponse:
+    """`top_error` is for what concerns the whole request (104, 42), `error` for the partition."""
+
+    top_error: ErrorCode = ErrorCode.NONE
+    error: ErrorCode = ErrorCode.NONE
+    leader: NodeId = NO_NODE
+    epoch: Epoch = Epoch(0)
+    granted: bool = False
+    leader_endpoint: Endpoint | None = None
+
+
+def _read_vote(entity: Any) -> VoteRequest:
+    partition = metadata_partition(entity.topics)
+    voter = NodeId(getattr(entity, "voter_id", NO_NODE))
+    if partition is None:
+        return VoteRequest(
+            cluster_id=entity.cluster_id,
+            partition_ok=False,
+            voter=voter,
+            voter_directory=None,
+            epoch=Epoch(0),
+            candidate=ReplicaKey(NO_NODE),
+            last_epoch=0,
+            last_offset=0,
+            pre_vote=False,
+        )
+    directory = some_uuid(getattr(partition, "replica_directory_id", None))
+    return VoteRequest(
+        cluster_id=entity.cluster_id,
+        voter=voter,
+        voter_directory=getattr(partition, "voter_directory_id", None),
+        epoch=Epoch(partition.replica_epoch),
+        candidate=ReplicaKey(NodeId(partition.replica_id), directory),
+        last_epoch=partition.last_offset_epoch,
+        last_offset=partition.last_offset,
+        pre_vote=getattr(partition, "pre_vote", False),
+    )
+
+
+def _write_vote(message: VoteRequest, kio: SimpleNamespace) -> Any:
+    topics = metadata_topics(
+        kio,
+        replica_epoch=message.epoch,
+        replica_id=message.candidate.id,
+        replica_directory_id=message.candidate.directory,
+        voter_directory_id=message.voter_directory,
+        last_offset_epoch=message.last_epoch,
+        last_offset=message.last_offset,
+        pre_vote=message.pre_vote,
+    )
+    return kio.VoteRequest(cluster_id=message.cluster_id, voter_id=message.voter, topics=topics)
+
+
+def _read_vote_response(entity: Any) -> VoteResponse:
+    partition = metadata_partition(entity.topics)
+    if partition is None:
+        return VoteResponse(top_error=top_error(entity))
+    leader = NodeId(partition.leader_id)
+    return VoteResponse(
+        top_error=our_error(entity.error_code),
+        error=our_error(partition.error_code),
+        leader=leader,
+        epoch=Epoch(partition.leader_epoch),
+        granted=partition.vote_granted,
+        leader_endpoint=leader_endpoint(entity, leader),
+    )
+
+
+def _write_vote_response(message: VoteResponse, kio: SimpleNamespace) -> Any:
+    if message.top_error:
+        return kio.VoteResponse(error_code=message.top_error, topics=())
+    topics = metadata_topics(
+        kio,
+        error_code=message.error,
+        leader_id=message.leader,
+        leader_epoch=message.epoch,
+        vote_granted=message.granted,
+    )
+    return kio.VoteResponse(
+        error_code=ErrorCode.NONE,
+        topics=topics,
+        node_endpoints=node_endpoints(message.leader, message.leader_endpoint, kio),
+    )
+
+
+VOTE = Api(
+    key=52,
+    name="Vote",
+    package="vote",
+    min_version=0,
+    max_version=2,
+    request=VoteRequest,
+    read_request=_read_vote,
+    write_request=_write_vote,
+    read_response=_read_vote_response,
+    write_response=_write_vote_response,
+)
