@@ -62,6 +62,16 @@ def test_the_last_batch_may_be_cut_anywhere_but_the_first_may_not(cut: int) -> N
     assert first.fault is not None
 
 
+def test_a_tagged_field_that_only_its_writer_knows_is_kept() -> None:
+    """KIP-482: such a field is one that others may do without."""
+    rig = Rig(timeouts=QUIET, log=log_of(1, 1, 2, 2))
+    rig.follow(leader=2, epoch=FETCH_EPOCH)
+    newer = of([(None, CONFIG[:-1] + b"\1\x63\1?")])
+    rig.feed(newer, epoch=FETCH_EPOCH, hwm=5)
+    assert rig.log.end() == LogPosition(Epoch(2), Offset(5))
+    assert rig.log.read(Offset(4), 1 << 20).endswith(newer)
+
+
 @pytest.mark.parametrize(
     "unsound",
     [
@@ -88,7 +98,6 @@ def test_the_last_batch_may_be_cut_anywhere_but_the_first_may_not(cut: int) -> N
         pytest.param(of([(None, b"\2" + CONFIG[1:])]), id="an unknown frame version"),
         pytest.param(of([(None, CONFIG[:-2])]), id="a record cut short"),
         pytest.param(of([(None, CONFIG + b"\0")]), id="a record with more behind it"),
-        pytest.param(of([(None, CONFIG[:-1] + b"\1\x63\0")]), id="an unknown tagged field"),
         pytest.param(of([(None, CONFIG)], control=True), id="a control record without a key"),
         pytest.param(of([(b"\0\0\0\x63", b"")], control=True), id="an unknown control record"),
         pytest.param(of([(b"\0\0\0\2", b"\xff")], control=True), id="a damaged LeaderChange"),
