@@ -2,13 +2,14 @@
 deposes a leader that everybody else hears (KIP-996)."""
 
 from chaos.mutations.planted import Planted
+from node.raft import deadlines
 from node.raft.roles import Prospective
-from node.raft.vote import Votes
+from node.raft.voter_set import VoterSet
 
 
-def stand_at_once(_self: Votes, _role: Prospective) -> bool:
+def stand_at_once(_role: Prospective, _voters: VoterSet) -> bool:
     """Without asking whether anybody would vote for it."""
     return True
 
 
-PLANTED = Planted(owner=Votes, decision="may_stand", wrong=stand_at_once)
+PLANTED = Planted(owner=deadlines, decision="may_stand", wrong=stand_at_once)

@@ -6,7 +6,7 @@ import random
 from chaos.mutations.planted import Planted
 from node.config import QuorumTimeouts
 from node.ids import MS
-from node.raft import timers
+from node.raft import deadlines
 
 
 def wait_like_everybody(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
@@ -14,4 +14,4 @@ def wait_like_everybody(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
     return timeouts.election_ms * MS
 
 
-PLANTED = Planted(owner=timers, decision="election_timeout_ns", wrong=wait_like_everybody)
+PLANTED = Planted(owner=deadlines, decision="election_timeout_ns", wrong=wait_like_everybody)

@@ -2,7 +2,7 @@
 
 from chaos.mutations.planted import Planted
 from node.ids import Epoch, Offset
-from node.raft import timers
+from node.raft import deadlines
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader, Role
@@ -18,7 +18,7 @@ def stay_leader(self: Quorum, epoch: Epoch, mono_ns: int) -> Role:
         granting=(),
         replicas={key: Progress() for key in others},
         begin_due_ns={key.id: mono_ns for key in others},
-        check_quorum_deadline_ns=mono_ns + timers.check_quorum_timeout_ns(self.timeouts),
+        check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import MS, NodeId, Offset, ReplicaKey
-from node.raft import timers
+from node.raft import deadlines
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.peers import Peers
 from node.raft.progress import Progress
@@ -59,7 +59,7 @@ class Epochs:
         quorum = self._quorum
         quorum.learn(request.epoch, request.leader, mono_ns)
         if isinstance(quorum.role, Follower) and quorum.role.leader == request.leader:
-            wait_ms = timers.end_epoch_backoff_ms(
+            wait_ms = deadlines.end_epoch_backoff_ms(
                 request.preferred, quorum.key, quorum.timeouts.election_backoff_max_ms
             )
             deadline = mono_ns + wait_ms * MS
@@ -151,7 +151,7 @@ class Epochs:
             )
             if self._peers.may_ask(node, request):
                 self._peers.ask(node, request, mono_ns)
-                due = mono_ns + timers.begin_epoch_interval_ns(self._quorum.timeouts)
+                due = mono_ns + deadlines.begin_epoch_interval_ns(self._quorum.timeouts)
                 role = self._quorum.update(
                     replace(role, begin_due_ns={**role.begin_due_ns, node: due})
                 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, NodeId, Offset
+from node.raft import deadlines
 from node.raft.common import heed
 from node.raft.fetched import is_cut, sound_batches, truncation_point
 from node.raft.local_log import LocalLog
@@ -34,18 +35,6 @@ class FollowerFetch:
         self._promised: _Promised | None = None
 
     # --- sending ---
-
-    def move(self, mono_ns: int, elapsed_ns: int) -> bool:
-        """A follower whose leader is silent for too long stands for election; an observer looks
-        for another leader."""
-        role = self._quorum.role
-        if not isinstance(role, Follower) or elapsed_ns < role.fetch_deadline_ns:
-            return False
-        if self._quorum.is_voter:
-            self._quorum.to_prospective(mono_ns)
-        else:
-            self._quorum.to_unattached(role.epoch, mono_ns)
-        return True
 
     def send(self, mono_ns: int) -> None:
         """One Fetch at a time, and only once everything before it is durable: the offset in it
@@ -150,7 +139,7 @@ class FollowerFetch:
         return None
 
     def _renew(self, role: Follower, mono_ns: int) -> None:
-        deadline = mono_ns + self._quorum.timeouts.fetch_ms * 1_000_000
+        deadline = mono_ns + deadlines.fetch_timeout_ns(self._quorum.timeouts)
         self._quorum.update(
             replace(role, fetched=True, heard_ns=mono_ns, fetch_deadline_ns=deadline)
         )

@@ -17,7 +17,7 @@ from node.ids import (
     uuid_text,
 )
 from node.outbox import Answer, Outbox
-from node.raft import high_watermark, timers
+from node.raft import deadlines, high_watermark
 from node.raft.common import top_refusal
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
@@ -142,12 +142,12 @@ class LeaderFetch:
         timeouts = quorum.timeouts
         due = {
             **leader.begin_due_ns,
-            voter.id: mono_ns + timers.begin_epoch_interval_ns(timeouts),
+            voter.id: mono_ns + deadlines.begin_epoch_interval_ns(timeouts),
         }
         fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
         if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
             fetched = frozenset()
-            deadline = mono_ns + timers.check_quorum_timeout_ns(timeouts)
+            deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)
         quorum.update(
             replace(leader, begin_due_ns=due, fetched=fetched, check_quorum_deadline_ns=deadline)
         )

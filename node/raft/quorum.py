@@ -38,7 +38,6 @@ from typing import TypeVar
 from node.config import QuorumTimeouts
 from node.effects import ElectionState, PersistElectionState
 from node.ids import (
-    MS,
     NEVER_NS,
     NO_NODE,
     Epoch,
@@ -49,8 +48,8 @@ from node.ids import (
     uuid_text,
 )
 from node.outbox import Outbox
-from node.raft import timers
-from node.raft.election import Ballot, is_lost
+from node.raft import deadlines
+from node.raft.election import Ballot
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.roles import (
@@ -170,12 +169,13 @@ class Quorum:
 
     def to_unattached(self, epoch: Epoch, mono_ns: int, leader: NodeId = NO_NODE) -> None:
         same_epoch = epoch == self.epoch
+        kept = deadlines.kept_election_deadline_ns(self.role, self.voters)
         self._become(
             Unattached(
                 epoch=epoch,
                 leader=leader,
                 voted=voted_in(self.role) if same_epoch else None,
-                election_deadline_ns=self._unattached_deadline(mono_ns),
+                election_deadline_ns=self._election_deadline(mono_ns) if kept is None else kept,
             ),
             mono_ns,
         )
@@ -221,7 +221,7 @@ class Quorum:
                 granting=tuple(sorted(role.ballot.granted)),
                 replicas={key: Progress() for key in others},
                 begin_due_ns={key.id: mono_ns for key in others},
-                check_quorum_deadline_ns=mono_ns + timers.check_quorum_timeout_ns(self.timeouts),
+                check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
             ),
             mono_ns,
         )
@@ -362,21 +362,10 @@ class Quorum:
             return NEVER_NS
         if len(self.voters) == 1:
             return mono_ns
-        return mono_ns + timers.election_timeout_ns(self.timeouts, self._rng)
-
-    def _unattached_deadline(self, mono_ns: int) -> int:
-        """What remains of the election time-out is kept across an epoch bump, so that others'
-        candidacies cannot hold a node back for ever."""
-        match self.role:
-            case Unattached() | Candidate() | Resigned():
-                return self.role.election_deadline_ns
-            case Prospective() if not is_lost(self.role.ballot, self.voters):
-                return self.role.election_deadline_ns
-            case _:
-                return self._election_deadline(mono_ns)
+        return mono_ns + deadlines.election_timeout_ns(self.timeouts, self._rng)
 
     def _fetch_deadline(self, mono_ns: int) -> int:
-        return mono_ns + self.timeouts.fetch_ms * MS
+        return mono_ns + deadlines.fetch_timeout_ns(self.timeouts)
 
 
 def _silent_ns(role: Role, mono_ns: int) -> int:

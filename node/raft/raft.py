@@ -13,9 +13,11 @@ from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.endpoint import Endpoint
-from node.ids import NEVER_NS, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
 from node.outbox import Outbox
+from node.raft import deadlines
 from node.raft.begin_end_epoch import Epochs, preferred_candidates
+from node.raft.deadlines import Move
 from node.raft.describe import describe_quorum
 from node.raft.describe_cluster import describe_cluster
 from node.raft.fetch_follower import FollowerFetch
@@ -24,7 +26,7 @@ from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
-from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from node.raft.roles import Leader, Resigned
 from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
 from node.records.batch import KeyValue
@@ -76,9 +78,7 @@ class Raft:
         self._elapsed_ns = 0
         others = [other.id for other in voters.others(key)]
         self._peers = Peers(others, timeouts, outbox)
-        self._votes = Votes(
-            self.quorum, self.log, self._peers, outbox, cluster_id, self._on_elected
-        )
+        self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
         self._epochs = Epochs(self.quorum, self._peers, cluster_id)
         self._serving = LeaderFetch(self.quorum, self.log, self.reads, outbox, cluster_id)
         self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
@@ -97,7 +97,7 @@ class Raft:
         """Give up leadership before stopping; False if there is none to give up."""
         self._epochs.is_shutting_down = True
         if isinstance(self.quorum.role, Leader):
-            self._resign(self.quorum.role, now)
+            self._resign(now)
         return not self.is_ready_to_stop()
 
     def is_shutting_down(self) -> bool:
@@ -200,49 +200,46 @@ class Raft:
         self._fetching.send(mono_ns)
 
     def deadline_ns(self) -> int:
-        """When `poll` has something to do, at the latest. What is overdue waits for a peer, whose
-        own deadline counts."""
-        return min(self._role_deadline_ns(), self._peers.deadline_ns(), self._serving.deadline_ns())
-
-    def _role_deadline_ns(self) -> int:
-        match self.quorum.role:
-            case Unattached() | Prospective() | Candidate() | Resigned() as role:
-                return role.election_deadline_ns
-            case Follower() as role:
-                return role.fetch_deadline_ns
-            case Leader() as role:
-                check = role.check_quorum_deadline_ns
-                begin = [due for due in role.begin_due_ns.values() if due > self._polled_ns]
-                return min([check if check > self._elapsed_ns else NEVER_NS, *begin])
+        """When `poll` has something to do, at the latest."""
+        of_role = deadlines.role_deadline_ns(
+            self.quorum.role, polled_ns=self._polled_ns, elapsed_ns=self._elapsed_ns
+        )
+        return min(of_role, self._peers.deadline_ns(), self._serving.deadline_ns())
 
     def _move(self, now: Now) -> bool:
-        """Take one transition that is due, if any."""
-        role = self.quorum.role
-        if isinstance(role, Leader):
-            return self._check_quorum(role, now)
-        if isinstance(role, Resigned):
-            if self.is_shutting_down() or self._elapsed_ns < role.election_deadline_ns:
-                return False
-            # It cannot become a follower of itself, so it goes on in the next epoch.
-            self.quorum.to_unattached(Epoch(role.epoch + 1), now.mono_ns)
-            return True
-        elapsed_ns = self._elapsed_ns
-        return self._votes.move(now, elapsed_ns) or self._fetching.move(now.mono_ns, elapsed_ns)
-
-    def _check_quorum(self, role: Leader, now: Now) -> bool:
-        if not self.has_lost_quorum(role, self._elapsed_ns):
+        """Take one transition that is due, if any (`node.raft.deadlines`)."""
+        quorum, mono_ns = self.quorum, now.mono_ns
+        role = quorum.role
+        if isinstance(role, Resigned) and self.is_shutting_down():
             return False
-        self._resign(role, now)
+        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, is_voter=quorum.is_voter)
+        match move:
+            case None:
+                return False
+            case Move.ASK:
+                quorum.to_prospective(mono_ns)
+            case Move.STAND:
+                quorum.to_candidate(mono_ns)
+            case Move.GIVE_UP:
+                quorum.after_prospective(mono_ns)
+            case Move.LEAD:
+                self._lead(now)
+            case Move.LOOK_AROUND:
+                quorum.to_unattached(role.epoch, mono_ns)
+            case Move.RESIGN:
+                self._resign(now)
+            case Move.GO_ON:
+                quorum.to_unattached(Epoch(role.epoch + 1), mono_ns)
+            case _:
+                assert_never(move)
         return True
 
-    def has_lost_quorum(self, role: Leader, mono_ns: int) -> bool:
-        """Has no majority fetched for 1.5 fetch time-outs? A single voter is its own majority."""
-        return len(self.quorum.voters) > 1 and mono_ns >= role.check_quorum_deadline_ns
-
-    def _resign(self, role: Leader, now: Now) -> None:
+    def _resign(self, now: Now) -> None:
+        role = self.quorum.role
+        assert isinstance(role, Leader), f"{role} cannot resign"
         self.quorum.to_resigned(preferred_candidates(role, self.quorum), now.mono_ns)
 
-    def _on_elected(self, now: Now) -> None:
+    def _lead(self, now: Now) -> None:
         """LeaderChange is the first batch of an epoch: nothing older is committed without it."""
         self.quorum.to_leader(now.mono_ns)
         self.reads.restart()

@@ -1,13 +1,11 @@
 """Vote: asking for votes and pre-votes, and granting them (KIP-595 Vote, KIP-996)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
 from node.outbox import Outbox
 from node.raft.common import heed, is_plausible, top_refusal
-from node.raft.election import is_lost, is_won
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum, voted_in
@@ -63,14 +61,12 @@ class Votes:
         peers: Peers,
         outbox: Outbox,
         cluster_id: str,
-        on_elected: Callable[[Now], None],
     ) -> None:
         self._quorum = quorum
         self._log = log
         self._peers = peers
         self._outbox = outbox
         self._cluster_id = cluster_id
-        self._on_elected = on_elected
 
     # --- the one who is asked ---
 
@@ -176,37 +172,6 @@ class Votes:
         is_waiting = isinstance(role, Prospective) and request.epoch == role.epoch
         is_unknown = response.top_error == ErrorCode.UNSUPPORTED_VERSION
         return request.pre_vote and is_waiting and is_unknown
-
-    def move(self, now: Now, elapsed_ns: int) -> bool:
-        """Take the transition that is due in an election, if any; time-outs by `elapsed_ns`."""
-        quorum, mono_ns = self._quorum, now.mono_ns
-        match quorum.role:
-            case Unattached() as role:
-                if elapsed_ns < role.election_deadline_ns:
-                    return False
-                quorum.to_prospective(mono_ns)
-            case Prospective() as role:
-                if self.may_stand(role):
-                    quorum.to_candidate(mono_ns)
-                elif is_lost(role.ballot, quorum.voters) or elapsed_ns >= role.election_deadline_ns:
-                    quorum.after_prospective(mono_ns)
-                else:
-                    return False
-            case Candidate() as role:
-                if is_won(role.ballot, quorum.voters):
-                    self._on_elected(now)
-                elif elapsed_ns >= role.election_deadline_ns:
-                    quorum.to_prospective(mono_ns)
-                else:
-                    return False
-            case _:
-                return False
-        return True
-
-    def may_stand(self, role: Prospective) -> bool:
-        """Only one whom a majority would elect raises the epoch: others would depose a leader that
-        everybody else hears (KIP-996)."""
-        return is_won(role.ballot, self._quorum.voters)
 
     def send(self, mono_ns: int) -> None:
         """Ask every voter that has not answered yet."""

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from node.ids import Epoch, Offset
-from node.raft import timers
+from node.raft import deadlines
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
-from node.raft.raft import Raft
 from node.raft.read_index import ReadIndex
 from node.raft.roles import Leader, Role
 from node.raft.vote import Votes
+from node.raft.voter_set import VoterSet
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.quorum import Mischief
 from tests.support.watch import Violation
@@ -38,7 +38,7 @@ def stay_leader(self: Quorum, epoch: Epoch, mono_ns: int) -> Role:
         granting=(),
         replicas={key: Progress() for key in others},
         begin_due_ns={key.id: mono_ns for key in others},
-        check_quorum_deadline_ns=mono_ns + timers.check_quorum_timeout_ns(self.timeouts),
+        check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
     )
 
 
@@ -58,7 +58,7 @@ def confirm_all(self: ReadIndex) -> int:
     return self._issued
 
 
-def never_resign(_self: Raft, _role: Leader, _mono_ns: int) -> bool:
+def never_resign(_role: Leader, _voters: VoterSet, _elapsed_ns: int) -> bool:
     """Q-ZOMBIE: a leader that nobody fetches from stays in office (KAFKA-15489)."""
     return False
 
@@ -110,7 +110,7 @@ def test_a_wrong_decision_is_caught(
 def test_stale_reads_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check-quorum hides most of them: without it, a cut-off leader has all the time it wants."""
     monkeypatch.setattr(ReadIndex, "confirmed", confirm_all)
-    monkeypatch.setattr(Raft, "has_lost_quorum", never_resign)
+    monkeypatch.setattr(deadlines, "has_lost_quorum", never_resign)
     assert is_caught(first=6)
 
 
@@ -119,7 +119,7 @@ def test_stale_reads_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_read_index_alone_keeps_a_leader_that_never_resigns_from_stale_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Raft, "has_lost_quorum", never_resign)
+    monkeypatch.setattr(deadlines, "has_lost_quorum", never_resign)
     for seed in range(5):
         run_seed(seed)
 

@@ -6,7 +6,7 @@ import pytest
 
 from node.config import QuorumTimeouts
 from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
-from node.raft import high_watermark, timers
+from node.raft import deadlines, high_watermark
 from node.raft.election import Ballot, is_lost, is_won
 from node.raft.fetch_leader import divergence
 from node.raft.fetched import truncation_point
@@ -87,12 +87,12 @@ def test_back_off_after_end_quorum_epoch_grows_with_the_position(
     line: list[int], wait_ms: int
 ) -> None:
     preferred = [key(node) for node in line]
-    assert timers.end_epoch_backoff_ms(preferred, ME, 1000) == wait_ms
+    assert deadlines.end_epoch_backoff_ms(preferred, ME, 1000) == wait_ms
 
 
 def test_election_time_outs_spread_over_t_to_2t() -> None:
     rng = random.Random(1)
-    drawn = [timers.election_timeout_ns(QuorumTimeouts(), rng) / 1e6 for _ in range(500)]
+    drawn = [deadlines.election_timeout_ns(QuorumTimeouts(), rng) / 1e6 for _ in range(500)]
     assert 1000 <= min(drawn) < 1020
     assert 1980 < max(drawn) < 2000
 

@@ -1,0 +1,144 @@
+"""What is due when, and what happens then. The transitions themselves stand in `quorum.py`.
+
+    of             deadline        how long               what happens
+    -------------  --------------  ---------------------  ------------------------------------------
+    Unattached     election        1 to 2 election T.     Prospective, if a voter
+    Prospective    election        1 to 2 election T.     as if the pre-votes were lost
+    Candidate      election        1 to 2 election T.     Prospective
+    Resigned       election        1 to 2 election T.     Unattached in the next epoch: it cannot
+                                                          follow itself
+    Follower       fetch           fetch T.               Prospective; an observer looks for another
+                                                          leader
+    Leader         check quorum    1.5 fetch T.           Resigned
+    Leader         begin, a voter  half a fetch T.        BeginQuorumEpoch (`begin_end_epoch`)
+    a parked Fetch                 as it asks             answered as it is (`fetch_leader`)
+    a request      time-out        request T.             its connection is dropped (`peers`)
+    a voter        back-off        20 ms and more         it may be asked again (`peers`)
+
+An election that is decided moves its candidate at once. The election time-out is drawn anew with
+the role, but kept across an epoch bump; a leader's answer begins the fetch time-out anew; a
+follower that is told of a resignation waits only for its turn (`end_epoch_backoff_ms`).
+"""
+
+import random
+from collections.abc import Sequence
+from enum import Enum
+
+from node.config import QuorumTimeouts
+from node.ids import MS, NEVER_NS, ReplicaKey
+from node.raft.election import is_lost, is_won
+from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from node.raft.voter_set import VoterSet
+
+
+class Move(Enum):
+    """A transition that is due."""
+
+    ASK = "ask for pre-votes"
+    STAND = "stand for election"
+    GIVE_UP = "give up what pre-votes did not allow"
+    LEAD = "lead"
+    LOOK_AROUND = "look for another leader"
+    RESIGN = "resign"
+    GO_ON = "go on in the next epoch"
+
+
+def due_move(role: Role, voters: VoterSet, elapsed_ns: int, *, is_voter: bool) -> Move | None:
+    """All input from before `elapsed_ns` was heard, so what is due by then is due."""
+    match role:
+        case Unattached():
+            return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
+        case Prospective():
+            if may_stand(role, voters):
+                return Move.STAND
+            is_over = is_lost(role.ballot, voters) or elapsed_ns >= role.election_deadline_ns
+            return Move.GIVE_UP if is_over else None
+        case Candidate():
+            if is_won(role.ballot, voters):
+                return Move.LEAD
+            return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
+        case Follower():
+            if elapsed_ns < role.fetch_deadline_ns:
+                return None
+            return Move.ASK if is_voter else Move.LOOK_AROUND
+        case Leader():
+            return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
+        case Resigned():
+            return Move.GO_ON if elapsed_ns >= role.election_deadline_ns else None
+
+
+def may_stand(role: Prospective, voters: VoterSet) -> bool:
+    """Only one whom a majority would elect raises the epoch: others would depose a leader that
+    everybody else hears (KIP-996)."""
+    return is_won(role.ballot, voters)
+
+
+def has_lost_quorum(role: Leader, voters: VoterSet, elapsed_ns: int) -> bool:
+    """Has no majority fetched for 1.5 fetch time-outs? A single voter is its own majority."""
+    return len(voters) > 1 and elapsed_ns >= role.check_quorum_deadline_ns
+
+
+def role_deadline_ns(role: Role, *, polled_ns: int, elapsed_ns: int) -> int:
+    """When something of a role's is due. What a leader has overdue waits for a peer, whose own
+    deadline counts."""
+    match role:
+        case Unattached() | Prospective() | Candidate() | Resigned():
+            return role.election_deadline_ns
+        case Follower():
+            return role.fetch_deadline_ns
+        case Leader():
+            check = role.check_quorum_deadline_ns
+            begin = [due for due in role.begin_due_ns.values() if due > polled_ns]
+            return min([check if check > elapsed_ns else NEVER_NS, *begin])
+
+
+# --- how long ---
+
+
+def election_timeout_ns(timeouts: QuorumTimeouts, rng: random.Random) -> int:
+    """Uniform in [T, 2T): equal waits would let candidates collide for ever (KAFKA-18345)."""
+    base = timeouts.election_ms * MS
+    return base + rng.randrange(base)
+
+
+def kept_election_deadline_ns(role: Role, voters: VoterSet) -> int | None:
+    """What remains of the election time-out is kept across an epoch bump, so that others'
+    candidacies cannot hold a node back for ever. None: it is drawn anew."""
+    match role:
+        case Unattached() | Candidate() | Resigned():
+            return role.election_deadline_ns
+        case Prospective() if not is_lost(role.ballot, voters):
+            return role.election_deadline_ns
+        case _:
+            return None
+
+
+def fetch_timeout_ns(timeouts: QuorumTimeouts) -> int:
+    """A follower whose leader is silent for so long looks for another."""
+    return timeouts.fetch_ms * MS
+
+
+def check_quorum_timeout_ns(timeouts: QuorumTimeouts) -> int:
+    """A leader that no majority fetches from for 1.5 fetch time-outs steps down (KAFKA-15489)."""
+    return timeouts.fetch_ms * MS * 3 // 2
+
+
+def begin_epoch_interval_ns(timeouts: QuorumTimeouts) -> int:
+    """A voter that has not fetched for this long is told (again) who leads."""
+    return timeouts.fetch_ms * MS // 2
+
+
+def end_epoch_backoff_ms(preferred: Sequence[ReplicaKey], me: ReplicaKey, max_ms: int) -> int:
+    """How long a follower waits after its leader resigned (`endEpochElectionBackoff`).
+
+    The first in line, or everybody when there is no line, starts now; the others wait so much
+    longer, the further back they are; who is not in the line waits longest.
+    """
+    if not preferred:
+        return 0
+    if me not in preferred:
+        return max_ms
+    position = preferred.index(me)
+    if position == 0:
+        return 0
+    return min(max_ms, (max_ms >> (len(preferred) - 1)) << (position - 1))
