@@ -112,7 +112,7 @@ class Experiment:
                 await self._quorum_watch.close()
 
     async def _hurt(self) -> None:
-        script = self._plan.scenario.script
+        script = self._plan.script
         with self._phases.timed("first_write", "waiting for the first acknowledged write"):
             if not await self._another_write():
                 within = f"{self._timeouts.write_s:g} s"

@@ -9,7 +9,8 @@ from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
-from chaos.scenario import CUT, Scenario
+from chaos.nemesis.script import Script
+from chaos.scenario import CUT, STOPPED_DISK, Scenario
 from checkers.run.expectation import Expectation
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, WorkloadKind
@@ -41,7 +42,7 @@ class RunPlan:
     @property
     def target_settings(self) -> Mapping[str, str]:
         """All settings but the scenario's own."""
-        return {name: value for name, value in self.settings.items() if name != CUT}
+        return {n: value for n, value in self.settings.items() if n not in (CUT, STOPPED_DISK)}
 
     @property
     def workload(self) -> WorkloadKind[Any]:
@@ -52,6 +53,11 @@ class RunPlan:
         """What its side is to show; None where it is of none."""
         sides = [each for each in self.scenario.sides if each.name == self.side]
         return sides[0].expected if sides else None
+
+    @property
+    def script(self) -> Script | None:
+        """What the nemesis is going to follow, where nothing is drawn."""
+        return self.scenario.script_with(self.settings)
 
     def drawn(self) -> Schedule:
         """What the nemesis is going to do."""
@@ -65,7 +71,7 @@ class RunPlan:
     @property
     def faults(self) -> tuple[Fault, ...]:
         """All that the nemesis is going to inject, or try to."""
-        script = self.scenario.script
+        script = self.script
         windows = self.drawn().windows if script is None else ()
         return script.faults if script is not None else tuple(each.fault for each in windows)
 

@@ -4,14 +4,14 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from chaos.cluster.interface import PowerCutMode
+from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import KAFKA, NODE, layout
 from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
-from chaos.scenario import CUT, SIM, Scenario
+from chaos.scenario import CUT, SIM, STOPPED_DISK, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
 from workloads.library_clients import RAW
@@ -78,6 +78,8 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     that its load cannot."""
     if CUT in choices.settings:
         _require_cut(scenario, choices.settings[CUT])
+    if STOPPED_DISK in choices.settings:
+        _require_stopped_disk(scenario, choices.settings[STOPPED_DISK])
     kind = kind_of(scenario.load)
     if kind.servers is Servers.BROKERS and choices.target == NODE:
         raise UsageError(
@@ -104,6 +106,17 @@ def _require_cut(scenario: Scenario, cut: str) -> None:
         raise UsageError(
             f"--set {CUT}={cut}: {scenario.name} has no power cuts whose kind can be said\n"
             f"  try: one of {', '.join(able)}"
+        )
+
+
+def _require_stopped_disk(scenario: Scenario, disk: str) -> None:
+    if disk not in list(StoppedDisk):
+        raise UsageError(f"--set {STOPPED_DISK}={disk}: it is {' or '.join(StoppedDisk)}")
+    if not scenario.cuts_stopped:
+        able = [each.name for each in SCENARIOS.values() if each.cuts_stopped]
+        raise UsageError(
+            f"--set {STOPPED_DISK}={disk}: {scenario.name} cuts the power of no node that it "
+            f"stopped before\n  try: one of {', '.join(able)}"
         )
 
 

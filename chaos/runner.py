@@ -307,7 +307,7 @@ def _in_a_line(error: BaseException) -> str:
 
 
 def _planned_faults(plan: RunPlan) -> int:
-    script = plan.scenario.script
+    script = plan.script
     return len(script.faults if script is not None else plan.drawn().windows)
 
 

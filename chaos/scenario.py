@@ -4,11 +4,11 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from chaos.cluster.interface import PowerCutMode
+from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
-from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
@@ -21,7 +21,9 @@ from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
 SIM = "sim"  # the runtime of virtual time
-CUT = "cut"  # the one setting that is of a scenario; all others are of the target
+# Settings of a scenario: what disks forget at power cuts that the seed times, and what becomes of
+# the page cache of stopped nodes. All others are of the target.
+CUT, STOPPED_DISK = "cut", "stopped_disk"
 
 
 def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -81,6 +83,22 @@ class Scenario:
         """Whether it can be said what disks forget: the seed times its power cuts, no more."""
         drawn = self.script is None and self.trial is None
         return drawn and any(isinstance(fault, PowerOff) for fault in self.faults)
+
+    @property
+    def cuts_stopped(self) -> bool:
+        """Whether its script cuts the power of nodes that were stopped."""
+        return any(isinstance(fault, StopThenPowerOff) for fault in self.faults)
+
+    def script_with(self, settings: Mapping[str, str]) -> Script | None:
+        """The script, with the disks of stopped nodes as the settings say."""
+        if self.script is None or STOPPED_DISK not in settings:
+            return self.script
+        disk = StoppedDisk(settings[STOPPED_DISK])
+        return self.script.with_faults(
+            lambda fault: (
+                replace(fault, disk=disk) if isinstance(fault, StopThenPowerOff) else fault
+            )
+        )
 
     def schedule(
         self, *, seed: int, nodes: int, duration_s: float, cut: PowerCutMode | None = None

@@ -18,6 +18,7 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self
 
 from checkers.history.history_kinds import HistoryKind
@@ -74,6 +75,8 @@ class AppendOptions:
     admin_rate: float = 0.5  # topics created or deleted a second
     timeout_s: float = 1.0
     delivery_s: float = 5.0
+    # Sends to each partition but the first, which then stands still; 0: no end of them.
+    most_each: int = 0
     most_operations: int = 0  # sends before the final reads; 0: until told to stop
 
     def __post_init__(self) -> None:
@@ -148,6 +151,8 @@ class AppendWorkload:
         self._seed = seed
         self._options = options
         self._partitions = options.all_partitions()
+        self._open = list(self._partitions)  # to which something may be sent
+        self._sent = dict.fromkeys(self._partitions, 0)
         self._leaders = PartitionLeaders(driver, self._partitions)
         self._raw = RawClients(driver, self._leaders, options.patience, most_bytes=_MOST_BYTES)
         self._clients: LogClients = clients or self._raw
@@ -220,6 +225,14 @@ class AppendWorkload:
         self._issued += 1
         return True
 
+    def _choose(self, rng: random.Random) -> TopicPartition:
+        """The partition of the next send."""
+        chosen = rng.choice(self._open)
+        self._sent[chosen] += 1
+        if self._sent[chosen] == self._options.most_each and chosen != self._partitions[0]:
+            self._open.remove(chosen)
+        return chosen
+
     async def _have_topics(self) -> None:
         options = self._options
         shape = TopicShape(
@@ -240,13 +253,12 @@ class AppendWorkload:
             self._clients.producer(sending),
             self._history,
             self._seen,
-            partitions=self._partitions,
+            choose=partial(self._choose, self._rng(f"producer:{number}")),
             sending=sending,
             pace=Pace(
                 records=min(options.batch_records, self._clients.most_records),
                 rate=options.rate / options.producers,
             ),
-            rng=self._rng(f"producer:{number}"),
         )
         await producing.run(self._may_send)
 

@@ -1,8 +1,7 @@
 """A process that sends to logs: one send in flight, values that nobody else ever sends."""
 
 import asyncio
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType
@@ -55,18 +54,16 @@ class Producing:
         history: LogHistory,
         seen: Seen,
         *,
-        partitions: Sequence[TopicPartition],
+        choose: Callable[[], TopicPartition],
         sending: Sending,
         pace: Pace,
-        rng: random.Random,
     ) -> None:
         self._producer = producer
         self._history = history
         self._seen = seen
-        self._partitions = partitions
+        self._choose = choose
         self._sending = sending
         self._pace = pace
-        self._rng = rng
         self._process = history.new_process()
         self._number = 0
 
@@ -76,7 +73,7 @@ class Producing:
         due = loop.time()
         try:
             while may_go_on():
-                await self._send(self._rng.choice(self._partitions))
+                await self._send(self._choose())
                 if self._pace.rate:
                     due = max(due + 1 / self._pace.rate, loop.time() - 1)
                     await asyncio.sleep(max(0.0, due - loop.time()))

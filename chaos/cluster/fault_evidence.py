@@ -9,6 +9,7 @@ from checkers.counted import counted
 FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
 FAILED = 1  # the exit code of a node whose disk failed, or that broke a rule of its own
 SIGKILLED = 137  # 128 + SIGKILL, as the engine reports it
+IN_ORDER = (0, 143)  # of a process that was told to end and did; a JVM tells of the SIGTERM
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +281,8 @@ class PowerCutMeasured:
     canary: str = ""
     trouble: str = ""  # what syncs were made to be before the cut
     troubled: int = 0  # how many were
+    stopped: bool = False  # its process had ended in good order when the power failed
+    synced: bool = False  # and then all of the disk was synced
 
 
 def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
@@ -289,7 +292,8 @@ def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
     acknowledge anything during it. Neither an fsync nor a journal commit of other files saves the
     canary: it is overwritten in place, in blocks that data=ordered does not wait for. A `sync` of
     the whole machine between the overwriting and the cut does, and the run is void: its disk had
-    nothing to forget. Not proved: that the node had written anything unsynced.
+    nothing to forget. Not proved: that the node had written anything unsynced. Where the process
+    had been stopped before, it must have ended by itself: what was killed says nothing of its disk.
     """
     facts: dict[str, int | str | bool] = {
         "mode": str(seen.mode),
@@ -301,20 +305,26 @@ def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
     }
     if seen.trouble:
         facts[f"{seen.trouble}_syncs"] = seen.troubled
+    if seen.stopped:
+        facts["synced"] = seen.synced
     if not seen.canary:
         what = "the canary has not been looked at: start the node first"
-    elif seen.threads_moving or not seen.threads_stopped:
+    elif not seen.stopped and (seen.threads_moving or not seen.threads_stopped):
         what = f"{counted(seen.threads_moving, 'thread')} ran on during the cut"
     elif not seen.overwritten:
         what = "the canary was not overwritten before the cut"
     elif seen.canary != FORGOTTEN:
         what = "the unsynced overwriting of the canary survived: the disk forgot nothing"
-    elif seen.exit_code != SIGKILLED:
+    elif seen.stopped and seen.exit_code not in IN_ORDER:
+        what = f"the process ended with exit code {seen.exit_code}, not in good order"
+    elif not seen.stopped and seen.exit_code != SIGKILLED:
         what = f"the process ended with exit code {seen.exit_code}, not by the cut"
     elif seen.trouble and not seen.troubled:
         what = f"no sync was {seen.trouble} before the cut"
     else:
         what = "the disk forgot an unsynced overwriting of the canary"
+        if seen.stopped:
+            what += ", made after the process had ended in good order"
         if seen.trouble:
             what += f", after {counted(seen.troubled, f'{seen.trouble} sync')}"
         return FaultEvidence(bit=True, what=what, facts=facts)

@@ -62,6 +62,13 @@ class DiskTrouble(StrEnum):
     LYING = "lying"  # each is acknowledged, and none is done
 
 
+class StoppedDisk(StrEnum):
+    """What becomes of a page cache between the end of its node and the end of the power."""
+
+    UNSYNCED = "unsynced"  # nothing: what was not fsynced is gone
+    SYNCED = "synced"  # all of it is written out
+
+
 class DiskSickness(StrEnum):
     """What is wrong with a disk until it is mended."""
 
@@ -307,6 +314,19 @@ class PowerCuttable(Protocol):
 
     async def power_evidence(self, node: NodeId) -> FaultEvidence:
         """The canary of the last power cut of this node, read after it was started again."""
+
+
+@runtime_checkable
+class StoppedPowerCuttable(Protocol):
+    async def stop_then_power_off(
+        self, nodes: Sequence[NodeId], *, synced: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        """Stop nodes in good order, and cut the power of their disks before what is in the page
+        cache is written out; with `synced`, write it out first.
+
+        The evidence is complete as that of `power_off` is. Raises ClusterError, with no power cut,
+        for a node that did not end in good order: what such a one loses is another matter.
+        """
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from chaos.cluster.interface import (
     PowerCuttable,
     Sickening,
     Slowable,
+    StoppedPowerCuttable,
     Unsteady,
     Wipeable,
 )
@@ -25,6 +26,7 @@ class Ability(StrEnum):
     KILL = "kill processes"
     PAUSE = "pause processes"
     POWER = "cut the power of disks"
+    STOPPED_POWER = "cut the power of disks whose nodes were stopped"
     TROUBLE = "make disks slow or lying"
     SLOW = "slow down links between nodes"
     FLAKY = "reset connections between nodes"
@@ -39,6 +41,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.KILL: Killable,
     Ability.PAUSE: Pausable,
     Ability.POWER: PowerCuttable,
+    Ability.STOPPED_POWER: StoppedPowerCuttable,
     Ability.TROUBLE: DiskTroubling,
     Ability.SLOW: Slowable,
     Ability.FLAKY: Unsteady,

@@ -65,6 +65,17 @@ class Led:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferredLead:
+    """Every partition is led by the first of its replicas, as it was when it was made."""
+
+    def holds(self, sight: Sight) -> bool:
+        return _somebody_says(sight, lambda claim: claim.leader == claim.replicas[0])
+
+    def __str__(self) -> str:
+        return "every partition is led by its preferred leader"
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """Every broker that is asked says that every replica is in sync, and names the same leader."""
 
@@ -97,7 +108,7 @@ class Acknowledged:
         return f"{counted(self.count, 'write is', 'writes are')} acknowledged"
 
 
-Condition = IsrIs | NobodyLeads | Led | Whole | Acknowledged
+Condition = IsrIs | NobodyLeads | Led | PreferredLead | Whole | Acknowledged
 
 
 class ClusterView(Protocol):

@@ -4,7 +4,8 @@ A schedule says when faults fire. A script says what must be so before the next 
 ISR has shrunk to one broker, say, before the power of that broker fails.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from chaos.nemesis.awaited import Condition
 from chaos.nemesis.fault import Fault
@@ -56,6 +57,14 @@ class Script:
             elif isinstance(step, End):
                 opened.remove(step.name)
         assert not opened, f"{opened} never end"
+
+    def with_faults(self, change: Callable[[Fault], Fault]) -> "Script":
+        """The same with other faults in their places."""
+        steps = (
+            replace(step, fault=change(step.fault)) if isinstance(step, Begin) else step
+            for step in self.steps
+        )
+        return Script(steps=tuple(steps))
 
     @property
     def faults(self) -> tuple[Fault, ...]:

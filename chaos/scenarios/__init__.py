@@ -8,6 +8,7 @@ from chaos.scenario import Scenario
 from chaos.scenarios.all_unclean import ALL_UNCLEAN
 from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
+from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
@@ -64,6 +65,8 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         REFORMAT_FORGETS,
         FORMAT_POWER_OFF,
         OBSERVER_POWER_OFF,
+        CLEAN_STOP_POWER_OFF,
+        CLEAN_STOP_THEN_LEAD,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,
         BLACKOUT_BROKERS,

@@ -15,6 +15,7 @@ from checkers.array_types import Flags, Ints
 from checkers.history.calls import Outcome
 from checkers.history.sealed_run import Run
 from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, LogArrays
+from checkers.log.retention import may_have_dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,10 @@ def _final_reads(log: LogArrays) -> tuple[Flags, Ints]:
 
 
 def _log_starts(run: Run, log: LogArrays) -> Ints:
-    """By key: what is before it was dropped on purpose, if the disks know of anything dropped."""
+    """By key: what is before it may have been dropped on purpose, if the disks know of anything
+    dropped. Nothing is where retention was not over: whose log begins too late has lost it."""
+    if not may_have_dropped(run.info):
+        return np.zeros(len(log.keys), np.int64)
     starts = run.tables["replicas"].group_by("key").aggregate([("log_start", "max")]).to_pylist()
     known = {row["key"]: row["log_start_max"] or 0 for row in starts}
     return np.array([known.get(key, 0) for key in log.keys], np.int64)
@@ -94,14 +98,16 @@ def _on_disks(run: Run, log: LogArrays, offset: Ints, missing: Flags) -> tuple[F
     """Of the missing records those that some disk has, and those that surely none has."""
     found, absent = np.zeros_like(missing), np.zeros_like(missing)
     replicas, spans = run.tables["replicas"], run.tables["replica_spans"]
-    for key in np.unique(log.sent.key[missing]):
-        rows = np.flatnonzero(missing & (log.sent.key == key))
-        name = log.keys[key]
-        begins, ends = _runs(spans.filter(pc.equal(spans["key"], name)))
+    starts = _log_starts(run, log)
+    for code in np.unique(log.sent.key[missing]):
+        rows = np.flatnonzero(missing & (log.sent.key == code))
+        name = log.keys[code]
+        own = replicas.filter(pc.equal(replicas["key"], name))
+        begins, ends = _runs(_readable(spans.filter(pc.equal(spans["key"], name)), own))
         stored = _covered(log.sent.value[rows], begins, ends)
         found[rows] = stored
-        start = _read_whole_from(run, replicas.filter(pc.equal(replicas["key"], name)))
-        if start is not None:
+        if _all_read(run, own):
+            start = starts[code]
             since = np.where(offset[rows] == NO_OFFSET, 0, offset[rows])
             absent[rows] = ~stored & (since >= start)
     return found, absent
@@ -124,10 +130,15 @@ def _covered(values: Ints, begins: Ints, ends: Ints) -> Flags:
     return (place >= 0) & (ends[place] > values)
 
 
-def _read_whole_from(run: Run, replicas: pa.Table) -> int | None:
-    """The offset from which on every replica was read; None if one is missing or damaged."""
+def _readable(spans: pa.Table, replicas: pa.Table) -> pa.Table:
+    """Of one partition: what lies below the start of its replica's log is given to nobody."""
+    starts = {row["node"]: row["log_start"] or 0 for row in replicas.to_pylist()}
+    start = pa.array([starts.get(node, 0) for node in spans["node"].to_pylist()], pa.int64())
+    return spans.filter(pc.greater(pc.add(spans["offset"], spans["records"]), start))
+
+
+def _all_read(run: Run, replicas: pa.Table) -> bool:
+    """Whether every replica of a partition was read, and none is damaged."""
     wanted = int(run.info.settings.get("replication", 3))
-    if replicas.num_rows < wanted or replicas["problem"].null_count < replicas.num_rows:
-        return None
-    start = pc.max(replicas["log_start"]).as_py()
-    return int(start) if start is not None else None
+    rows: int = replicas.num_rows
+    return rows >= wanted and replicas["problem"].null_count == rows

@@ -35,8 +35,9 @@ def unclean_registration_drops(evidence: Evidence) -> CheckResult:
 def lost_bytes_are_not_clean(evidence: Evidence) -> CheckResult:
     """E6: a node that lost bytes never claims that it was shut down cleanly.
 
-    Its next registration drops it from every ISR and ELR, as of an unclean one; by the fault log.
-    Judged while ELR is on. (KIP-966)
+    One that had ended in good order before its power failed may: it lost nothing that it answers
+    for, or has broken another promise. The next registration drops it from every ISR and ELR, as of
+    an unclean one; by the fault log. Judged while ELR is on. (KIP-966)
     """
     return _registrations(evidence, lossy=True)
 
@@ -53,7 +54,7 @@ def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
             if batch.from_snapshot or registration.before is None:
                 continue
             node, end = registration.node, ends.get(id(registration))
-            unclean = end is not None and (end.fault.may_lose if lossy else end.fault.unclean)
+            unclean = end is not None and end.fault.unclean and (end.fault.may_lose or not lossy)
             if not unclean and (lossy or not _dropped(batch, node)):
                 continue
             looked_at += 1

@@ -6,10 +6,11 @@ from dataclasses import fields, replace
 import pytest
 
 from chaos.cli import parser
-from chaos.cluster.interface import PowerCutMode
+from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.commands.run_command import choices_of
 from chaos.controls import CONTROLS
 from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.schedule import Schedule
 from chaos.operator_errors import UsageError
 from chaos.plan import RunPlan
@@ -126,6 +127,15 @@ def test_every_power_cut_forgets_what_was_said(name: str, cut: PowerCutMode) -> 
     assert [(it.at_s, it.hold_s, it.fault.victim) for it in asked.drawn().windows] == times
 
 
+@pytest.mark.parametrize("disk", StoppedDisk)
+@pytest.mark.parametrize("name", ["clean-stop-power-off", "clean-stop-then-lead"])
+def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) -> None:
+    asked = plan(f"run {name} --target kafka --set stopped_disk={disk} --runtime docker")
+    assert [parameters_of(fault) for fault in asked.faults] == [{"disk": str(disk)}]
+    assert "stopped_disk" not in asked.target_settings
+    assert f"--set stopped_disk={disk}" in command_of(asked, "its-run")
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -136,6 +146,8 @@ def test_every_power_cut_forgets_what_was_said(name: str, cut: PowerCutMode) -> 
             "silent-controller --target kafka --set cut=torn",
             "silent-controller has no power cuts",
         ),
+        ("clean-stop-power-off --target kafka --set stopped_disk=no", "it is unsynced or synced"),
+        ("last-replica-standing --target kafka --set stopped_disk=synced", "it stopped before"),
         ("power-off --set elr=on", "our own node has no settings"),
     ],
 )

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.awaited import Acknowledged, Condition, IsrIs, Led, NobodyLeads, Sight, Whole
+from chaos.nemesis.awaited import (
+    Acknowledged,
+    Condition,
+    IsrIs,
+    Led,
+    NobodyLeads,
+    PreferredLead,
+    Sight,
+    Whole,
+)
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
@@ -56,6 +65,7 @@ ALL = claim((1, 2, 3))
         (NobodyLeads(), sight(ALL, claim((), leader=-1)), sight(ALL)),
         (Led((2, 3)), sight(ALL, claim((2,), leader=2)), sight(ALL, ALL)),
         (Led(), sight(ALL), sight(claim((1,), leader=-1))),
+        (PreferredLead(), sight(claim((2,), leader=2), ALL), sight(claim((1, 2), leader=2))),
         (Whole(3), sight(ALL, ALL, ALL), sight(ALL, ALL)),
         (Whole(2), sight(ALL, ALL), sight(ALL, claim((1, 2)))),
         (Whole(2), sight(ALL, ALL), sight(ALL, claim((1, 2, 3), leader=2))),

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 import pytest
 from docker.models.containers import Container
 
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.docker_cluster import PoweredDockerCluster
+from chaos.cluster.docker.node_processes import NodeProcesses
 from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.interface import NodeId, PowerCutMode
-from tests.container.clusters import ONE, cluster_of_stand_ins, run, said_in
+from tests.container.clusters import ONE, cluster_of_stand_ins, containers_of, run, said_in
 
 # An fsync commits the journal of the whole disk; the new file makes it a large one.
 SYNC_ANOTHER = """
@@ -18,6 +20,10 @@ os.write(file, bytes(1 << 20))
 os.fsync(file)
 os.fsync(os.open("/data", os.O_RDONLY))
 """
+
+
+# Not synced: whether it is there after the cut depends on who else syncs.
+WRITE = "open('/data/unsynced', 'wb').write(bytes(1 << 16))"
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +68,37 @@ def test_a_sync_of_the_whole_disk_saves_it_and_that_is_no_evidence(
     run(cluster.start(ONE))
     evidence = run(cluster.power_evidence(ONE))
     assert evidence.bit, evidence
+
+
+@pytest.mark.parametrize("synced", [False, True])
+def test_a_node_that_was_stopped_loses_what_nobody_synced_before_the_cut(
+    cluster: PoweredDockerCluster, synced: bool
+) -> None:
+    """Else the unmount at its end would have written all out. Its disk is let go of: it starts."""
+    with containers_of("canary") as nodes:
+        said_in(nodes[ONE], "python3", "-c", WRITE)
+        run(cluster.stop_then_power_off([ONE], synced=synced))
+        run(cluster.start(ONE))
+        evidence = run(cluster.power_evidence(ONE))
+        assert evidence.bit, evidence
+        size = said_in(nodes[ONE], "sh", "-c", "stat -c %s /data/unsynced || echo gone")
+    assert (size.strip() == b"65536") is synced
+    run(cluster.stop_then_power_off([ONE], synced=False))  # and once more, on the same disk
+    run(cluster.start(ONE))
+
+
+def test_a_node_that_did_not_end_in_good_order_keeps_its_power(
+    cluster: PoweredDockerCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = NodeProcesses.stop
+
+    def outlived(life: NodeProcesses, node: NodeId) -> bool:
+        life.kill(node)
+        return stop(life, node)
+
+    monkeypatch.setattr(NodeProcesses, "stop", outlived)
+    with pytest.raises(
+        ClusterError, match=r"not stopped in good order, exit codes by node: \{1: 137\}"
+    ):
+        run(cluster.stop_then_power_off([ONE], synced=False))
+    run(cluster.start(ONE))  # its disk was let go of

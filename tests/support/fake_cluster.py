@@ -168,6 +168,15 @@ class FakeCluster:
             self._lead_anew(node)
         return {node: FaultEvidence(bit=False, what="not on again yet") for node in nodes}
 
+    async def stop_then_power_off(
+        self, nodes: Sequence[NodeId], *, synced: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        self._called(f"stop_then_power_off {' '.join(map(str, nodes))} synced={synced}")
+        for node in nodes if self.bites else ():
+            await self.fakes[node].stop()
+            self._lead_anew(node)
+        return {node: FaultEvidence(bit=False, what="not on again yet") for node in nodes}
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")
 

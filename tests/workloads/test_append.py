@@ -1,6 +1,7 @@
 """What clients of logs record when brokers behave, and when they do not."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -225,6 +226,16 @@ def test_sends_without_acks_end_well_and_are_promised_nothing() -> None:
     sends = history.logs("send", EventType.OK)
     assert all(each.acks == 0 for each in sends)
     assert all(span.offset is None for each in sends for span in each.told)
+
+
+def test_partitions_of_few_records_stand_still_while_the_first_goes_on() -> None:
+    options = replace(FAST, partitions=4, most_each=3)
+    _, brokers, unread = load(some_sends, options)
+    sent = Counter(key for key, _ in held(brokers))
+    first, *others = (each.key for each in options.all_partitions())
+    assert [sent[key] for key in others] == [3, 3, 3]
+    assert sent[first] > 3
+    assert unread == ()
 
 
 def test_acks_are_mixed_as_told() -> None:

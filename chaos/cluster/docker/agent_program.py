@@ -6,7 +6,8 @@ one JSON line each on stdout: `{"id", "op", ...}` gives `{"id", "result"}` or `{
 What is done in which order, and why: `docs/faults.md`, and `power_cuts.py` beside this.
 
 It reaches a node's file system through /proc/PID/root, so it holds no mount of its own: a second
-live mount of the same device would hand a restarted node the dead super block.
+live mount of the same device would hand a restarted node the dead super block. Where the power is
+to fail after a process has ended, it holds the directory until then, and lets go before a start.
 """
 
 import contextlib
@@ -152,6 +153,29 @@ def shutdown(pid: int, path: str, flag: int) -> None:
         fcntl.ioctl(directory, FS_IOC_SHUTDOWN, struct.pack("I", flag))
     finally:
         os.close(directory)
+
+
+def hold(pid: int, path: str) -> dict[str, object]:
+    """Keep a node's file system mounted when its process ends: the unmount would write everything
+    out. Returns the place by which it can be reached then, until `let_go`."""
+    descriptor = os.open(f"/proc/{pid}/root{path}", os.O_RDONLY | os.O_DIRECTORY)
+    return {"pid": os.getpid(), "path": f"/proc/self/fd/{descriptor}"}
+
+
+def sync(pid: int, path: str) -> None:
+    """Write out all of a file system, as `sync -f` does."""
+    directory = os.open(f"/proc/{pid}/root{path}", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if LIBC.syncfs(directory) != 0:
+            raise OSError(ctypes.get_errno(), "syncfs")
+    finally:
+        os.close(directory)
+
+
+def let_go(pid: int, path: str) -> None:
+    """Of what `hold` returned."""
+    assert pid == os.getpid(), "held by another agent"
+    os.close(int(Path(path).name))
 
 
 def tear(pid: int, path: str, seed: str) -> int:
@@ -312,8 +336,8 @@ OPERATIONS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in (
         make_disk, wipe, loops, detach, wait_gone, quiesce, resume, states, canary_overwrite,
-        canary_read, shutdown, tear, unreachable, knock, knock_ms, remember, recall,
-        self_test, trouble, troubled, hold_trouble, end_trouble,
+        canary_read, shutdown, hold, sync, let_go, tear, unreachable, knock, knock_ms, remember,
+        recall, self_test, trouble, troubled, hold_trouble, end_trouble,
     )
 }  # fmt: skip
 

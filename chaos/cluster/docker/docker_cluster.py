@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import docker
+from docker.models.containers import Container
 
 from chaos.cluster import fault_evidence
 from chaos.cluster.cluster_errors import ClusterError
@@ -22,6 +23,7 @@ from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
 from chaos.cluster.docker.salvage import save_nodes
 from chaos.cluster.docker.wiping import Wiper
+from chaos.cluster.fault_evidence import IN_ORDER
 from chaos.cluster.interface import (
     Address,
     DiskTrouble,
@@ -320,6 +322,11 @@ class PoweredDockerCluster(DockerCluster):
     ) -> Mapping[NodeId, FaultEvidence]:
         return await self._gate.run(self._power_off, nodes, mode)
 
+    async def stop_then_power_off(
+        self, nodes: Sequence[NodeId], *, synced: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        return await self._gate.run(self._stop_then_power_off, nodes, synced)
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         await self._gate.run(self._trouble_disks, nodes, trouble)
 
@@ -348,13 +355,33 @@ class PoweredDockerCluster(DockerCluster):
     def _power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode
     ) -> Mapping[NodeId, FaultEvidence]:
+        victims = self._running(nodes)
+        self._life.is_off(nodes)
+        cuts = self._power.off(victims, self._life.proxy_pid(), mode)
+        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
+
+    def _stop_then_power_off(
+        self, nodes: Sequence[NodeId], synced: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        held = self._power.hold(self._running(nodes))
+        try:
+            exit_codes = self._life.stop_all(nodes)
+            unlike = {n: code for n, code in exit_codes.items() if code not in IN_ORDER}
+            if unlike:
+                raise ClusterError(f"not stopped in good order, exit codes by node: {unlike}")
+            cuts = self._power.off_stopped(held, exit_codes, synced=synced)
+        finally:
+            self._power.let_go(held)
+        self._power.wait_gone(nodes)
+        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
+
+    def _running(self, nodes: Sequence[NodeId]) -> dict[NodeId, Container]:
+        """Their containers. Raises ClusterError if one is off."""
         victims = {node: self._life.container(node) for node in nodes}
         off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
         if off:
             raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
-        self._life.is_off(nodes)
-        cuts = self._power.off(victims, self._life.proxy_pid(), mode)
-        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
+        return victims
 
     def _start(self, node: NodeId) -> bool:
         container = self._life.container(node)

@@ -8,11 +8,14 @@
    the node's address becomes unreachable for the proxy, which would block on dialling it.
 4. The file system is shut down without a last flush; only then SIGKILL, whose unmount would flush.
 5. The kernel lets go of the file system; a mount before that finds the dead one.
+
+Of nodes that are to be stopped before their power fails, the file systems are held: the unmount at
+a process's end would flush. All is still then, and steps 2, 4 without the kill, and 5 are left.
 """
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import TypeVar
@@ -40,6 +43,8 @@ STILL_WITHIN_S = 2.0
 STILL_RUNS = -1  # instead of an exit code
 
 T = TypeVar("T")
+# By which the agent reaches a disk: a process, and a path as that process sees it.
+Places = Mapping[NodeId, Mapping[str, object]]
 
 
 class Power:
@@ -82,13 +87,14 @@ class Power:
         self._agent.call("hold_trouble", pids=troubled)
         try:
             threads = self._quiesce(pids)
-            overwritten = self._canaries(pids)
+            places = {node: {"pid": pid, "path": DATA} for node, pid in pids.items()}
+            overwritten = self._canaries(places)
             self._silence(victims, proxy_pid)
-            self._forget(pids, mode)
+            self._forget(places, mode)
         finally:
             self._agent.call("end_trouble", pids=troubled)
         exit_codes = _side_by_side(lambda node: kill(victims[node]), nodes)
-        self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
+        self.wait_gone(nodes)
         for node in nodes:
             moving = self._moving(node, threads[node])
             cut = PowerCutMeasured(
@@ -103,6 +109,44 @@ class Power:
             self._remember(node, cut)
             self._troubles.pop(node, None)
         return {node: self.cuts[node] for node in nodes}
+
+    def hold(self, victims: Mapping[NodeId, Container]) -> Places:
+        """Keep their disks mounted beyond the end of their processes, until `let_go`."""
+        nodes = sorted(victims)
+        places = self._agent.each(
+            "hold", [{"pid": _pid(victims[node]), "path": DATA} for node in nodes]
+        )
+        return dict(zip(nodes, places, strict=True))
+
+    def off_stopped(
+        self, held: Places, exit_codes: Mapping[NodeId, int], *, synced: bool
+    ) -> Mapping[NodeId, PowerCutMeasured]:
+        """Cut the power of held disks whose nodes have ended; all is synced before, if asked to."""
+        mode = PowerCutMode.LOSE_ALL
+        if synced:
+            self._agent.each("sync", list(held.values()))
+        overwritten = self._canaries(held)
+        self._forget(held, mode)
+        for node in held:
+            cut = PowerCutMeasured(
+                mode=mode,
+                threads_stopped=0,
+                threads_moving=0,
+                overwritten=overwritten[node],
+                exit_code=exit_codes[node],
+                stopped=True,
+                synced=synced,
+            )
+            self._remember(node, cut)
+        return {node: self.cuts[node] for node in held}
+
+    def let_go(self, held: Places) -> None:
+        """The last who held a disk of a node that is off unmounts it."""
+        self._agent.each("let_go", list(held.values()))
+
+    def wait_gone(self, nodes: Iterable[NodeId]) -> None:
+        """Until the kernel has let go of the disks of nodes that are off."""
+        self._agent.each("wait_gone", [{"device": self._devices[node]} for node in nodes])
 
     def connect(self, node: NodeId, container: Container) -> None:
         """Give a node that is off its network back, with the address that it had."""
@@ -154,17 +198,17 @@ class Power:
         """How many threads may still act: who sleeps while its tracer is held may not."""
         return sum(state in ("R" if node in self._troubles else "RS") for state in states)
 
-    def _canaries(self, pids: Mapping[NodeId, int]) -> dict[NodeId, bool]:
+    def _canaries(self, places: Places) -> dict[NodeId, bool]:
         """Another text for every cut, as the agent demands."""
         number = next(self._draws)
         seen = self._agent.each(
             "canary_overwrite",
             [
-                {"pid": pid, "path": DATA, "token": f"overwriting {number} on node {node}"}
-                for node, pid in pids.items()
+                {**place, "token": f"overwriting {number} on node {node}"}
+                for node, place in places.items()
             ],
         )
-        return dict(zip(pids, (bool(done) for done in seen), strict=True))
+        return dict(zip(places, (bool(done) for done in seen), strict=True))
 
     def _silence(self, victims: Mapping[NodeId, Container], proxy_pid: int) -> None:
         addresses = [self._topology.networks[node].address for node in victims]
@@ -179,17 +223,15 @@ class Power:
 
         _side_by_side(disconnect, sorted(victims))
 
-    def _forget(self, pids: Mapping[NodeId, int], mode: PowerCutMode) -> None:
+    def _forget(self, places: Places, mode: PowerCutMode) -> None:
         if mode is PowerCutMode.TORN:
             # Another draw for every cut, and the same ones when a run is repeated by its name.
             number = next(self._draws)
-            seeds = {node: f"{self._labels.run_id}:torn:{node}:{number}" for node in pids}
+            seeds = {node: f"{self._labels.run_id}:torn:{node}:{number}" for node in places}
             self._agent.each(
-                "tear",
-                [{"pid": pid, "path": DATA, "seed": seeds[node]} for node, pid in pids.items()],
+                "tear", [{**place, "seed": seeds[node]} for node, place in places.items()]
             )
-        cut = [{"pid": pid, "path": DATA, "flag": FLAGS[mode]} for pid in pids.values()]
-        self._agent.each("shutdown", cut)
+        self._agent.each("shutdown", [{**place, "flag": FLAGS[mode]} for place in places.values()])
 
     def _troubled(self, node: NodeId, pid: int) -> int:
         """How many syncs went wrong; a new process begins without trouble."""

@@ -24,6 +24,7 @@ KINDS: tuple[type[Fault], ...] = (
     clocks.ClockRate,
     disks.Wipe,
     entrances.ShutOut,
+    power.StopThenPowerOff,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

@@ -15,6 +15,8 @@ from chaos.cluster.interface import (
     NodeStatus,
     PowerCutMode,
     PowerCuttable,
+    StoppedDisk,
+    StoppedPowerCuttable,
 )
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
@@ -92,11 +94,55 @@ class PowerOff:
         return {}  # the canary is looked at when the disk is back
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
-        assert isinstance(cluster, PowerCuttable)
-        seen = await statuses(cluster, hit.nodes)
-        await start_all(cluster, hit.nodes)
-        evidence = await on_each(hit.nodes, cluster.power_evidence)
-        return of_lasting(evidence, seen, NodeStatus.OFF)
+        return await _power_on(cluster, hit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopThenPowerOff:
+    """The victims end in good order, and at once the power of their disks fails, before the kernel
+    writes out what they left in the page cache; `disk=synced`: all of it is written out in between.
+
+    Steps: hold the file systems of all victims, whose unmount would write everything out; terminate
+    all and wait for their end; sync where asked to; overwrite the canary without a sync; shut the
+    file systems down without a last flush, and let go of them. A victim that does not end in good
+    order keeps its power, and the run breaks off. Cure: look whether each is still off, mount,
+    start all, and read the canaries.
+
+    Evidence: each process ended by itself as it was told, the new bytes of the canary could be read
+    before the cut and are gone after it; the node was still off just before the cure. Known once
+    the nodes are on again.
+
+    Limits: the kernel writes out by itself what is half a minute old. Nothing here is an unclean
+    shutdown: who ends in good order has synced, by its own word, all that it is to answer for, so
+    what is lost is never an allowed loss. In containers only.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("stop-then-power-off",)
+    kind: ClassVar[str] = "stop-then-power-off"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.POWER, Ability.STOPPED_POWER)
+    harm: ClassVar[Harm] = Harm(ends_process=True, may_lose=True, halts=True)
+
+    victim: Victim
+    disk: StoppedDisk = always(StoppedDisk.UNSYNCED)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, StoppedPowerCuttable)
+        await cluster.stop_then_power_off(hit.nodes, synced=self.disk is StoppedDisk.SYNCED)
+        return {}  # the canary is looked at when the disk is back
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        return await _power_on(cluster, hit)
+
+
+async def _power_on(cluster: Cluster, hit: Hit) -> FaultEvidence:
+    assert isinstance(cluster, PowerCuttable)
+    seen = await statuses(cluster, hit.nodes)
+    await start_all(cluster, hit.nodes)
+    evidence = await on_each(hit.nodes, cluster.power_evidence)
+    return of_lasting(evidence, seen, NodeStatus.OFF)
 
 
 def _troubled(nodes: Sequence[NodeId], disks: DiskTrouble) -> Sequence[NodeId]:

@@ -49,6 +49,7 @@ POWER = PowerCutMeasured(
     exit_code=137,
     canary="old",
 )
+STOPPED = replace(POWER, threads_stopped=0, exit_code=143, stopped=True)
 
 
 @pytest.mark.parametrize("seen", [ONE_WAY, CLEAN])
@@ -182,6 +183,16 @@ def test_a_power_cut_bit_when_the_canary_is_old(mode: PowerCutMode) -> None:
     assert of_power_cut(replace(POWER, mode=mode)).bit
 
 
+@pytest.mark.parametrize("synced", [False, True])
+@pytest.mark.parametrize("exit_code", [0, 143])
+def test_a_power_cut_behind_a_stop_bit_when_the_process_had_ended_as_told(
+    exit_code: int, synced: bool
+) -> None:
+    evidence = of_power_cut(replace(STOPPED, exit_code=exit_code, synced=synced))
+    assert evidence.bit
+    assert evidence.facts["synced"] is synced
+
+
 @pytest.mark.parametrize(
     ("seen", "why"),
     [
@@ -193,6 +204,10 @@ def test_a_power_cut_bit_when_the_canary_is_old(mode: PowerCutMode) -> None:
         (replace(POWER, threads_stopped=0), "0 threads ran on"),
         (replace(POWER, exit_code=0), "exit code 0"),
         (replace(POWER, exit_code=-1), "exit code -1"),
+        (replace(STOPPED, canary="overwriting"), "survived"),
+        (replace(STOPPED, overwritten=False), "not overwritten"),
+        (replace(STOPPED, exit_code=137), "exit code 137, not in good order"),
+        (replace(STOPPED, exit_code=1), "exit code 1, not in good order"),
     ],
 )
 def test_a_power_cut_without_effect_did_not_bite(seen: PowerCutMeasured, why: str) -> None:

@@ -1,8 +1,11 @@
 """Lost, late, allowed: acknowledged records against final reads, disks and faults."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
-from checkers.history.sealed_run import Run
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.log.checks import log_offsets
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
@@ -30,6 +33,12 @@ def two_records() -> LogRun:
     log.send(1, 0)
     log.send(2, 1)
     return log
+
+
+def with_configs(run: Run, configs: Mapping[str, str]) -> Run:
+    """With these of the load's topics."""
+    info: RunInfo = replace(run.info, load={**run.info.load, "configs": dict(configs)})
+    return replace(run, info=info)
 
 
 def on_all_disks(log: LogRun, *records: tuple[int, int]) -> LogRun:
@@ -90,9 +99,44 @@ def test_absence_on_disks_that_were_not_read_whole_proves_nothing(damage: str) -
         log.disk(3, (0, 1), problem="wrong CRC")
     elif damage == "begins later":
         log.disk(3, log_start=2)
-    result = judged(log.run())
+    settings = {"retention.ms": "0"} if damage == "begins later" else {}
+    result = judged(with_configs(log.run(), settings))
     assert (result.verdict, result.facts["undecided"]) == (UNKNOWN, 1)
     assert "lost or late" in result.message
+
+
+def test_a_log_that_begins_behind_what_retention_had_to_keep_has_lost_it() -> None:
+    log = two_records()
+    log.final()
+    for node in BROKERS:
+        log.disk(node, log_start=2)
+    result = judged(log.run())
+    assert (result.verdict, result.count) == (INVALID, 2)
+    assert judged(with_configs(log.run(), {"retention.ms": "0"})).verdict is UNKNOWN
+
+
+def test_a_power_cut_behind_a_stop_in_good_order_allows_for_no_loss() -> None:
+    """Whoever had said by then that all is on its disk did not shut down uncleanly."""
+    for kind, verdict in (("stop-then-power-off", INVALID), ("power-off", VALID)):
+        log = two_records()
+        log.fault(kind, *BROKERS)
+        log.heal()
+        log.final()
+        for node in BROKERS:
+            log.disk(node, log_start=2)
+        log.send(3, 2)
+        log.final((2, 3))
+        result = judged(log.run())
+        assert (result.verdict, result.facts["allowed_loss"]) == (verdict, 0 if result.count else 2)
+
+
+def test_what_a_disk_has_below_the_start_of_its_log_is_given_to_nobody() -> None:
+    log = two_records()
+    log.final()
+    log.disk(1, log_start=2)
+    for node in (2, 3):
+        log.disk(node, *HELD, log_start=2)
+    assert (judged(log.run()).verdict, judged(log.run()).count) == (INVALID, 2)
 
 
 def test_without_final_reads_and_disks_nothing_is_known() -> None:
