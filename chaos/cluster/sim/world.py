@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.cluster.sim.plain_values import plain_values
 from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
@@ -79,7 +80,7 @@ class SimWorld:
         planted = self._planted.planted() if self._planted is not None else nullcontext()
         began = time.perf_counter()
         try:
-            with planted, self._watchdog.awake():
+            with planted, plain_values(), self._watchdog.awake():
                 return run(main, self._loop)
         finally:
             self._real_s = time.perf_counter() - began
