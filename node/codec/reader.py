@@ -9,7 +9,6 @@ read.
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, lru_cache
 from typing import Any, TypeVar
@@ -24,12 +23,11 @@ from node.ids import ZERO_UUID
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
 class Budget:
     """How many elements the rest of a message may have: of all its arrays, however they are nested,
     and of its sections of tagged fields."""
 
-    left: int = limits.MAX_ELEMENTS
+    left = limits.MAX_ELEMENTS
 
     def take(self, count: int) -> None:
         self.left -= count
@@ -42,16 +40,18 @@ Reader = Callable[[bytes, int, Budget], tuple[Any, int]]
 Convert = Callable[[Any], Any]
 
 
-def read_whole(message_class: type[T], data: bytes, at: int = 0) -> T:
-    """The message that fills `data` from `at` to its end. Raises MalformedMessage, nothing else."""
+def read_whole(
+    message_class: type[T], data: bytes, at: int = 0, malformed: type[Exception] = MalformedMessage
+) -> T:
+    """The message that fills `data` from `at` to its end. Raises `malformed`, and nothing else."""
     message: T
     try:
         message, end = struct_reader(message_class)(data, at, Budget())  # type: ignore[arg-type]  # a class is hashable
     except (struct.error, ValueError, IndexError) as error:
-        raise MalformedMessage(f"not a {message_class.__name__}: {error}") from error
+        raise malformed(f"not a {message_class.__name__}: {error}") from error
     if end != len(data):
         left = len(data) - end
-        raise MalformedMessage(f"{left} bytes left over after a {message_class.__name__}")
+        raise malformed(f"{left} bytes left over after a {message_class.__name__}")
     return message
 
 
@@ -105,7 +105,18 @@ def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
 
 def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterator[str]:
     names[f"read_{field.name}"] = _field_reader(field, flexible)
-    yield f"    _{field.name}, at = read_{field.name}(data, at, budget)"
+    read = f"_{field.name}, at = read_{field.name}(data, at, budget)"
+    if field.kafka_type != "string" or field.array or not flexible:
+        yield f"    {read}"
+        return
+    # Nearly every string is short, and to call its reader costs as much as to read it.
+    yield "    length = data[at]"
+    yield "    end = at + length"
+    yield "    if 0 < length < 0x80 and end <= len(data):"
+    yield f"        _{field.name} = data[at + 1:end].decode()"
+    yield "        at = end"
+    yield "    else:"
+    yield f"        {read}"
 
 
 def _field_reader(field: MarkedField, flexible: bool) -> Reader:

@@ -16,11 +16,11 @@ from kio.schema.types import BrokerId
 from kio.schema.voters_record.v0 import data as voters_record
 from kio.static.primitive import i16, i32, i64, u16
 
-from node.codec import write_whole
+from node.codec import read_whole, write_whole
 from node.endpoint import Endpoint
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
 from node.records.batch import KeyValue
-from node.records.malformed import MalformedRecord, read_record
+from node.records.malformed import MalformedRecord
 
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)
@@ -107,17 +107,19 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
         raise MalformedRecord("a control record needs a key of 4 bytes and a value")
     _, kind = _KEY.unpack(key)
     if kind == LEADER_CHANGE:
-        return _from_leader_change(read_record(leader_change.LeaderChangeMessage, value))
+        change = read_whole(leader_change.LeaderChangeMessage, value, 0, MalformedRecord)
+        return _from_leader_change(change)
     if kind == SNAPSHOT_HEADER:
-        header = read_record(SnapshotHeaderRecord, value)
+        header = read_whole(SnapshotHeaderRecord, value, 0, MalformedRecord)
         return SnapshotHeader(last_contained_timestamp_ms=header.last_contained_log_timestamp)
     if kind == SNAPSHOT_FOOTER:
-        read_record(SnapshotFooterRecord, value)
+        read_whole(SnapshotFooterRecord, value, 0, MalformedRecord)
         return SnapshotFooter()
     if kind == KRAFT_VERSION:
-        return KRaftVersion(version=read_record(KRaftVersionRecord, value).k_raft_version)
+        level = read_whole(KRaftVersionRecord, value, 0, MalformedRecord)
+        return KRaftVersion(version=level.k_raft_version)
     if kind == KRAFT_VOTERS:
-        rows = read_record(voters_record.VotersRecord, value).voters
+        rows = read_whole(voters_record.VotersRecord, value, 0, MalformedRecord).voters
         return Voters(voters=tuple(_from_voter_entity(row) for row in rows))
     raise MalformedRecord(f"control record type {kind} is unknown")
 

@@ -4,9 +4,9 @@ Metadata records are what the controller's state is made of. Each is the value o
 data batch of `__cluster_metadata`; the key is null.
 """
 
-from node.codec import write_whole
+from node.codec import read_whole, write_whole
 from node.codec.varint import read_unsigned
-from node.records.malformed import MalformedRecord, read_record
+from node.records.malformed import MalformedRecord
 from node.records.schemas import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -58,7 +58,7 @@ def decode_metadata(value: bytes | None) -> MetadataRecord:
     kind = _BY_FRAME.get(value[:3])
     if kind is None:
         raise MalformedRecord(_why_unknown(value))
-    return read_record(kind, value, 3)
+    return read_whole(kind, value, 3, MalformedRecord)
 
 
 def _why_unknown(value: bytes) -> str:

@@ -1,11 +1,9 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from node import limits
 from node.codec import (
-    MalformedMessage,
     UnencodableMessage,
     read_whole,
     struct_reader,
@@ -47,7 +45,7 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
         return header, ApiVersionsRequest(supported=False)
     request_class = kio_class(api.package, api.name, version, "request")
     header, at = read_request_header(frame, flexible=request_class.__flexible__)
-    request: Request = api.read_request(_read(request_class, frame, at))
+    request: Request = api.read_request(read_whole(request_class, frame, at, MalformedFrame))
     return header, request
 
 
@@ -90,7 +88,7 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
         raise MalformedFrame(
             f"answer to request {correlation_id}, not to {header.correlation_id} ({api.name})"
         )
-    response: Response = api.read_response(_read(response_class, frame, at))
+    response: Response = api.read_response(read_whole(response_class, frame, at, MalformedFrame))
     return response
 
 
@@ -104,13 +102,6 @@ def load_codecs() -> Iterator[None]:
                 struct_reader(message)
                 struct_writer(message)
                 yield
-
-
-def _read(message_class: Any, frame: bytes, at: int) -> Any:
-    try:
-        return read_whole(message_class, frame, at)
-    except MalformedMessage as error:
-        raise MalformedFrame(str(error)) from error
 
 
 def _tagged(api: Api, message: object) -> bool:
