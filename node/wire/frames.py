@@ -94,14 +94,20 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
 
 def load_codecs() -> Iterator[None]:
     """Import and make, one a turn, all that the four functions otherwise make when they need it."""
-    for api in APIS:
-        for version in range(api.min_version, api.max_version + 1):
-            for side in SIDES:
-                api.makers(version, side)
-                message = kio_class(api.package, api.name, version, side)
-                struct_reader(message)
-                struct_writer(message)
-                yield
+    every = [
+        (api, version, side)
+        for api in APIS
+        for version in range(api.min_version, api.max_version + 1)
+        for side in SIDES
+    ]
+    for api, version, side in every:
+        message = kio_class(api.package, api.name, version, side)
+        struct_reader(message)
+        struct_writer(message)
+        yield
+    for api, version, side in every:  # when all versions are imported that a maker looks at
+        api.makers(version, side)
+        yield
 
 
 def _tagged(api: Api, message: object) -> bool:
