@@ -20,6 +20,10 @@ MAX_FETCH_BYTES = MAX_BATCH_BYTES
 # QuorumController.MAX_RECORDS_PER_BATCH.
 MAX_RECORDS_PER_BATCH = 10_000
 
+# Of a log that is followed or replayed, in one step, unless its first batch alone has more. A step
+# is to take less than a tenth of the fetch time-out: a record takes some ten microseconds.
+MAX_RECORDS_PER_STEP = 10_000
+
 # Length of a string in messages that are not flexible (int16). Kafka takes longer ones in flexible
 # versions, and then fails to describe them in older ones.
 MAX_STRING_BYTES = 2**15 - 1

@@ -12,7 +12,7 @@ who the controllers are (`describe_cluster`).
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order
     deadlines  deadlines.py   what is due when, and what happens then
-    rules      election, high_watermark, voter_set, progress: pure leaves
+    rules      election, high_watermark, voter_set, progress, portion: pure leaves
     exchanges  vote, begin_end_epoch, fetch_leader, fetch_follower, describe, describe_cluster
     sends      peers.py       one connection a voter: outstanding requests, time-outs, back-off
     whole      raft.py        hands events to the exchanges and sends what each role owes

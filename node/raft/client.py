@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from node.ids import NEVER_NS, Epoch, Now, Offset, ReplicaKey, Ticket
+from node.raft.portion import portion
 from node.raft.raft import Raft
 from node.raft.roles import Leader
 from node.records.batch import Record, split_batches
@@ -104,30 +105,24 @@ class RaftClient:
         return self._raft.quorum.committed or Offset(0)
 
     def _hand_over_committed(self, listener: Listener) -> None:
-        committed = self._committed()
-        self._is_behind = False
-        while self.handed_over < committed:
-            if self._is_own(self.handed_over):
-                self._hand_over(listener, self._appended.popleft().last, None)
-                continue
-            before = self.handed_over
-            size = self._hand_over_from_log(listener, committed)
-            if self.handed_over == before:
-                return  # the high watermark lies within a batch: no honest fetch says so
-            if size > _PIECE_BYTES // 2:
-                self._is_behind = True
-                return
+        """What others wrote comes before what we appended since we lead."""
+        before, committed = self.handed_over, self._committed()
+        if before < committed and not self._is_own(before):
+            self._hand_over_from_log(listener, committed)
+        while self.handed_over < committed and self._is_own(self.handed_over):
+            self._hand_over(listener, self._appended.popleft().last, None)
+        # Without progress the high watermark lies within a batch: no honest fetch says so.
+        self._is_behind = before < self.handed_over < committed
 
-    def _hand_over_from_log(self, listener: Listener, committed: Offset) -> int:
-        """One piece; returns how many bytes were read."""
+    def _hand_over_from_log(self, listener: Listener, committed: Offset) -> None:
+        """One piece."""
         data = self._raft.log.view.read(self.handed_over, _PIECE_BYTES)
-        for batch in split_batches(data):
+        for batch in portion(split_batches(data)):
             header = batch.header
             if self._is_own(header.base_offset) or header.next_offset > committed:
                 break
             records = () if header.is_control else batch.records()
             self._hand_over(listener, header.last_offset, records)
-        return len(data)
 
     def _hand_over(
         self, listener: Listener, last: Offset, records: Iterable[Record] | None

@@ -1,4 +1,5 @@
-"""How long the worst frame that a client may send holds the node's only thread.
+"""How long the worst frame that a client may send holds the node's only thread, and what a follower
+has to catch up with (`tests.bench.behind`).
 
 A leader without followers takes each frame of `tests.support.worst_frames`, and what follows from
 it: the batch is appended, flushed, replayed, and the answer written. The bar is a tenth of the time
@@ -16,6 +17,7 @@ from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
+from tests.bench import behind
 from tests.bench.row import Row
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.worst_frames import worst_frames
@@ -110,3 +112,11 @@ def measure() -> Iterator[Row]:
             bar=bar_ms,
             note=f"{name}; {size:,} bytes, its answer {answer:,}",
         )
+    took_s, name = behind.longest_steps()[0]
+    yield Row(
+        name="longest step of a follower that is far behind",
+        value=took_s * 1000,
+        unit="ms",
+        bar=bar_ms,
+        note=name,
+    )

@@ -39,12 +39,14 @@ class MemoryLog:
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
         index = max(bisect_right(self._bases, offset) - 1, 0)
-        data = b""
+        pieces: list[bytes] = []
+        left = max_bytes
         for batch in self.batches[index:]:
-            if data and len(data) + len(batch.data) > max_bytes:
+            left -= len(batch.data)
+            if pieces and left < 0:
                 break
-            data += batch.data
-        return data
+            pieces.append(batch.data)
+        return b"".join(pieces)
 
     # --- effects ---
 

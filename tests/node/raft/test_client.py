@@ -6,17 +6,25 @@ import pytest
 
 from node.controller.controller import Controller
 from node.ids import Epoch, Now, Offset
+from node.limits import MAX_RECORDS_PER_STEP
 from node.raft.client import RaftClient
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader
 from node.records.batch import Record, split_batches
-from node.records.metadata import MetadataRecord, decode_metadata
+from node.records.metadata import ConfigRecord, MetadataRecord, decode_metadata, encode_metadata
 from node.wire.fetch import FetchResponse
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.memory_log import MemoryLog
-from tests.support.rig import QUIET, Rig, batch
+from tests.support.rig import NO_OP, QUIET, Rig, batch
 
-RECORDS = 40_000  # in a batch of half a piece
+# Half a piece: of small records, and of long ones.
+MANY = (MAX_RECORDS_PER_STEP // 2 - 2, NO_OP)
+LONG = (
+    16,
+    encode_metadata(
+        ConfigRecord(resource_type=16, resource_name="r", name="metrics", value="x" * 32_700)
+    ),
+)
 
 
 class Told:
@@ -98,11 +106,12 @@ def test_all_that_is_committed_is_handed_over_once_and_in_order(
     assert told.claims > told.losses > 0
 
 
-def test_a_long_log_is_handed_over_a_bounded_piece_a_step() -> None:
+@pytest.mark.parametrize(("count", "text"), [MANY, LONG], ids=["many records", "long records"])
+def test_a_long_log_is_handed_over_a_bounded_piece_a_step(count: int, text: bytes) -> None:
     """Between the pieces the node serves what is ready: its deadline is now, not later."""
     log = MemoryLog()
     for n in range(5):
-        log.append(batch(n * RECORDS, 1, count=RECORDS))
+        log.append(batch(n * count, 1, count=count, text=text))
     rig = Rig(log=log, timeouts=QUIET)
     rig.follow()
     ask = rig.asked[-1]
@@ -113,4 +122,4 @@ def test_a_long_log_is_handed_over_a_bounded_piece_a_step() -> None:
     while rig.core.next_deadline_ns() <= rig.now_ns:
         rig.core.on_timeout(rig.now())
         steps.append(rig.core.controller.applied)
-    assert steps == [2 * RECORDS, 4 * RECORDS, 5 * RECORDS]
+    assert steps == [2 * count, 4 * count, 5 * count]
