@@ -30,41 +30,41 @@ n1 -> n3 fetch-request epoch=3 log=1@3 hwm=unknown
 after 20ms:
 n1 -> n2 fetch-request epoch=3 log=1@3 hwm=unknown
 
-# those of an epoch below the log's,
+# those of an epoch below the log's (each time it is longer until the leader is asked again),
 fetch-response from=n2 to=n1 records=2
-wait 20ms
+wait 40ms
 ----
 n1 cannot take what n2 answered: corrupt batch at byte 0: offset 1 of epoch 2 stands where offset 1 of epoch 3 to 3 belongs
 n1 -> n3 fetch-request epoch=3 log=1@3 hwm=unknown
-after 20ms:
+after 40ms:
 n1 -> n2 fetch-request epoch=3 log=1@3 hwm=unknown
 
 # those that do not go on at its end,
 fetch-response from=n2 to=n1 records=3 base=5
-wait 20ms
+wait 80ms
 ----
 n1 cannot take what n2 answered: corrupt batch at byte 0: offset 5 of epoch 3 stands where offset 1 of epoch 3 to 3 belongs
 n1 -> n3 fetch-request epoch=3 log=1@3 hwm=unknown
-after 20ms:
+after 80ms:
 n1 -> n2 fetch-request epoch=3 log=1@3 hwm=unknown
 
 # and those that are damaged. What comes before them is kept, and the rest is fetched again.
 fetch-response from=n2 to=n1 records=3,3 damaged
-wait 20ms
+wait 160ms
 ----
 n1 append 1 epoch=3 no-op
 n1 cannot take what n2 answered: corrupt batch at byte 72: CRC-32C is c8ebfa5c, the header says 3a80795f
 n1 -> n3 fetch-request epoch=3 log=2@3 hwm=unknown
-after 20ms:
+after 160ms:
 n1 -> n2 fetch-request epoch=3 log=2@3 hwm=unknown
 
 # So does a divergence where its log has no end of a batch.
 fetch-response from=n2 to=n1 diverging=7@3
-wait 20ms
+wait 320ms
 ----
 n1 cannot take what n2 answered: a divergence at LogPosition(epoch=3, offset=7), where our log cannot be cut
 n1 -> n3 fetch-request epoch=3 log=2@3 hwm=unknown
-after 20ms:
+after 320ms:
 n1 -> n2 fetch-request epoch=3 log=2@3 hwm=unknown
 
 # An answer that says nothing new is followed by the next Fetch, too.
