@@ -14,6 +14,7 @@ no other package.
     codec/          dataclasses to bytes and back, for messages and records
     wire/           requests and answers, a file a family; frames to messages and back
     outbox.py       where the parts put what they want done
+    parking.py      the one place for requests that wait
     records/        record batches, and what is in them
     storage/        what a node keeps on a disk
     raft/           the quorum: who leads, what is committed

@@ -1,13 +1,11 @@
 """The node's core on flat messages: what `node.node` is without frames.
 
-Each incoming connection is served as Kafka serves it: one request at a time, answers in the order
-of the requests; what comes while one is parked waits in a bounded queue.
+Each incoming connection is served as Kafka serves it: one request at a time. The shell hands over
+the next one when the last is answered (`node.parking`).
 """
 
 import random
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from node.config import NodeConfig
 from node.controller.controller import Controller
@@ -16,6 +14,7 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Outbox, Output
+from node.parking import Parking
 from node.raft.client import RaftClient
 from node.raft.raft import QuorumRequest, Raft
 from node.raft.voter_set import VoterSet
@@ -28,22 +27,7 @@ from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest
 from node.wire.create_topics import CreateTopicsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
 
-_QUEUED_REQUESTS = 1000  # on one connection, behind a parked one; more is an attack or a fault
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """A request on its way to be handled; `None` for a frame that could not be read."""
-
-    listener: str
-    request: Request | None
-
-
-@dataclass(slots=True)
-class Connection:
-    is_busy: bool = False  # a request is being handled, or parked
-    queue: deque[Arrival] = field(default_factory=deque)
 
 
 class Core:
@@ -62,7 +46,7 @@ class Core:
     ) -> None:
         self._apis = apis
         self._outbox = Outbox()
-        self._connections: dict[ConnectionId, Connection] = {}
+        self._parking = Parking(self._outbox, config.limits.connections)
         self._stop_by_ns = NEVER_NS
         self._is_stopped = False
         self.raft = Raft(
@@ -75,9 +59,12 @@ class Core:
             view=log,
             rng=rng,
             outbox=self._outbox,
+            parking=self._parking,
         )
         client = RaftClient(self.raft)
-        self.controller = Controller(client, config.timeouts, self._outbox, bootstrap)
+        self.controller = Controller(
+            client, config.timeouts, self._outbox, self._parking, bootstrap
+        )
 
     # --- events: each returns what is to be done, in order ---
 
@@ -87,20 +74,25 @@ class Core:
         return self._finish(now)
 
     def on_request(
-        self, connection: ConnectionId, listener: str, request: Request | None, now: Now
+        self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> list[Output]:
         self.raft.log.begin_step()
-        state = self._connections.setdefault(connection, Connection())
-        if len(state.queue) >= _QUEUED_REQUESTS:
-            self._hang_up(connection)
-        else:
-            state.queue.append(Arrival(listener=listener, request=request))
-            self._serve(connection, now)
+        response = self._handle(connection, listener, request, now)
+        if response is not None:
+            self._outbox.emit(Answer(connection=connection, response=response))
+        return self._finish(now)
+
+    def on_garbled(self, connection: ConnectionId, reason: str, now: Now) -> list[Output]:
+        """What came over it is no request."""
+        self.raft.log.begin_step()
+        self._outbox.emit(CloseConnection(connection=connection, reason=reason))
         return self._finish(now)
 
     def on_connection_closed(self, connection: ConnectionId, now: Now) -> list[Output]:
+        """By whom it was opened, or by us."""
         self.raft.log.begin_step()
-        self._forget(connection)
+        self._parking.forget(connection)
+        self.raft.reads.on_closed(connection)
         return self._finish(now)
 
     def on_response(
@@ -145,17 +137,10 @@ class Core:
     # --- the end of every step ---
 
     def _finish(self, now: Now) -> list[Output]:
-        """Do what is due; again, while an answer lets in the next request of its connection."""
-        outputs: list[Output] = []
-        while True:
-            self.raft.poll(now)
-            self.controller.poll(now)
-            produced = self._outbox.drain()
-            outputs += produced
-            answered = [output.connection for output in produced if isinstance(output, Answer)]
-            served = [self._serve_next(connection, now) for connection in answered]
-            if not any(served):
-                break
+        """Do what is due."""
+        self.raft.poll(now)
+        self.controller.poll(now)
+        outputs = self._outbox.drain()
         if now.mono_ns >= self._stop_by_ns or self._may_stop():
             self._stop(outputs)
         return outputs
@@ -168,41 +153,7 @@ class Core:
             self._is_stopped = True
             outputs.append(Stop(code=0, reason="shutdown"))
 
-    # --- connections ---
-
-    def _serve_next(self, connection: ConnectionId, now: Now) -> bool:
-        """The connection was answered; False if nothing waited behind that."""
-        state = self._connections.get(connection)
-        if state is None:
-            return False
-        state.is_busy = False
-        if not state.queue:
-            return False
-        self._serve(connection, now)
-        return True
-
-    def _serve(self, connection: ConnectionId, now: Now) -> None:
-        """Hand over the oldest waiting request, unless one is being handled."""
-        state = self._connections[connection]
-        if state.is_busy or not state.queue:
-            return
-        arrival = state.queue.popleft()
-        if arrival.request is None:
-            self._hang_up(connection)
-            return
-        state.is_busy = True
-        response = self._handle(connection, arrival.listener, arrival.request, now)
-        if response is not None:
-            self._outbox.emit(Answer(connection=connection, response=response))
-
-    def _hang_up(self, connection: ConnectionId) -> None:
-        self._outbox.emit(CloseConnection(connection=connection))
-        self._forget(connection)
-
-    def _forget(self, connection: ConnectionId) -> None:
-        self._connections.pop(connection, None)
-        self.raft.on_closed(connection)
-        self.controller.on_closed(connection)
+    # --- requests ---
 
     def _handle(
         self, connection: ConnectionId, listener: str, request: Request, now: Now

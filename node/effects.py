@@ -65,6 +65,7 @@ class CloseConnection:
     """Hang up on whoever sent what cannot be answered, as Kafka does."""
 
     connection: ConnectionId
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,10 @@
 """The sans-IO whole: events in, effects out, time and chance as arguments.
 
 Frames end here: `node.wire` turns them into the flat messages of `node.core`, and its answers and
-requests into frames. A frame that cannot be read closes its connection, in its turn.
+requests into frames. A frame that cannot be read closes its connection.
 """
 
 import random
-from collections import deque
 from collections.abc import Sequence
 from typing import Protocol, assert_never
 
@@ -90,7 +89,7 @@ class Node:
         self._framing = framing
         self._client_id = f"raft-client-{key.id}"
         # What answers will repeat: of requests that came in, and of those that went out.
-        self._incoming: dict[ConnectionId, deque[RequestHeader]] = {}
+        self._incoming: dict[ConnectionId, RequestHeader] = {}
         self._outgoing: dict[NodeId, dict[int, RequestHeader]] = {}
 
     def start(self, now: Now) -> list[Effect]:
@@ -133,9 +132,10 @@ class Node:
     def _on_frame(self, event: FrameReceived, now: Now) -> list[Output]:
         try:
             header, request = self._framing.decode_request(event.frame)
-        except MalformedFrame:
-            return self.core.on_request(event.connection, event.listener, None, now)
-        self._incoming.setdefault(event.connection, deque()).append(header)
+        except MalformedFrame as error:
+            return self.core.on_garbled(event.connection, str(error), now)
+        assert event.connection not in self._incoming, "its last request was not answered"
+        self._incoming[event.connection] = header
         return self.core.on_request(event.connection, event.listener, request, now)
 
     def _on_peer_frame(self, event: PeerFrameReceived, now: Now) -> list[Output]:
@@ -162,32 +162,31 @@ class Node:
                     effects += self._reply(output)
                 case Ask():
                     effects.append(self._ask(output))
+                case CloseConnection():
+                    effects += self._hang_up(output)
+                case DisconnectPeer(peer=peer):
+                    self._outgoing.pop(peer, None)
+                    effects.append(output)
                 case _:
-                    self._forget_dropped(output)
                     effects.append(output)
         return effects
 
     def _reply(self, answer: Answer) -> list[Effect]:
-        headers = self._incoming.get(answer.connection)
-        if not headers:
-            return []  # it hung up in the meantime
-        header = headers.popleft()
+        header = self._incoming[answer.connection]
         try:
             frame = self._framing.encode_response(header, answer.response)
         except UnencodableMessage as error:
-            return self._hang_up(answer.connection, header, error)
+            # Nothing that could be said is true: whoever asked is told nothing.
+            return self._hang_up(CloseConnection(connection=answer.connection, reason=str(error)))
+        del self._incoming[answer.connection]
         return [SendReply(connection=answer.connection, frame=frame)]
 
-    def _hang_up(
-        self, connection: ConnectionId, header: RequestHeader, error: UnencodableMessage
-    ) -> list[Effect]:
-        """Nothing that could be said is true: whoever asked is told nothing."""
-        self._incoming.pop(connection, None)
+    def _hang_up(self, close: CloseConnection) -> list[Effect]:
+        header = self._incoming.pop(close.connection, None)
+        if header is None:
+            return [close]  # what it sent was no request
         asked: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
-        return [
-            Trace(event="n.unanswered", fields={**asked, "reason": str(error)}),
-            CloseConnection(connection=connection),
-        ]
+        return [Trace(event="n.unanswered", fields={**asked, "reason": close.reason}), close]
 
     def _ask(self, ask: Ask) -> Effect:
         header, frame = self._framing.encode_request(
@@ -195,12 +194,3 @@ class Node:
         )
         self._outgoing.setdefault(ask.peer, {})[ask.correlation_id] = header
         return SendToPeer(peer=ask.peer, frame=frame)
-
-    def _forget_dropped(self, effect: Effect) -> None:
-        match effect:
-            case DisconnectPeer(peer=peer):
-                self._outgoing.pop(peer, None)
-            case CloseConnection(connection=connection):
-                self._incoming.pop(connection, None)
-            case _:
-                pass

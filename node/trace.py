@@ -13,7 +13,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # cut off, and the log ends at `end`. flushed: the mark, at or below it; reason: what was wrong.
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.stop": ("code", "reason"),
-    # An answer cannot be said in the version that was asked for; the connection is closed.
+    # A request has no answer: none can be said in the version that was asked for, or too many wait
+    # already. The connection is closed.
     "n.unanswered": ("api", "version", "reason"),
     # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
     # silent_ns: for how long the leader that the node followed until now had not answered a Fetch;

@@ -7,16 +7,6 @@ from node import limits
 from node.ids import NEVER_NS, ConnectionId, Offset
 from node.records.batch import HEADER_SIZE, RECORD_OVERHEAD
 from node.records.metadata import MetadataRecord, encode_metadata
-from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingWrite:
-    """A client that waits for its records to be committed."""
-
-    connection: ConnectionId
-    request: AlterConfigsRequest
-    response: AlterConfigsResponse
 
 
 @dataclass(slots=True)
@@ -26,7 +16,7 @@ class Accumulation:
 
     records: list[MetadataRecord] = field(default_factory=list)
     values: list[bytes] = field(default_factory=list)
-    writes: list[PendingWrite] = field(default_factory=list)
+    writers: list[ConnectionId] = field(default_factory=list)
     size: int = HEADER_SIZE
 
 
@@ -36,7 +26,7 @@ class AppendedBatch:
 
     last: Offset
     records: list[MetadataRecord]
-    writes: list[PendingWrite]
+    writers: list[ConnectionId]
 
 
 def encode_all(records: Sequence[MetadataRecord]) -> Accumulation:
@@ -63,7 +53,7 @@ class Accumulator:
         last = self._batches[-1]
         last.records += added.records
         last.values += added.values
-        last.writes += added.writes
+        last.writers += added.writers
         last.size += added.size
         if len(last.records) >= limits.MAX_RECORDS_PER_BATCH:
             self.deadline_ns = mono_ns

@@ -11,13 +11,13 @@ from node.controller.accumulator import (
     Accumulation,
     Accumulator,
     AppendedBatch,
-    PendingWrite,
     encode_all,
 )
 from node.controller.image import METADATA_VERSION, Image
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uuid_text
-from node.outbox import Answer, Outbox
+from node.outbox import Outbox
+from node.parking import Parking, Waiting
 from node.raft.client import RaftClient
 from node.records.batch import Record
 from node.records.metadata import (
@@ -45,10 +45,17 @@ def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingRead:
-    """A client that waits for the confirmation that we still lead."""
+class PendingWrite:
+    """Of a client that waits for its records to be committed."""
 
-    connection: ConnectionId
+    request: AlterConfigsRequest
+    response: AlterConfigsResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRead:
+    """Of a client that waits for the confirmation that we still lead."""
+
     ticket: Ticket
     arrived_ns: int
     request: DescribeConfigsRequest
@@ -71,6 +78,7 @@ class Controller:
         raft: RaftClient,
         timeouts: QuorumTimeouts,
         outbox: Outbox,
+        parking: Parking,
         bootstrap: Sequence[MetadataRecord],
     ) -> None:
         self._raft = raft
@@ -82,7 +90,8 @@ class Controller:
         self.image = Image()  # all that is committed and below `applied`
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
-        self._reads: deque[PendingRead] = deque()
+        self._writes = Waiting[PendingWrite](parking)
+        self._reads = Waiting[PendingRead](parking)
         self._idle_deadline_ns = NEVER_NS
 
     @property
@@ -111,10 +120,9 @@ class Controller:
             )
         if request.validate_only or not records:
             return response
-        encoded.writes.append(
-            PendingWrite(connection=connection, request=request, response=response)
-        )
-        self._write(encoded, claim, now.mono_ns)
+        if self._writes.park(connection, PendingWrite(request=request, response=response)):
+            encoded.writers.append(connection)
+            self._write(encoded, claim, now.mono_ns)
         return None
 
     def describe_configs(
@@ -124,11 +132,8 @@ class Controller:
         if self._claim is None:
             return _refuse_description(request)
         ticket = self._raft.take_ticket()
-        self._reads.append(
-            PendingRead(
-                connection=connection, ticket=ticket, arrived_ns=now.mono_ns, request=request
-            )
-        )
+        read = PendingRead(ticket=ticket, arrived_ns=now.mono_ns, request=request)
+        self._reads.park(connection, read)
         return None
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -147,10 +152,6 @@ class Controller:
                 for topic in request.topics
             )
         )
-
-    def on_closed(self, connection: ConnectionId) -> None:
-        """Its reads are forgotten; its writes go on without anybody to tell."""
-        self._reads = deque(read for read in self._reads if read.connection != connection)
 
     # --- what is due ---
 
@@ -197,15 +198,13 @@ class Controller:
         self._outbox.trace("c.resign", epoch=self._claim.epoch)
         self._claim = None
         self._idle_deadline_ns = NEVER_NS
-        writes = [write for batch in self._appended for write in batch.writes]
-        writes += [write for batch in self._accumulator.take() for write in batch.writes]
+        self._accumulator.take()
         self._appended.clear()
-        for write in writes:
+        for connection, write in self._writes.all():
             refusal = _refuse_alteration(write.request, ErrorCode.NOT_CONTROLLER, _LOST)
-            self._answer(write.connection, refusal)
-        for read in self._reads:
-            self._answer(read.connection, _refuse_description(read.request))
-        self._reads.clear()
+            self._writes.answer(connection, refusal)
+        for connection, read in self._reads.all():
+            self._reads.answer(connection, _refuse_description(read.request))
 
     # --- writes ---
 
@@ -216,7 +215,9 @@ class Controller:
 
     def _append(self, taken: Accumulation, now: Now) -> None:
         last = self._raft.append(taken.values, now)
-        self._appended.append(AppendedBatch(last=last, records=taken.records, writes=taken.writes))
+        self._appended.append(
+            AppendedBatch(last=last, records=taken.records, writers=taken.writers)
+        )
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
 
     # --- replay ---
@@ -234,8 +235,10 @@ class Controller:
         assert batch.last == last, f"appended up to {batch.last}, committed up to {last}"
         for record in batch.records:
             self.image.replay(record)
-        for write in batch.writes:
-            self._answer(write.connection, write.response)
+        for connection in batch.writers:
+            write = self._writes.find(connection)
+            if write is not None:
+                self._writes.answer(connection, write.response)
 
     # --- reads ---
 
@@ -245,10 +248,12 @@ class Controller:
             return
         confirmed = self._raft.confirmed()
         answered: PendingRead | None = None
-        while self._reads and self._reads[0].ticket <= confirmed:
-            answered = self._reads.popleft()
-            results = configs.describe_all(self.image, answered.request.resources)
-            self._answer(answered.connection, DescribeConfigsResponse(results=results))
+        for connection, read in self._reads.all():
+            if read.ticket > confirmed:
+                break
+            results = configs.describe_all(self.image, read.request.resources)
+            self._reads.answer(connection, DescribeConfigsResponse(results=results))
+            answered = read
         if answered is not None:
             self._trace_reads(answered, epoch)
 
@@ -261,13 +266,6 @@ class Controller:
         self._outbox.trace(
             "c.read", epoch=epoch, ticket=newest.ticket, arrived=newest.arrived_ns, heard=heard
         )
-
-    def _answer(
-        self,
-        connection: ConnectionId,
-        response: AlterConfigsResponse | DescribeConfigsResponse,
-    ) -> None:
-        self._outbox.emit(Answer(connection=connection, response=response))
 
 
 def _refuse_alteration(

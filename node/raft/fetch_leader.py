@@ -16,7 +16,8 @@ from node.ids import (
     ReplicaKey,
     uuid_text,
 )
-from node.outbox import Answer, Outbox
+from node.outbox import Outbox
+from node.parking import Parking, Waiting
 from node.raft import deadlines, high_watermark
 from node.raft.common import top_refusal
 from node.raft.local_log import LocalLog
@@ -59,6 +60,7 @@ class LeaderFetch:
         log: LocalLog,
         reads: ReadIndex,
         outbox: Outbox,
+        parking: Parking,
         cluster_id: str,
     ) -> None:
         self._quorum = quorum
@@ -66,7 +68,7 @@ class LeaderFetch:
         self._reads = reads
         self._outbox = outbox
         self._cluster_id = cluster_id
-        self._parked: dict[ConnectionId, Parked] = {}
+        self._parked = Waiting[Parked](parking)
 
     def on_request(
         self, connection: ConnectionId, request: FetchRequest, now: Now
@@ -88,7 +90,7 @@ class LeaderFetch:
         if self._is_worth_answering(request):
             return self._records_for(connection, request, now.mono_ns)
         deadline = now.mono_ns + request.max_wait_ms * MS
-        self._parked[connection] = Parked(request=request, deadline_ns=deadline)
+        self._parked.park(connection, Parked(request=request, deadline_ns=deadline))
         return None
 
     def _refusal(self, request: FetchRequest) -> ErrorCode:
@@ -174,10 +176,10 @@ class LeaderFetch:
     def poll(self, mono_ns: int) -> None:
         """Answer the parked fetches for which there is news, whose time is up, or whose leader
         we are no longer."""
-        for connection, parked in list(self._parked.items()):
+        for connection, parked in self._parked.all():
             response = self.answer_parked(connection, parked, mono_ns)
             if response is not None:
-                self._complete(connection, response)
+                self._parked.answer(connection, response)
 
     def answer_parked(
         self, connection: ConnectionId, parked: Parked, mono_ns: int
@@ -193,18 +195,8 @@ class LeaderFetch:
             return self._records_for(connection, parked.request, mono_ns)
         return None
 
-    def _complete(self, connection: ConnectionId, response: FetchResponse) -> None:
-        del self._parked[connection]
-        self._outbox.emit(Answer(connection=connection, response=response))
-
-    def on_closed(self, connection: ConnectionId) -> None:
-        self._parked.pop(connection, None)
-
     def deadline_ns(self) -> int:
-        earliest = NEVER_NS
-        for parked in self._parked.values():
-            earliest = min(earliest, parked.deadline_ns)
-        return earliest
+        return min((parked.deadline_ns for _, parked in self._parked.all()), default=NEVER_NS)
 
     def _is_worth_answering(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark

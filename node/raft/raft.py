@@ -15,6 +15,7 @@ from node.effects import ElectionState
 from node.endpoint import Endpoint
 from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
 from node.outbox import Outbox
+from node.parking import Parking
 from node.raft import deadlines
 from node.raft.begin_end_epoch import Epochs, preferred_candidates
 from node.raft.deadlines import Move
@@ -59,6 +60,7 @@ class Raft:
         view: LogView,
         rng: random.Random,
         outbox: Outbox,
+        parking: Parking,
     ) -> None:
         self.log = LocalLog(view, outbox)
         self.quorum = Quorum(
@@ -80,7 +82,7 @@ class Raft:
         self._peers = Peers(others, timeouts, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
         self._epochs = Epochs(self.quorum, self._peers, cluster_id)
-        self._serving = LeaderFetch(self.quorum, self.log, self.reads, outbox, cluster_id)
+        self._serving = LeaderFetch(self.quorum, self.log, self.reads, outbox, parking, cluster_id)
         self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
 
     # --- life ---
@@ -162,10 +164,6 @@ class Raft:
         self._outbox.trace("q.garbled", peer=node, reason=reason)
         self._peers.drop(node)
         self.on_peer_lost(node, now)
-
-    def on_closed(self, connection: ConnectionId) -> None:
-        self._serving.on_closed(connection)
-        self.reads.on_closed(connection)
 
     def on_flushed(self, end: Offset) -> None:
         self.log.on_flushed(end)

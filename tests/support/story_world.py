@@ -4,6 +4,7 @@ A node that the story starts is real. The others are played by the story: what t
 for the answer that the story gives, or for ever.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -50,6 +51,7 @@ class World:
         self._tell_story = tell
         self._is_silent = False
         self._is_landing = False
+        self._unmuted: deque[Link] = deque()  # their last request was answered, the next waits
         self._machines = {node: Machine(key=key(node)) for node in map(NodeId, range(1, size + 1))}
 
     # --- looking ---
@@ -229,6 +231,8 @@ class World:
         asked, response = link.waiting.popleft(), answer.response
         arrive = partial(self._arrive_response, link, asked, response)
         fate = self.links.launch((name, link.client), link, arrive)
+        if link.waiting:
+            self._unmuted.append(link)
         words = response_words(asked.request, response)
         self._tell(exchange_of(asked.request), f"{name} -> {link.client} {words}{fate}")
 
@@ -241,6 +245,8 @@ class World:
     def _after_step(self, machine: Machine) -> None:
         if machine.rig is not None and machine.rig.is_stopped:
             self._die(machine)
+        while self._unmuted:
+            self._hand_over(self._unmuted.popleft())
         self.land_all()
 
     def _die(self, machine: Machine) -> None:
@@ -261,8 +267,15 @@ class World:
             self._break(link)  # connection refused
             return
         link.waiting.append(asked)
-        if server is not None:
-            self.step(server.key.id, lambda rig: rig.request(asked.request, link.id))
+        if len(link.waiting) == 1:
+            self._hand_over(link)
+
+    def _hand_over(self, link: Link) -> None:
+        """A node works on one request of a connection at a time; the shell keeps the others."""
+        server = self._real(link.server)
+        if server is not None and self.links.is_open(link):
+            request = link.waiting[0].request
+            self.step(server.key.id, lambda rig: rig.request(request, link.id))
 
     def _arrive_response(self, link: Link, asked: Asked, response: Response) -> None:
         client = self._real(link.client) if link.label is None else None

@@ -92,7 +92,7 @@ class ScriptedCore:
                 reply = SendReply(connection=connection, frame=b"granted")
                 return [PersistElectionState(state=state), trace, reply]
             case b"close":
-                return [CloseConnection(connection=connection)]
+                return [CloseConnection(connection=connection, reason="as scripted")]
             case b"silence":
                 self.waiting.append(connection)
                 return []

@@ -1,0 +1,75 @@
+"""The one place for requests that wait: Fetches for news, writes to be committed, reads to be
+confirmed.
+
+A connection has one request with the node at a time (`node.server.tcp` hands over the next when
+the last is answered), so each takes one place. There are as many as there may be connections;
+whoever finds none is hung up on.
+"""
+
+from typing import Any, Generic, TypeVar
+
+from node.effects import CloseConnection
+from node.ids import ConnectionId
+from node.outbox import Answer, Outbox
+from node.wire.apis import Response
+
+W = TypeVar("W")
+
+
+class Parking:
+    def __init__(self, outbox: Outbox, places: int) -> None:
+        self._outbox = outbox
+        self._places = places
+        self._taken: dict[ConnectionId, Waiting[Any]] = {}
+
+    def take(self, connection: ConnectionId, kind: "Waiting[Any]") -> bool:
+        """False: there is no place, and it was hung up on."""
+        assert connection not in self._taken, f"{connection} has a request that waits"
+        if len(self._taken) >= self._places:
+            reason = f"{self._places} requests wait already"
+            self._outbox.emit(CloseConnection(connection=connection, reason=reason))
+            return False
+        self._taken[connection] = kind
+        return True
+
+    def answer(self, connection: ConnectionId, response: Response) -> None:
+        del self._taken[connection]
+        self._outbox.emit(Answer(connection=connection, response=response))
+
+    def forget(self, connection: ConnectionId) -> None:
+        """The connection is gone, and nobody waits for an answer."""
+        kind = self._taken.pop(connection, None)
+        if kind is not None:
+            kind.forget(connection)
+
+
+class Waiting(Generic[W]):
+    """Requests of one kind that wait, oldest first, and what each waits for."""
+
+    def __init__(self, parking: Parking) -> None:
+        self._parking = parking
+        self._requests: dict[ConnectionId, W] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._requests)
+
+    def park(self, connection: ConnectionId, request: W) -> bool:
+        """False: it was hung up on instead."""
+        if not self._parking.take(connection, self):
+            return False
+        self._requests[connection] = request
+        return True
+
+    def all(self) -> list[tuple[ConnectionId, W]]:
+        return list(self._requests.items())
+
+    def find(self, connection: ConnectionId) -> W | None:
+        """None: it hung up meanwhile."""
+        return self._requests.get(connection)
+
+    def answer(self, connection: ConnectionId, response: Response) -> None:
+        del self._requests[connection]
+        self._parking.answer(connection, response)
+
+    def forget(self, connection: ConnectionId) -> None:
+        del self._requests[connection]
