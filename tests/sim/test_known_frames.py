@@ -76,6 +76,16 @@ def test_some_are_read_all_the_same_and_must_say_what_was_sent(
         frames.decode_request(sent[0])
 
 
+@pytest.mark.parametrize("second", [FETCHED, replace(FETCHED, records=b"more")])
+def test_what_two_followers_are_told_is_what_each_would_be_told_alone(
+    second: FetchResponse,
+) -> None:
+    frames = KnownFrames()
+    for number, response in ((1, FETCHED), (2, second), (2**31 - 1, second)):
+        header, _ = ask(frames, number)
+        assert frames.encode_response(header, response) == wire.encode_response(header, response)
+
+
 def test_frames_that_never_arrive_are_forgotten() -> None:
     frames = KnownFrames()
     for number in range(3 * known_frames._MOST_UNDER_WAY):
