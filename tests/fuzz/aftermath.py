@@ -71,8 +71,8 @@ def check_described(quorum: QuorumProcesses, stored: Configs) -> None:
         for first in range(0, len(names), _AT_ONCE):
             told |= _described(quorum, names[first : first + _AT_ONCE], version)
         if told != {name: dict(stored[name]) for name in names}:
-            wrong = [name for name in names if told.get(name) != stored[name]]
-            raise Surprise(f"version {version} does not tell what is stored of {wrong}"[:4000])
+            wrong = [(told.get(n), stored[n]) for n in names if told.get(n) != stored[n]]
+            raise Surprise(f"version {version} does not tell what is stored: {wrong}"[:4000])
 
 
 def _described(
@@ -94,9 +94,14 @@ def _described(
 
 
 def _set(result: ResourceDescription) -> dict[str, str]:
+    """Without the blanks around a value, as the judge reads it off disks."""
     if result.error is not ErrorCode.NONE:
         raise Surprise(f"{result.name} cannot be described: {result.error}: {result.message}")
-    return {entry.name: entry.value or "" for entry in result.entries if not entry.is_default}
+    return {
+        entry.name: (entry.value or "").strip(" ")
+        for entry in result.entries
+        if not entry.is_default
+    }
 
 
 def check_one_leader_an_epoch(quorum: QuorumProcesses) -> None:

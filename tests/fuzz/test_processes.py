@@ -13,7 +13,6 @@ from tests.fuzz.callers import Exchange
 from tests.fuzz.drawing import draw_request
 from tests.fuzz.processes import (
     FLOOR_S,
-    Leadership,
     Report,
     check_exchanges,
     check_leadership,
@@ -22,6 +21,7 @@ from tests.fuzz.processes import (
     fuzz,
 )
 from tests.fuzz.steady import Waits
+from tests.fuzz.storm import Leadership
 from tests.support.quorum_processes import quorum_processes
 
 COUNT = 2000
