@@ -1,18 +1,23 @@
 """Q-SAME-EPOCH: a restarted leader leads on in its stored epoch (KAFKA-10527)."""
 
 from chaos.mutations.planted import Planted
-from node.ids import Epoch, Offset
+from node.effects import ElectionState
+from node.ids import Offset
 from node.raft import deadlines
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader, Role
 
+_as_it_should = Quorum.initial_role
 
-def stay_leader(self: Quorum, epoch: Epoch, mono_ns: int) -> Role:
+
+def stay_leader(self: Quorum, stored: ElectionState, mono_ns: int) -> Role:
     """Unflushed records are gone, and their offsets are given away again in the same epoch."""
+    if stored.leader != self.key.id:
+        return _as_it_should(self, stored, mono_ns)
     others = self.voters.others(self.key)
     return Leader(
-        epoch=epoch,
+        epoch=stored.epoch,
         leader=self.key.id,
         epoch_start=Offset(0),
         granting=(),
@@ -22,4 +27,4 @@ def stay_leader(self: Quorum, epoch: Epoch, mono_ns: int) -> Role:
     )
 
 
-PLANTED = Planted(owner=Quorum, decision="restarted_leader", wrong=stay_leader)
+PLANTED = Planted(owner=Quorum, decision="initial_role", wrong=stay_leader)

@@ -37,8 +37,7 @@ class FollowerFetch:
     # --- sending ---
 
     def send(self, mono_ns: int) -> None:
-        """One Fetch at a time, and only once everything before it is durable: the offset in it
-        tells the leader what we cannot lose any more (KAFKA-10533)."""
+        """One Fetch at a time."""
         self._hang_up_on_others()
         role = self._quorum.role
         if not isinstance(role, Follower | Unattached) or self._peers.fetching_from():
@@ -50,6 +49,8 @@ class FollowerFetch:
             self._peers.ask(node, self._request(), mono_ns)
 
     def may_fetch(self) -> bool:
+        """Only once everything before it is durable: the offset in it tells the leader what we
+        cannot lose any more (KAFKA-10533)."""
         return self._log.is_flushed
 
     def _hang_up_on_others(self) -> None:

@@ -86,7 +86,7 @@ class LeaderFetch:
         self._trace(request, "valid" if diverging is None else "diverging")
         if diverging is not None:
             return self._answer(diverging=diverging)
-        self.on_valid_fetch(connection, request, now)
+        self._on_valid_fetch(connection, request, now)
         if self._is_worth_answering(request):
             return self._records_for(connection, request, now.mono_ns)
         deadline = now.mono_ns + request.max_wait_ms * MS
@@ -109,7 +109,7 @@ class LeaderFetch:
 
     # --- what a valid Fetch tells ---
 
-    def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
+    def _on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
         """The replica has, durably, everything below its fetch offset, and follows us now."""
         leader, key = self._leader(), request.replica
         if key == self._quorum.key:
@@ -119,7 +119,7 @@ class LeaderFetch:
             self._note_progress(leader, request, known or Progress(), now)
         if key in self._quorum.voters:
             self._reads.on_fetch(connection, key)
-            self.renew_check_quorum(key, now.mono_ns)
+            self._renew_check_quorum(key, now.mono_ns)
             self.advance_high_watermark()
 
     def _has_room(self, leader: Leader, key: ReplicaKey) -> bool:
@@ -131,14 +131,13 @@ class LeaderFetch:
         progress = known.fetched(
             end=Offset(request.fetch_offset),
             leader_end=self._log.end.offset,
-            mono_ns=now.mono_ns,
             wall_ns=now.wall_ns,
             outcome="valid",
         )
         replicas = {**leader.replicas, request.replica: progress}
         self._quorum.update(replace(leader, replicas=replicas))
 
-    def renew_check_quorum(self, voter: ReplicaKey, mono_ns: int) -> None:
+    def _renew_check_quorum(self, voter: ReplicaKey, mono_ns: int) -> None:
         """A majority (with ourselves) that fetched renews the leader's licence."""
         leader, quorum = self._leader(), self._quorum
         timeouts = quorum.timeouts

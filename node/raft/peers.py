@@ -38,7 +38,6 @@ class Peers:
         self._peers = {node: _Peer() for node in nodes}
         self._request_timeout_ns = timeouts.request_ms * MS
         self._retry_backoff_ns = timeouts.retry_backoff_ms * MS
-        self._fetches: dict[NodeId, FetchRequest] = {}
         self._next_correlation_id = 0
         self._outbox = outbox
 
@@ -62,7 +61,12 @@ class Peers:
 
     def fetching_from(self) -> list[tuple[NodeId, FetchRequest]]:
         """Fetches that are out; one a voter at most."""
-        return list(self._fetches.items())
+        return [
+            (node, request)
+            for node, peer in self._peers.items()
+            for request in peer.outstanding.values()
+            if isinstance(request, FetchRequest)
+        ]
 
     def ask(self, node: NodeId, request: PeerRequest, mono_ns: int) -> None:
         """Send; first drop a connection on which the answer would be late or mistaken."""
@@ -75,8 +79,6 @@ class Peers:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
-        if isinstance(request, FetchRequest):
-            self._fetches[node] = request
         peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
         self._outbox.emit(Ask(peer=node, correlation_id=correlation_id, request=request))
 
@@ -84,10 +86,7 @@ class Peers:
         """The request that this answers; None if it is of a connection since dropped."""
         peer = self._peers[node]
         peer.deadlines_ns.pop(correlation_id, None)
-        request = peer.outstanding.pop(correlation_id, None)
-        if isinstance(request, FetchRequest):
-            del self._fetches[node]
-        return request
+        return peer.outstanding.pop(correlation_id, None)
 
     def made_sense(self, node: NodeId) -> None:
         """What it answered, that is; an answer alone is no success."""
@@ -115,7 +114,6 @@ class Peers:
         peer = self._peers[node]
         peer.outstanding.clear()
         peer.deadlines_ns.clear()
-        self._fetches.pop(node, None)
 
     def poll(self, mono_ns: int, on_timed_out: Callable[[NodeId], None]) -> None:
         """End back-offs that are over, and connections whose oldest request is overdue."""

@@ -10,15 +10,12 @@ class Progress:
     """What a replica's valid Fetches have told. `None`: it has not fetched in this epoch."""
 
     end: Offset | None = None  # durable there: everything below
-    last_fetch_ns: int | None = None  # monotonic
     last_fetch_wall_ns: int = -1
     last_caught_up_wall_ns: int = -1  # when it last had all that the leader had then
     leader_end_at_fetch: Offset = Offset(-1)
     outcome: str = ""  # of the last Fetch, as traced
 
-    def fetched(
-        self, *, end: Offset, leader_end: Offset, mono_ns: int, wall_ns: int, outcome: str
-    ) -> "Progress":
+    def fetched(self, *, end: Offset, leader_end: Offset, wall_ns: int, outcome: str) -> "Progress":
         """After a valid Fetch from `end`, while the leader's log ended at `leader_end`.
 
         Caught up as Kafka counts it (`ReplicaState.updateFollowerState`): now, if it has all; at
@@ -31,7 +28,6 @@ class Progress:
             caught_up = max(caught_up, self.last_fetch_wall_ns)
         return Progress(
             end=end,
-            last_fetch_ns=mono_ns,
             last_fetch_wall_ns=wall_ns,
             last_caught_up_wall_ns=caught_up,
             leader_end_at_fetch=leader_end,

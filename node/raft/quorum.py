@@ -138,7 +138,13 @@ class Quorum:
     def initial_role(self, stored: ElectionState, mono_ns: int) -> Role:
         """The role of a restarted node in its stored epoch."""
         if stored.leader == self.key.id:
-            return self.restarted_leader(stored.epoch, mono_ns)
+            # Never Leader again in the same epoch: what was not flushed is lost, and leading on
+            # would give its offsets to other records (KAFKA-10527).
+            return Resigned(
+                epoch=stored.epoch,
+                leader=self.key.id,
+                election_deadline_ns=self._election_deadline(mono_ns),
+            )
         if stored.voted == self.key and self.is_voter:
             return Candidate(
                 epoch=stored.epoch,
@@ -155,15 +161,6 @@ class Quorum:
             )
         unattached = self._fresh_unattached(stored.epoch, mono_ns)
         return replace(unattached, leader=stored.leader, voted=stored.voted)
-
-    def restarted_leader(self, epoch: Epoch, mono_ns: int) -> Role:
-        """Never Leader again in the same epoch: what was not flushed is lost, and leading on would
-        give its offsets to other records (KAFKA-10527)."""
-        return Resigned(
-            epoch=epoch,
-            leader=self.key.id,
-            election_deadline_ns=self._election_deadline(mono_ns),
-        )
 
     # --- transitions ---
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from node.ids import Epoch, Offset
+from chaos.mutations.q_same_epoch import stay_leader
+from node.ids import Offset
 from node.raft import deadlines
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
-from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
-from node.raft.roles import Leader, Role
+from node.raft.roles import Leader
 from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
 from tests.node.raft.test_random_runs import run_seed
@@ -26,20 +26,6 @@ class ForgetsElections(Mischief):
 
     def persists(self) -> bool:
         return False
-
-
-def stay_leader(self: Quorum, epoch: Epoch, mono_ns: int) -> Role:
-    """Q-SAME-EPOCH: a restarted leader leads on in its epoch (KAFKA-10527)."""
-    others = self.voters.others(self.key)
-    return Leader(
-        epoch=epoch,
-        leader=self.key.id,
-        epoch_start=Offset(0),
-        granting=(),
-        replicas={key: Progress() for key in others},
-        begin_due_ns={key.id: mono_ns for key in others},
-        check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
-    )
 
 
 def count_unflushed(self: LeaderFetch, leader: Leader) -> list[Offset]:
@@ -90,7 +76,7 @@ def test_forgotten_elections_are_caught() -> None:
 @pytest.mark.parametrize(
     ("owner", "decision", "bug", "first"),
     [
-        (Quorum, "restarted_leader", stay_leader, 0),
+        (Quorum, "initial_role", stay_leader, 0),
         (LeaderFetch, "voter_ends", count_unflushed, 1),
         (FollowerFetch, "may_fetch", fetch_unflushed, 0),
         (Votes, "is_up_to_date", believe_any_log, 3),

@@ -200,17 +200,11 @@ def test_truncation_keeps_what_may_be_common(
 
 
 def test_caught_up_counts_from_the_fetch_before_once_that_is_reached() -> None:
-    first = Progress().fetched(
-        end=Offset(5), leader_end=Offset(9), mono_ns=10, wall_ns=10, outcome="valid"
-    )
+    first = Progress().fetched(end=Offset(5), leader_end=Offset(9), wall_ns=10, outcome="valid")
     assert first.last_caught_up_wall_ns == -1
-    second = first.fetched(
-        end=Offset(9), leader_end=Offset(12), mono_ns=20, wall_ns=20, outcome="valid"
-    )
+    second = first.fetched(end=Offset(9), leader_end=Offset(12), wall_ns=20, outcome="valid")
     assert second.last_caught_up_wall_ns == 10
-    third = second.fetched(
-        end=Offset(12), leader_end=Offset(12), mono_ns=30, wall_ns=30, outcome="valid"
-    )
+    third = second.fetched(end=Offset(12), leader_end=Offset(12), wall_ns=30, outcome="valid")
     assert third.last_caught_up_wall_ns == 30
 
 
