@@ -72,12 +72,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Refusal as refusal:
         code = _say(str(refusal), refusal.code)
     except ConfigError as error:
-        code = _say(f"error: {error}\n  {options.config}\n  try: mend that line", FAILED)
+        code = _say(
+            f"error: {error}\n  {options.config}\n  try: correct that line; kraft-node start --help lists the settings",
+            FAILED,
+        )
     except StorageError as error:
         code = _say(f"error: {error}", FAILED)
     except OSError as error:
-        what = f"error: {error.strerror or error}\n  {error.filename or ''}\n  try: mend that"
-        code = _say(what, FAILED)
+        what = f"error: {error.strerror or error}\n  {error.filename or ''}\n"
+        step = "  try: see that it exists, may be used by this user and has room, and start again"
+        code = _say(what + step, FAILED)
     sys.stderr.flush()
     # Threads that still resolve a name must not hold the process up.
     os._exit(code)

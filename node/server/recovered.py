@@ -42,7 +42,10 @@ class Recovered:
 
 
 def recover(config: NodeConfig, disk: Disk) -> Recovered:
-    """Raises Refusal where the disk is another node's, StorageError or OSError where it is ill."""
+    """What the disk holds, cut where a power cut tore it.
+
+    Raises Refusal where the disk is another node's, StorageError or OSError where it is damaged.
+    """
     meta = load_meta(disk)
     if meta.node_id != config.node_id:
         raise Refusal(

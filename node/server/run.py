@@ -47,7 +47,7 @@ from node.wire import load_codecs
 LOCK_FILE = ".lock"
 # How often silent connections are looked for.
 IDLE_LOOK_S = 1.0
-# A node that cannot say farewell in this time goes without.
+# A node that cannot hand its leadership over in this time stops all the same.
 SHUTDOWN_BOUND_S = 5.0
 STDOUT = 1
 
@@ -172,7 +172,9 @@ def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
 
     def give_up() -> None:
         if not stopped.done():
-            stopped.set_result(Stop(code=0, reason=f"no farewell in {SHUTDOWN_BOUND_S:g} s"))
+            stopped.set_result(
+                Stop(code=0, reason=f"leadership not handed over in {SHUTDOWN_BOUND_S:g} s")
+            )
 
     def request(received: signal.Signals) -> None:
         sys.stderr.write(f"kraft-node: {received.name}, shutting down\n")

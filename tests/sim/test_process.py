@@ -291,7 +291,7 @@ def test_sigterm_ends_a_node_that_never_stops_in_bounded_time() -> None:
         began = rig.loop.time()
         await rig.cluster.stop(machine.node)
         assert SHUTDOWN_BOUND_S <= rig.loop.time() - began < SHUTDOWN_BOUND_S + 0.5
-        assert rig.lines(machine.node)[-1]["reason"] == "no farewell in 5 s"
+        assert rig.lines(machine.node)[-1]["reason"] == "leadership not handed over in 5 s"
 
     lived(story)
 

@@ -49,7 +49,7 @@ from node.server.traces import TraceWriter
 from node.turn import Beat, Deed, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
-SHUTDOWN_BOUND_S = 5.0  # as the server's: who cannot say farewell in this time goes without
+SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
 
 _WAITED_FOR = frozenset((TruncateLog, FlushLog, PersistElectionState))  # the disk is
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
@@ -160,7 +160,7 @@ class SimProcess:
             self._around.loop.call_later(SHUTDOWN_BOUND_S, self.hear, give_up)
 
         def give_up() -> None:
-            self._stop(Stop(code=0, reason=f"no farewell in {SHUTDOWN_BOUND_S:g} s"))
+            self._stop(Stop(code=0, reason=f"leadership not handed over in {SHUTDOWN_BOUND_S:g} s"))
 
         self.hear(request)
 
