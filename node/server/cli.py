@@ -72,10 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Refusal as refusal:
         code = _say(str(refusal), refusal.code)
     except ConfigError as error:
-        code = _say(
-            f"error: {error}\n  {options.config}\n  try: correct that line; kraft-node start --help lists the settings",
-            FAILED,
-        )
+        step = "  try: correct that line; kraft-node start --help lists the settings"
+        code = _say(f"error: {error}\n  {options.config}\n{step}", FAILED)
     except StorageError as error:
         code = _say(f"error: {error}", FAILED)
     except OSError as error:
