@@ -11,6 +11,7 @@ from kio.schema.errors import ErrorCode
 
 from node.codec import MalformedMessage, UnencodableMessage, read_whole, write_whole
 from node.codec.fields import marked_fields
+from node.codec.varint import write_unsigned
 from node.limits import MAX_ELEMENTS
 from tests.node.codec.shapes import PRIMITIVES, Shape, classes, kio_bytes, marked_class, values_of
 
@@ -98,6 +99,36 @@ def test_unknown_tags_are_skipped(more: type[Any], data: st.DataObject) -> None:
     less = marked_class("Less", True, shapes)
     expected = less(**{name: getattr(message, name) for name in shapes})
     assert read_whole(less, write_whole(message)) == expected
+
+
+TAGGED = marked_class(
+    "Tagged",
+    True,
+    {"value": Shape(inner="int16", array=False, nullable=False, tag=3, default=0)},
+)
+
+
+@pytest.mark.parametrize("section", ["0103020001", "020302000163017f"])
+def test_a_known_tag_is_read_beside_others(section: str) -> None:
+    assert read_whole(TAGGED, bytes.fromhex(section)).value == 1
+
+
+@pytest.mark.parametrize("section", ["01030100", "0103030001ff", "010302", "0203020001", "01"])
+def test_a_known_tag_of_another_size_is_refused(section: str) -> None:
+    with pytest.raises(MalformedMessage):
+        read_whole(TAGGED, bytes.fromhex(section))
+
+
+def test_tags_are_counted_as_elements_are() -> None:
+    for count, is_read in ((MAX_ELEMENTS, True), (MAX_ELEMENTS + 1, False)):
+        section = bytearray()
+        write_unsigned(section, count)
+        section += b"\x63\0" * count
+        if is_read:
+            assert read_whole(TAGGED, bytes(section)).value == 0
+        else:
+            with pytest.raises(MalformedMessage, match=f"more than {MAX_ELEMENTS} elements"):
+                read_whole(TAGGED, bytes(section))
 
 
 @pytest.mark.parametrize("flexible", [False, True])
