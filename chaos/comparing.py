@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from chaos.installation import prepare
 from chaos.judging import PAGE
 from chaos.launch import Ran, perform
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.planning import Choices, scenario_of
 from chaos.progress import ConsoleProgress
+from chaos.releases import KAFKA
 from chaos.scenario import Scenario, Side
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import read_run_info
@@ -41,7 +43,9 @@ def compare(arguments: CompareArguments) -> int:
     """0 if every run of every side was judged as expected, else 1."""
     told: list[Compared] = []
     overview = arguments.out / OVERVIEW
-    for scenario in _with_sides(arguments.scenarios):
+    scenarios = _with_sides(arguments.scenarios)
+    _have_images(scenarios, arguments)
+    for scenario in scenarios:
         told.append(_tell(scenario, arguments))
         if len(told) > 1:
             overview.write_text(render_overview(told), encoding="utf-8")
@@ -84,11 +88,31 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
     return found
 
 
+def _target(side: Side, arguments: CompareArguments) -> str:
+    return f"{KAFKA}:{side.release}" if side.release else arguments.target
+
+
+def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
+    """Of every release that the sides name; what is there already is left alone. Raises SetupError,
+    and UsageError for a release that was asked for where the sides name theirs."""
+    named = [(each, side.release) for each in scenarios for side in each.sides if side.release]
+    if named and arguments.target != KAFKA:
+        releases = ", ".join(release for _, release in named)
+        raise UsageError(
+            f"--target {arguments.target}: the sides of {named[0][0].name} are releases of their "
+            f"own: {releases}\n  try: without --target"
+        )
+    progress = ConsoleProgress()
+    for release in dict.fromkeys(release for _, release in named):
+        prepare(progress.tell, release)
+    progress.end()
+
+
 def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side: Side) -> Choices:
     return Choices(
         scenario=scenario.name,
         seed=arguments.seed + number,
-        target=arguments.target,
+        target=_target(side, arguments),
         settings={**arguments.settings, **side.settings},
         topic_client=side.topic_client,
         side=side.name,

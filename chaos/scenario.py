@@ -40,6 +40,7 @@ class Side:
     expected: Expectation
     promise: str  # what should be seen, in one sentence
     topic_client: str = "raw"  # as `run --topic-client`
+    release: str = ""  # of Apache Kafka, where sides differ by it; else that which was asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from chaos.scenarios.blackout import BLACKOUT
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
+from chaos.scenarios.fenced_last_leader import FENCED_LAST_LEADER
 from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
@@ -67,6 +68,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         OBSERVER_POWER_OFF,
         CLEAN_STOP_POWER_OFF,
         CLEAN_STOP_THEN_LEAD,
+        FENCED_LAST_LEADER,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,
         BLACKOUT_BROKERS,

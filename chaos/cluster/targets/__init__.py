@@ -4,5 +4,6 @@ target.py           what a cluster must know of such a program
 node.py             our own node
 kafka.py            Apache Kafka
 kafka_settings.py   what may be chosen of it by `--set`
+kafka_releases.py   which of those a release has
 named.py            the targets by the words of a command line
 """

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from chaos.cluster.targets.kafka import Kafka
+from chaos.cluster.targets.kafka_releases import why_lacking
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
@@ -40,6 +41,9 @@ def target_named(
     if release:
         if mutation:
             raise SettingError(f"{mutation} can be planted in our own node only")
+        for name, value in settings.items():
+            if why := why_lacking(release, name):
+                raise SettingError(f"{name}={value}: {why}")
         chosen = read_settings(settings)
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     for name, value in settings.items():
