@@ -22,7 +22,7 @@ def stay_leader(self: Quorum, stored: ElectionState, mono_ns: int) -> Role:
         epoch_start=Offset(0),
         granting=(),
         replicas={key: Progress() for key in others},
-        begin_due_ns={key.id: mono_ns for key in others},
+        begin_due_ns=dict.fromkeys(others, mono_ns),
         check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
     )
 

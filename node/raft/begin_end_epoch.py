@@ -121,13 +121,14 @@ class Epochs:
         role = self._quorum.role
         accepted = response.error == ErrorCode.NONE
         if accepted and isinstance(role, Resigned) and isinstance(request, EndQuorumEpochRequest):
-            self._quorum.update(replace(role, told=role.told | {node}))
+            self._quorum.update(replace(role, told=role.told | {self._quorum.voters.by_id[node]}))
 
     def on_lost(self, node: NodeId, mono_ns: int) -> None:
         """What was asked of `node` may never have arrived: tell it again when it can be reached."""
         role = self._quorum.role
-        if isinstance(role, Leader) and node in role.begin_due_ns:
-            self._quorum.update(replace(role, begin_due_ns={**role.begin_due_ns, node: mono_ns}))
+        if isinstance(role, Leader):
+            due = {**role.begin_due_ns, self._quorum.voters.by_id[node]: mono_ns}
+            self._quorum.update(replace(role, begin_due_ns=due))
 
     def send(self, mono_ns: int) -> None:
         match self._quorum.role:
@@ -139,21 +140,21 @@ class Epochs:
                 pass
 
     def _send_begin(self, role: Leader, mono_ns: int) -> None:
-        silent = [node for node, due in role.begin_due_ns.items() if due <= mono_ns]
-        for node in silent:
+        silent = [key for key, due in role.begin_due_ns.items() if due <= mono_ns]
+        for key in silent:
             request = BeginQuorumEpochRequest(
                 cluster_id=self._cluster_id,
-                voter=node,
-                voter_directory=self._quorum.voters.by_id[node].directory,
+                voter=key.id,
+                voter_directory=key.directory,
                 leader=role.leader,
                 epoch=role.epoch,
                 leader_endpoints=self._quorum.voters.endpoints[self._quorum.key],
             )
-            if self._peers.may_ask(node, request):
-                self._peers.ask(node, request, mono_ns)
+            if self._peers.may_ask(key.id, request):
+                self._peers.ask(key.id, request, mono_ns)
                 due = mono_ns + deadlines.begin_epoch_interval_ns(self._quorum.timeouts)
                 role = self._quorum.update(
-                    replace(role, begin_due_ns={**role.begin_due_ns, node: due})
+                    replace(role, begin_due_ns={**role.begin_due_ns, key: due})
                 )
 
     def _send_end(self, role: Resigned, mono_ns: int) -> None:
@@ -165,5 +166,5 @@ class Epochs:
                 preferred=role.preferred,
                 leader_endpoints=self._quorum.voters.endpoints.get(self._quorum.key, ()),
             )
-            if key.id not in role.told and self._peers.may_ask(key.id, request):
+            if key not in role.told and self._peers.may_ask(key.id, request):
                 self._peers.ask(key.id, request, mono_ns)

@@ -143,7 +143,7 @@ class LeaderFetch:
         timeouts = quorum.timeouts
         due = {
             **leader.begin_due_ns,
-            voter.id: mono_ns + deadlines.begin_epoch_interval_ns(timeouts),
+            voter: mono_ns + deadlines.begin_epoch_interval_ns(timeouts),
         }
         fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
         if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:

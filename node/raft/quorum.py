@@ -217,7 +217,7 @@ class Quorum:
                 epoch_start=self._log.end.offset,
                 granting=tuple(sorted(role.ballot.granted)),
                 replicas={key: Progress() for key in others},
-                begin_due_ns={key.id: mono_ns for key in others},
+                begin_due_ns=dict.fromkeys(others, mono_ns),
                 check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
             ),
             mono_ns,

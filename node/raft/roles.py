@@ -53,7 +53,7 @@ class Leader:
     high_watermark: Offset | None = None  # > epoch_start; unknown until LeaderChange is committed
     granting: tuple[NodeId, ...]
     replicas: Mapping[ReplicaKey, Progress]  # the other voters, and observers that fetched
-    begin_due_ns: Mapping[NodeId, int]  # when each other voter is to hear BeginQuorumEpoch
+    begin_due_ns: Mapping[ReplicaKey, int]  # when each other voter is to hear BeginQuorumEpoch
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed
     check_quorum_deadline_ns: int
 
@@ -77,7 +77,7 @@ class Resigned:
     epoch: Epoch
     leader: NodeId  # itself
     preferred: tuple[ReplicaKey, ...] = ()
-    told: frozenset[NodeId] = field(default=frozenset())  # who acknowledged EndQuorumEpoch
+    told: frozenset[ReplicaKey] = field(default=frozenset())  # who acknowledged EndQuorumEpoch
     election_deadline_ns: int
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from node.ids import NEVER_NS, Epoch, NodeId, Offset
+from node.ids import NEVER_NS, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.deadlines import Move, due_move, role_deadline_ns
 from node.raft.election import Ballot
 from node.raft.roles import (
@@ -36,7 +36,7 @@ def roles(at_ns: int, ballot: Ballot) -> Iterator[Role]:
     yield Resigned(epoch=EPOCH, leader=ME.id, election_deadline_ns=at_ns)
 
 
-def leader(check_ns: int, begin_ns: dict[NodeId, int]) -> Leader:
+def leader(check_ns: int, begin_ns: dict[ReplicaKey, int]) -> Leader:
     return Leader(
         epoch=EPOCH,
         leader=ME.id,
@@ -103,7 +103,7 @@ def test_an_election_of_five_that_is_decided_waits_for_no_deadline(
 
 
 def test_a_leader_wakes_for_whom_it_has_not_told_and_resigns_without_a_majority() -> None:
-    role = leader(900, {NodeId(2): 300, NodeId(3): 500})
+    role = leader(900, {key(2): 300, key(3): 500})
     assert role_deadline_ns(role, polled_ns=0, elapsed_ns=0) == 300
     assert role_deadline_ns(role, polled_ns=300, elapsed_ns=300) == 500
     assert role_deadline_ns(role, polled_ns=600, elapsed_ns=600) == 900
