@@ -72,7 +72,7 @@ class Raft:
             rng=rng,
             outbox=outbox,
         )
-        self.reads = ReadIndex(voters, key)
+        self.reads = ReadIndex(self.quorum)
         self._cluster_id = cluster_id
         self._advertised = advertised
         self._outbox = outbox

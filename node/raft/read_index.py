@@ -10,6 +10,7 @@ all tickets up to the mark; and a ticket that a majority acknowledged may be ser
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from node.ids import ConnectionId, ReplicaKey, Ticket
 from node.raft.voter_set import VoterSet
@@ -23,12 +24,21 @@ class Mark:
     answered_ns: int
 
 
+class Voting(Protocol):
+    """`node.raft.quorum.Quorum`, as far as it is asked who votes."""
+
+    @property
+    def key(self) -> ReplicaKey: ...
+
+    @property
+    def voters(self) -> VoterSet: ...
+
+
 class ReadIndex:
-    def __init__(self, voters: VoterSet, me: ReplicaKey) -> None:
-        self._voters = voters
-        self._me = me
+    def __init__(self, quorum: Voting) -> None:
+        self._quorum = quorum
         self._issued = Ticket(0)
-        self._acknowledged: dict[ReplicaKey, Ticket] = dict.fromkeys(voters.keys, Ticket(0))
+        self._acknowledged: dict[ReplicaKey, Ticket] = {}
         self._marks: dict[ConnectionId, Mark] = {}
         self._followed_ns: dict[ReplicaKey, int] = {}
 
@@ -49,25 +59,24 @@ class ReadIndex:
 
     def confirmed(self) -> Ticket:
         """All tickets up to this one are acknowledged by a majority; the leader counts itself."""
-        acknowledged = {**self._acknowledged}
-        if self._me in acknowledged:
-            acknowledged[self._me] = self._issued
-        return sorted(acknowledged.values(), reverse=True)[self._voters.majority - 1]
+        voters, me = self._quorum.voters, self._quorum.key
+        newest = [self._issued if key == me else self._newest(key) for key in voters.keys]
+        return sorted(newest, reverse=True)[voters.majority - 1]
 
     def awaits(self, voter: ReplicaKey) -> bool:
         """Would an answer to this voter now help a read that waits?"""
-        acknowledged = self._acknowledged.get(voter, self._issued)
-        return acknowledged < self._issued and self.confirmed() < self._issued
+        lacks = voter in self._quorum.voters and self._newest(voter) < self._issued
+        return lacks and self.confirmed() < self._issued
 
     def on_answer(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
-        if voter in self._acknowledged:
+        if voter in self._quorum.voters:
             self._marks[connection] = Mark(ticket=self._issued, answered_ns=mono_ns)
 
     def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
         mark = self._marks.get(connection)
-        if mark is None or voter not in self._acknowledged:
+        if mark is None or voter not in self._quorum.voters:
             return
-        self._acknowledged[voter] = max(mark.ticket, self._acknowledged[voter])
+        self._acknowledged[voter] = max(mark.ticket, self._newest(voter))
         self._followed_ns[voter] = max(mark.answered_ns, self._followed_ns.get(voter, 0))
 
     def on_closed(self, connection: ConnectionId) -> None:
@@ -75,6 +84,10 @@ class ReadIndex:
 
     def restart(self) -> None:
         """A new epoch: nothing that was said in an older one confirms anything."""
-        self._acknowledged = dict.fromkeys(self._voters.keys, Ticket(0))
+        self._acknowledged.clear()
         self._marks.clear()
         self._followed_ns.clear()
+
+    def _newest(self, voter: ReplicaKey) -> Ticket:
+        """That it acknowledged."""
+        return self._acknowledged.get(voter, Ticket(0))

@@ -1,6 +1,8 @@
 """Which fetches confirm that the leader still leads (Raft thesis 6.4)."""
 
-from node.ids import ConnectionId
+from dataclasses import dataclass
+
+from node.ids import ConnectionId, ReplicaKey
 from node.raft.read_index import ReadIndex
 from node.raft.voter_set import VoterSet
 from tests.support.rig import ME, key
@@ -8,8 +10,14 @@ from tests.support.rig import ME, key
 A, B = ConnectionId(1), ConnectionId(2)
 
 
+@dataclass(frozen=True)
+class Electorate:
+    voters: VoterSet
+    key: ReplicaKey = ME
+
+
 def index(size: int = 3) -> ReadIndex:
-    return ReadIndex(VoterSet.of([(key(i), ()) for i in range(1, size + 1)]), ME)
+    return ReadIndex(Electorate(VoterSet.of([(key(i), ()) for i in range(1, size + 1)])))
 
 
 def test_a_single_voter_confirms_itself() -> None:
