@@ -16,5 +16,6 @@ who the controllers are (`describe_cluster`).
     exchanges  vote, begin_end_epoch, fetch_leader, fetch_follower, describe, describe_cluster
     sends      peers.py       one connection a voter: outstanding requests, time-outs, back-off
     whole      raft.py        hands events to the exchanges and sends what each role owes
+    leader     replicas.py    how far each replica is, and whether a majority still follows
     seam       client.py      what the controller knows of all this
 """

@@ -1,6 +1,6 @@
-"""Fetch, as the leader serves it: records out, followers' durable ends in, high watermark on."""
+"""Fetch, as the leader serves it: records, or where logs part, at once or when there is news."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from node import limits
 from node.errors import ErrorCode
@@ -13,22 +13,18 @@ from node.ids import (
     NodeId,
     Now,
     Offset,
-    ReplicaKey,
     uuid_text,
 )
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
-from node.raft import deadlines, high_watermark
 from node.raft.common import top_refusal
 from node.raft.local_log import LocalLog
-from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
+from node.raft.replicas import Replicas
 from node.raft.roles import Leader
 from node.storage.view import LogView
 from node.wire.fetch import FetchRequest, FetchResponse
-
-_OBSERVERS = 64  # of these the leader remembers the progress; the rest are served and forgotten
 
 
 def divergence(view: LogView, offset: int, last_epoch: int) -> LogPosition | None:
@@ -58,6 +54,7 @@ class LeaderFetch:
         self,
         quorum: Quorum,
         log: LocalLog,
+        replicas: Replicas,
         reads: ReadIndex,
         outbox: Outbox,
         parking: Parking,
@@ -65,6 +62,7 @@ class LeaderFetch:
     ) -> None:
         self._quorum = quorum
         self._log = log
+        self._replicas = replicas
         self._reads = reads
         self._outbox = outbox
         self._cluster_id = cluster_id
@@ -86,7 +84,7 @@ class LeaderFetch:
         self._trace(request, "valid" if diverging is None else "diverging")
         if diverging is not None:
             return self._answer(diverging=diverging)
-        self._on_valid_fetch(connection, request, now)
+        self._replicas.on_valid_fetch(connection, request, now)
         if self._is_worth_answering(request):
             return self._records_for(connection, request, now.mono_ns)
         deadline = now.mono_ns + request.max_wait_ms * MS
@@ -106,69 +104,6 @@ class LeaderFetch:
         if not isinstance(self._quorum.role, Leader):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE
-
-    # --- what a valid Fetch tells ---
-
-    def _on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
-        """The replica has, durably, everything below its fetch offset, and follows us now."""
-        leader, key = self._leader(), request.replica
-        if key == self._quorum.key:
-            return  # nobody fetches from itself: the frame is damaged, and proves nothing
-        known = leader.replicas.get(key)
-        if known is not None or self._has_room(leader, key):
-            self._note_progress(leader, request, known or Progress(), now)
-        if key in self._quorum.voters:
-            self._reads.on_fetch(connection, key)
-            self._renew_check_quorum(key, now.mono_ns)
-            self.advance_high_watermark()
-
-    def _has_room(self, leader: Leader, key: ReplicaKey) -> bool:
-        return key.id >= 0 and len(leader.replicas) < len(self._quorum.voters) + _OBSERVERS
-
-    def _note_progress(
-        self, leader: Leader, request: FetchRequest, known: Progress, now: Now
-    ) -> None:
-        progress = known.fetched(
-            end=Offset(request.fetch_offset),
-            leader_end=self._log.end.offset,
-            wall_ns=now.wall_ns,
-            outcome="valid",
-        )
-        replicas = {**leader.replicas, request.replica: progress}
-        self._quorum.update(replace(leader, replicas=replicas))
-
-    def _renew_check_quorum(self, voter: ReplicaKey, mono_ns: int) -> None:
-        """A majority (with ourselves) that fetched renews the leader's licence."""
-        leader, quorum = self._leader(), self._quorum
-        timeouts = quorum.timeouts
-        due = {
-            **leader.begin_due_ns,
-            voter: mono_ns + deadlines.begin_epoch_interval_ns(timeouts),
-        }
-        fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
-        if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
-            fetched = frozenset()
-            deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)
-        quorum.update(
-            replace(leader, begin_due_ns=due, fetched=fetched, check_quorum_deadline_ns=deadline)
-        )
-
-    def advance_high_watermark(self) -> None:
-        leader = self._leader()
-        ends = self.voter_ends(leader)
-        new = high_watermark.advance(leader.high_watermark, ends, leader.epoch_start)
-        if new is not None:
-            self._quorum.publish_high_watermark(new)
-
-    def voter_ends(self, leader: Leader) -> list[Offset]:
-        """The durable log end of every voter; our own only as far as it is flushed."""
-        ends = []
-        for key in self._quorum.voters.keys:
-            if key == self._quorum.key:
-                ends.append(self._log.durable)
-            else:
-                ends.append(leader.replicas[key].end or Offset(0))
-        return ends
 
     # --- parked fetches ---
 

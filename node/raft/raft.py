@@ -27,6 +27,7 @@ from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
+from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
 from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
@@ -82,7 +83,10 @@ class Raft:
         self._peers = Peers(others, timeouts, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
         self._epochs = Epochs(self.quorum, self._peers, cluster_id)
-        self._serving = LeaderFetch(self.quorum, self.log, self.reads, outbox, parking, cluster_id)
+        self._replicas = Replicas(self.quorum, self.log, self.reads)
+        self._serving = LeaderFetch(
+            self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
+        )
         self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
 
     # --- life ---
@@ -168,7 +172,7 @@ class Raft:
     def on_flushed(self, end: Offset) -> None:
         self.log.on_flushed(end)
         if isinstance(self.quorum.role, Leader):
-            self._serving.advance_high_watermark()
+            self._replicas.advance_high_watermark()
         self._fetching.learn_high_watermark()
 
     def append(self, records: Sequence[KeyValue], now: Now) -> Offset:

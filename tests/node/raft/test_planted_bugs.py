@@ -8,9 +8,9 @@ from chaos.mutations.q_same_epoch import stay_leader
 from node.ids import Offset
 from node.raft import deadlines
 from node.raft.fetch_follower import FollowerFetch
-from node.raft.fetch_leader import LeaderFetch
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
+from node.raft.replicas import Replicas
 from node.raft.roles import Leader
 from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
@@ -28,7 +28,7 @@ class ForgetsElections(Mischief):
         return False
 
 
-def count_unflushed(self: LeaderFetch, leader: Leader) -> list[Offset]:
+def count_unflushed(self: Replicas, leader: Leader) -> list[Offset]:
     """The leader counts what it has only written."""
     others = [progress.end or Offset(0) for progress in leader.replicas.values()]
     return [*others, self._log.end.offset]
@@ -77,7 +77,7 @@ def test_forgotten_elections_are_caught() -> None:
     ("owner", "decision", "bug", "first"),
     [
         (Quorum, "initial_role", stay_leader, 0),
-        (LeaderFetch, "voter_ends", count_unflushed, 1),
+        (Replicas, "voter_ends", count_unflushed, 1),
         (FollowerFetch, "may_fetch", fetch_unflushed, 0),
         (Votes, "is_up_to_date", believe_any_log, 3),
     ],

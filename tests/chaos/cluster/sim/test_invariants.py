@@ -8,7 +8,7 @@ from chaos.cluster.sim.invariants import InvariantViolated, Watch
 from chaos.mutations.planted import planted_by
 from node.effects import AppendBatches, ElectionState
 from node.ids import METADATA_LOG, Epoch, Offset
-from node.raft.fetch_leader import LeaderFetch
+from node.raft.replicas import Replicas
 from node.raft.vote import Votes
 from tests.chaos.cluster.sim.breaches import BREACHES, Three, elected, votes_twice
 from tests.node.raft.test_planted_bugs import ForgetsElections, believe_any_log, count_unflushed
@@ -163,7 +163,7 @@ def test_votes_that_never_reach_a_disk_are_seen() -> None:
 @pytest.mark.parametrize(
     ("owner", "decision", "bug", "first", "invariant"),
     [
-        (LeaderFetch, "voter_ends", count_unflushed, 1, "Q9-committed-by-majority"),
+        (Replicas, "voter_ends", count_unflushed, 1, "Q9-committed-by-majority"),
         (Votes, "is_up_to_date", believe_any_log, 3, "votes-for-newer-logs"),
     ],
 )

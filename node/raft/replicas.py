@@ -1,0 +1,87 @@
+"""What a leader knows of the replicas by their Fetches: how far each is, hence what is committed,
+and whether a majority still follows."""
+
+from dataclasses import replace
+
+from node.ids import ConnectionId, Now, Offset, ReplicaKey
+from node.raft import deadlines, high_watermark
+from node.raft.local_log import LocalLog
+from node.raft.progress import Progress
+from node.raft.quorum import Quorum
+from node.raft.read_index import ReadIndex
+from node.raft.roles import Leader
+from node.wire.fetch import FetchRequest
+
+_OBSERVERS = 64  # of these the leader remembers the progress; the rest are served and forgotten
+
+
+class Replicas:
+    def __init__(self, quorum: Quorum, log: LocalLog, reads: ReadIndex) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._reads = reads
+
+    def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
+        """The replica has, durably, everything below its fetch offset, and follows us now."""
+        leader, key = self._leader(), request.replica
+        if key == self._quorum.key:
+            return  # nobody fetches from itself: the frame is damaged, and proves nothing
+        known = leader.replicas.get(key)
+        if known is not None or self._has_room(leader, key):
+            self._note_progress(leader, request, known or Progress(), now)
+        if key in self._quorum.voters:
+            self._reads.on_fetch(connection, key)
+            self._renew_check_quorum(key, now.mono_ns)
+            self.advance_high_watermark()
+
+    def _has_room(self, leader: Leader, key: ReplicaKey) -> bool:
+        return key.id >= 0 and len(leader.replicas) < len(self._quorum.voters) + _OBSERVERS
+
+    def _note_progress(
+        self, leader: Leader, request: FetchRequest, known: Progress, now: Now
+    ) -> None:
+        progress = known.fetched(
+            end=Offset(request.fetch_offset),
+            leader_end=self._log.end.offset,
+            wall_ns=now.wall_ns,
+            outcome="valid",
+        )
+        replicas = {**leader.replicas, request.replica: progress}
+        self._quorum.update(replace(leader, replicas=replicas))
+
+    def _renew_check_quorum(self, voter: ReplicaKey, mono_ns: int) -> None:
+        """A majority (with ourselves) that fetched renews the leader's licence."""
+        leader, quorum = self._leader(), self._quorum
+        timeouts = quorum.timeouts
+        due = {
+            **leader.begin_due_ns,
+            voter: mono_ns + deadlines.begin_epoch_interval_ns(timeouts),
+        }
+        fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
+        if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
+            fetched = frozenset()
+            deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)
+        quorum.update(
+            replace(leader, begin_due_ns=due, fetched=fetched, check_quorum_deadline_ns=deadline)
+        )
+
+    def advance_high_watermark(self) -> None:
+        leader = self._leader()
+        ends = self.voter_ends(leader)
+        new = high_watermark.advance(leader.high_watermark, ends, leader.epoch_start)
+        if new is not None:
+            self._quorum.publish_high_watermark(new)
+
+    def voter_ends(self, leader: Leader) -> list[Offset]:
+        """The durable log end of every voter; our own only as far as it is flushed."""
+        ends = []
+        for key in self._quorum.voters.keys:
+            if key == self._quorum.key:
+                ends.append(self._log.durable)
+            else:
+                ends.append(leader.replicas[key].end or Offset(0))
+        return ends
+
+    def _leader(self) -> Leader:
+        assert isinstance(self._quorum.role, Leader), "only a leader is fetched from"
+        return self._quorum.role
