@@ -295,6 +295,9 @@ def test_who_is_dropped_once_is_dropped_everywhere() -> None:
 
 def test_lost_bytes_never_look_clean() -> None:
     assert saw_nothing(lost_bytes_are_not_clean(killed("kill").commit(register(2, 40)).run()))
+    assert saw_nothing(
+        lost_bytes_are_not_clean(killed("stop-then-power-off").commit(register(2, 40)).run())
+    )
     result = judged(lost_bytes_are_not_clean, killed("power-off").commit(register(2, 40)))
     assert result.verdict is INVALID
     assert "after power-off" in result.message
