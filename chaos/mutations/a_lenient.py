@@ -2,14 +2,14 @@
 (KAFKA-13490, before which a quorum kept whatever it was told of topics)."""
 
 from chaos.mutations.planted import Planted
-from node.controller import configs
+from node.controller import resource_configs
 from node.controller.client_metrics import DEFINITIONS
 from node.records.metadata import ConfigRecord
 from node.wire.configs import ConfigChange, ResourceChange
 
 SET = 0
 
-_as_it_should = configs._record
+_as_it_should = resource_configs._record
 
 
 def taken_as_it_is(
@@ -26,4 +26,4 @@ def taken_as_it_is(
     )
 
 
-PLANTED = Planted(owner=configs, decision="_record", wrong=taken_as_it_is)
+PLANTED = Planted(owner=resource_configs, decision="_record", wrong=taken_as_it_is)

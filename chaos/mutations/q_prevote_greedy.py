@@ -6,10 +6,10 @@ behind, and would be refused for that alone.
 """
 
 from chaos.mutations.planted import Planted
-from node.raft import vote
+from node.raft import votes
 from node.raft.roles import Follower, Role
 
-_as_it_should = vote.grants_pre_vote
+_as_it_should = votes.grants_pre_vote
 
 
 def grant_to_anybody(role: Role, *, up_to_date: bool) -> bool:
@@ -17,4 +17,4 @@ def grant_to_anybody(role: Role, *, up_to_date: bool) -> bool:
     return isinstance(role, Follower) or _as_it_should(role, up_to_date=up_to_date)
 
 
-PLANTED = Planted(owner=vote, decision="grants_pre_vote", wrong=grant_to_anybody)
+PLANTED = Planted(owner=votes, decision="grants_pre_vote", wrong=grant_to_anybody)

@@ -8,11 +8,11 @@ to be. Kafka as shipped does both, and is safe by its order: it appends and flus
 
 from chaos.mutations.planted import Planted
 from node.ids import ReplicaKey
-from node.raft import vote
+from node.raft import votes
 from node.raft.roles import Prospective, Role, Unattached
-from node.raft.vote import Votes
+from node.raft.votes import Votes
 
-_grants_vote = vote.grants_vote
+_grants_vote = votes.grants_vote
 
 
 def ask_unflushed(_self: Votes) -> bool:
@@ -31,5 +31,5 @@ PLANTED = Planted(
     owner=Votes,
     decision="may_ask",
     wrong=ask_unflushed,
-    other=Planted(owner=vote, decision="grants_vote", wrong=grant_again),
+    other=Planted(owner=votes, decision="grants_vote", wrong=grant_again),
 )

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from node import limits
-from node.codec.errors import MalformedMessage
+from node.codec.codec_errors import MalformedMessage
 from node.codec.fields import FIXED, MarkedField, marked_fields, runs
 from node.codec.varint import read_unsigned
 from node.ids import ZERO_UUID

@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from node.codec.errors import UnencodableMessage
+from node.codec.codec_errors import UnencodableMessage
 from node.codec.fields import FIXED, MarkedField, marked_fields, runs
 from node.codec.varint import write_unsigned
 from node.ids import ZERO_UUID

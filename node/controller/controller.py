@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from node import limits
 from node.config import QuorumTimeouts
-from node.controller import configs
+from node.controller import resource_configs
 from node.controller.accumulator import (
     Accumulation,
     Accumulator,
@@ -111,7 +111,7 @@ class Controller:
         claim = self._claim
         if claim is None:
             return _refuse_alteration(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
-        records, results = configs.alter_all(claim.image, request.resources)
+        records, results = resource_configs.alter_all(claim.image, request.resources)
         response = AlterConfigsResponse(results=results)
         encoded = encode_all(records)
         if encoded.size > limits.MAX_BATCH_BYTES:
@@ -251,7 +251,7 @@ class Controller:
         for connection, read in self._reads.all():
             if read.ticket > confirmed:
                 break
-            results = configs.describe_all(self.image, read.request.resources)
+            results = resource_configs.describe_all(self.image, read.request.resources)
             self._reads.answer(connection, DescribeConfigsResponse(results=results))
             answered = read
         if answered is not None:
@@ -272,11 +272,13 @@ def _refuse_alteration(
     request: AlterConfigsRequest, error: ErrorCode, message: str
 ) -> AlterConfigsResponse:
     return AlterConfigsResponse(
-        results=configs.refuse_alteration(request.resources, error, message)
+        results=resource_configs.refuse_alteration(request.resources, error, message)
     )
 
 
 def _refuse_description(request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(
-        results=configs.refuse_description(request.resources, ErrorCode.NOT_CONTROLLER, _STANDBY)
+        results=resource_configs.refuse_description(
+            request.resources, ErrorCode.NOT_CONTROLLER, _STANDBY
+        )
     )

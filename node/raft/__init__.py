@@ -5,15 +5,16 @@ tells the leader what is durable there, and the answer brings records, the high 
 point where the logs diverge (`fetch_leader`, `fetch_follower`; `fetched` says what of an answer is
 taken). Because nothing is pushed, a new leader makes itself known with **BeginQuorumEpoch**, and
 one that steps down hurries the next election with **EndQuorumEpoch** (`begin_end_epoch`). **Vote**
-elects, after a round of pre-votes that keeps a node without hope from raising the epoch (`vote`,
-KIP-996). **DescribeQuorum** shows the leader's view to anybody (`describe`), **DescribeCluster**
-who the controllers are (`describe_cluster`).
+elects, after a round of pre-votes that keeps a node without hope from raising the epoch (`votes`,
+KIP-996). **DescribeQuorum** shows the leader's view to anybody (`quorum_description`),
+**DescribeCluster** who the controllers are (`cluster_description`).
 
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order
     deadlines  deadlines.py   what is due when, and what happens then
     rules      election, high_watermark, voter_set, progress, portion: pure leaves
-    exchanges  vote, begin_end_epoch, fetch_leader, fetch_follower, describe, describe_cluster
+    exchanges  votes, begin_end_epoch, fetch_leader, fetch_follower, quorum_description,
+               cluster_description
     sends      peers.py       one connection a voter: outstanding requests, time-outs, back-off
     whole      raft.py        hands events to the exchanges and sends what each role owes
     leader     replicas.py    how far each replica is, and whether a majority still follows

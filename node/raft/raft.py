@@ -18,19 +18,19 @@ from node.outbox import Outbox
 from node.parking import Parking
 from node.raft import deadlines
 from node.raft.begin_end_epoch import Epochs, preferred_candidates
+from node.raft.cluster_description import describe_cluster
 from node.raft.deadlines import Move
-from node.raft.describe import describe_quorum
-from node.raft.describe_cluster import describe_cluster
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
+from node.raft.quorum_description import describe_quorum
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
-from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
+from node.raft.votes import Votes
 from node.records.batch import KeyValue
 from node.records.control import LeaderChange, encode_control
 from node.storage.view import LogView

@@ -20,7 +20,7 @@ from node.codec import read_whole, write_whole
 from node.endpoint import Endpoint
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
 from node.records.batch import KeyValue
-from node.records.malformed import MalformedRecord
+from node.records.malformed_record import MalformedRecord
 
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)

@@ -6,7 +6,7 @@ data batch of `__cluster_metadata`; the key is null.
 
 from node.codec import read_whole, write_whole
 from node.codec.varint import read_unsigned
-from node.records.malformed import MalformedRecord
+from node.records.malformed_record import MalformedRecord
 from node.records.schemas import (
     AbortTransactionRecord,
     BeginTransactionRecord,

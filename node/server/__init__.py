@@ -1,19 +1,19 @@
 """The node as a process: an event loop, sockets, a directory, a clock; and the command line.
 
-cli.py          `kraft-node`: what is typed, and which of the following does it
-run.py          `start`: from a formatted directory to a node that serves, and to its end
-quorum.py       `quorum describe`
-client.py       the small client that it asks by
-dump_log.py     `dump-log`
-config.py       server.properties
-recovered.py    what a disk holds of a node; the simulator begins a life with it as well
-shell.py        the loop: events to the node, effects to the world, one flush for many
-tcp.py          the connections that others open, and what all of them may hold
-listener.py     the sockets that they come in by, and how many descriptors there are for them
-keepalive.py    TCP's probes on both kinds of connections
-peers.py        the connections to other voters
-frames.py       a stream of bytes as frames
-real_disk.py    the disk over a directory
-traces.py       trace lines, to stdout
-outcome.py      how the process ends, and what it says then
+cli.py             `kraft-node`: what is typed, and which of the following does it
+run.py             `start`: from a formatted directory to a node that serves, and to its end
+quorum_command.py  `quorum describe`
+tool_client.py     the small client that it asks by
+dump_log.py        `dump-log`
+properties.py      server.properties
+recovered.py       what a disk holds of a node; the simulator begins a life with it as well
+shell.py           the loop: events to the node, effects to the world, one flush for many
+tcp.py             the connections that others open, and what all of them may hold
+listener.py        the sockets that they come in by, and how many descriptors there are for them
+keepalive.py       TCP's probes on both kinds of connections
+peer_links.py      the connections to other voters
+framing.py         a stream of bytes as frames
+real_disk.py       the disk over a directory
+traces.py          trace lines, to stdout
+outcome.py         how the process ends, and what it says then
 """

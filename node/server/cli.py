@@ -11,11 +11,11 @@ from typing import NoReturn, TypeAlias
 from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey, parse_uuid
-from node.server.config import ConfigError, known_numbers, read_settings
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
+from node.server.properties import ConfigError, known_numbers, read_settings
 from node.server.real_disk import RealDisk
-from node.storage.errors import StorageError
 from node.storage.format import format_log_directory
+from node.storage.storage_errors import StorageError
 
 FORMAT_EXAMPLE = """\
 example:
@@ -243,7 +243,7 @@ def _start(options: argparse.Namespace) -> int:
 
 
 def _describe_quorum(options: argparse.Namespace) -> int:
-    from node.server.quorum import ask_leader, replication_lines, status_lines
+    from node.server.quorum_command import ask_leader, replication_lines, status_lines
 
     quorum = ask_leader(options.bootstrap)
     for line in (replication_lines if options.replication else status_lines)(quorum):

@@ -13,7 +13,7 @@ from uuid import UUID
 from node.ids import uuid_text
 from node.records.batch import Batch, BatchHeader, DamagedBatch, Record
 from node.records.control import decode_control
-from node.records.malformed import MalformedRecord
+from node.records.malformed_record import MalformedRecord
 from node.records.metadata import decode_metadata
 from node.server.real_disk import open_to_read
 from node.storage.disk import File

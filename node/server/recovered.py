@@ -15,7 +15,7 @@ from node.ids import NodeId, ReplicaKey
 from node.node import Framing, Node
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
-from node.storage.bootstrap import VoterSet, read_bootstrap, read_voters
+from node.storage.bootstrap import ListedVoters, read_bootstrap, read_voters
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
 from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY
@@ -30,7 +30,7 @@ class Recovered:
     """What the disk holds of this node."""
 
     meta: MetaProperties
-    voters: VoterSet
+    voters: ListedVoters
     election: ElectionState
     elections: ElectionStore
     bootstrap: tuple[MetadataRecord, ...]
@@ -81,7 +81,7 @@ def node_on(
     )
 
 
-def addresses(voters: VoterSet) -> Mapping[NodeId, Endpoint]:
+def addresses(voters: ListedVoters) -> Mapping[NodeId, Endpoint]:
     """Where the other voters are reached: their inner listeners."""
     return {key.id: endpoints[0] for key, endpoints in voters}
 

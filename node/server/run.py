@@ -29,7 +29,7 @@ from node.events import ShutdownRequested
 from node.ids import METADATA_LOG
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.outcome import Refusal, die
-from node.server.peers import Peers, TcpDial
+from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
 from node.server.recovered import (
     Recovered,
@@ -104,7 +104,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     inner = config.advertised[0].name
     connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
     dial = TcpDial(config.timeouts.request_ms / 1000)
-    peers = Peers(addresses(found.voters), shell.feed, dial)
+    peers = PeerLinks(addresses(found.voters), shell.feed, dial)
     listening = _listen(config, found)
     services = [
         accept_from(at, listener, connections, partial(_descriptors, found))

@@ -25,7 +25,7 @@ from node.effects import (
 )
 from node.events import Event, LogFlushed
 from node.ids import LogId, Now, Offset
-from node.server.peers import Peers
+from node.server.peer_links import PeerLinks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.turn import Beat, Deed, SteppedNode, Turns
@@ -71,7 +71,7 @@ class Shell:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ns = 0
 
-    def start(self, connections: Connections, peers: Peers) -> None:
+    def start(self, connections: Connections, peers: PeerLinks) -> None:
         self._loop = asyncio.get_running_loop()
         self._connections = connections
         self._peers = peers

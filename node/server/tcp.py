@@ -23,7 +23,7 @@ from collections.abc import Callable
 from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
 from node.ids import ConnectionId
-from node.server.frames import FrameCutter, FrameSizeRefused, with_size
+from node.server.framing import FrameCutter, FrameSizeRefused, with_size
 
 Feed = Callable[[Event], None]
 Clock = Callable[[], int]  # monotonic, in ns

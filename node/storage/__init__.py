@@ -14,5 +14,5 @@
 forgets what was not flushed. Two kinds of durability meet. Small files are replaced: the old or the
 new content is there, whole. The log is appended to and flushed: what was flushed is there, what was
 not may be gone, or gone in parts, and `recovery` tells the one from the other before the node says
-a word. What it cannot explain by a power cut it refuses (`errors`), and never repairs.
+a word. What it cannot explain by a power cut it refuses (`storage_errors`), and never repairs.
 """

@@ -26,14 +26,14 @@ from node.records.metadata import (
     encode_metadata,
 )
 from node.storage.disk import Disk
-from node.storage.errors import CorruptFile
 from node.storage.layout import BOOTSTRAP_CHECKPOINT, VOTERS_CHECKPOINT
+from node.storage.storage_errors import CorruptFile
 
-VoterSet = tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...]
+ListedVoters = tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...]
 _NO_EPOCH = Epoch(0)  # of the records in a snapshot that no leader wrote
 
 
-def encode_voters(voters: VoterSet, *, timestamp_ms: int) -> bytes:
+def encode_voters(voters: ListedVoters, *, timestamp_ms: int) -> bytes:
     """The 0-0 checkpoint of a quorum whose voters have directory ids (kraft.version 1)."""
     rows = tuple(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
     return _encode_snapshot((KRaftVersion(version=1), Voters(voters=rows)), (), timestamp_ms)
@@ -44,7 +44,7 @@ def encode_bootstrap(records: Sequence[MetadataRecord], *, timestamp_ms: int) ->
     return _encode_snapshot((), records, timestamp_ms)
 
 
-def read_voters(disk: Disk) -> VoterSet:
+def read_voters(disk: Disk) -> ListedVoters:
     """The voters of the 0-0 checkpoint, with their endpoints. Raises CorruptFile."""
     match _read_snapshot(disk, VOTERS_CHECKPOINT):
         case [KRaftVersion(), Voters(voters=(_, *_) as voters)]:

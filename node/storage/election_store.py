@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from node.effects import ElectionState
 from node.ids import NO_NODE, ZERO_UUID, Epoch, NodeId, ReplicaKey, parse_uuid, uuid_text
 from node.storage.disk import Disk
-from node.storage.errors import CorruptFile
 from node.storage.layout import QUORUM_STATE
 from node.storage.segment import parse_segment_name
+from node.storage.storage_errors import CorruptFile
 
 _MAX_INT32 = 2**31 - 1
 _WHY_NOT_GUESSED = (

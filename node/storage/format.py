@@ -7,9 +7,8 @@ moment leaves a disk that is formatted or is not: never one that starts and then
 
 from node.ids import NodeId
 from node.records.metadata import FeatureLevelRecord
-from node.storage.bootstrap import VoterSet, encode_bootstrap, encode_voters
+from node.storage.bootstrap import ListedVoters, encode_bootstrap, encode_voters
 from node.storage.disk import Disk
-from node.storage.errors import AlreadyFormatted
 from node.storage.layout import (
     BOOTSTRAP_CHECKPOINT,
     META_PROPERTIES,
@@ -25,6 +24,7 @@ from node.storage.meta import (
     load_meta,
 )
 from node.storage.segment import parse_segment_name
+from node.storage.storage_errors import AlreadyFormatted
 
 METADATA_VERSION = 30  # 4.3-IV0
 
@@ -34,7 +34,7 @@ def format_log_directory(
     *,
     cluster_id: str,
     node_id: NodeId,
-    voters: VoterSet,
+    voters: ListedVoters,
     timestamp_ms: int,
     ignore_formatted: bool = False,
 ) -> bool:
@@ -57,7 +57,7 @@ def format_log_directory(
     return True
 
 
-def _identity(cluster_id: str, node_id: NodeId, voters: VoterSet) -> MetaProperties:
+def _identity(cluster_id: str, node_id: NodeId, voters: ListedVoters) -> MetaProperties:
     check_cluster_id(cluster_id)
     ids = [key.id for key, _ in voters]
     if len(set(ids)) != len(ids):

@@ -12,12 +12,12 @@ from typing import Self
 from node.ids import METADATA_TOPIC_ID, Epoch, LogPosition, Offset, uuid_text
 from node.records.batch import BatchHeader, check_batch
 from node.storage.disk import Disk
-from node.storage.errors import CorruptFile
 from node.storage.flush_mark import FlushMark
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.recovery import Cut, recover
 from node.storage.segment import Segment, segment_name
+from node.storage.storage_errors import CorruptFile
 
 _PARTITION_METADATA = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from node.ids import NodeId, parse_uuid, uuid_text
 from node.storage.disk import Disk
-from node.storage.errors import CorruptFile, NotFormatted
 from node.storage.layout import META_PROPERTIES
+from node.storage.storage_errors import CorruptFile, NotFormatted
 
 _LAST_RESERVED_UUID = 99  # Kafka keeps the first hundred uuids for itself (Uuid.RESERVED)
 

@@ -26,12 +26,12 @@ from dataclasses import dataclass, field
 from node.ids import Offset
 from node.records.batch import BatchHeader, DamagedBatch
 from node.storage.disk import Disk
-from node.storage.errors import CorruptLog
 from node.storage.flush_mark import FlushMark, find_mark, flush_mark_name
 from node.storage.layout import LEADER_EPOCHS
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
 from node.storage.scan import scan_batches
 from node.storage.segment import Segment, parse_segment_name, segment_name
+from node.storage.storage_errors import CorruptLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Cut:
 
 
 @dataclass(slots=True, kw_only=True)
-class Recovered:
+class RecoveredLog:
     """What was found: at least one segment, the last of which is appended to."""
 
     flushed: Offset | None  # the mark as it was found
@@ -56,9 +56,9 @@ class Recovered:
     cut: Cut | None = None
 
 
-def recover(disk: Disk, directory: str) -> Recovered:
+def recover(disk: Disk, directory: str) -> RecoveredLog:
     """The log in `directory`, its torn tail cut off, all of it durable. Raises CorruptLog."""
-    found = Recovered(flushed=find_mark(disk, directory))
+    found = RecoveredLog(flushed=find_mark(disk, directory))
     checkpoint = _read_checkpoint(disk, directory)
     bases = _segment_bases(disk, directory)
     if not bases:
@@ -87,7 +87,7 @@ def _segment_bases(disk: Disk, directory: str) -> list[Offset]:
     return sorted(base for base in bases if base is not None)
 
 
-def _recover_segment(found: Recovered, segment: Segment, *, is_last: bool) -> None:
+def _recover_segment(found: RecoveredLog, segment: Segment, *, is_last: bool) -> None:
     try:
         for position, header in scan_batches(segment.file):
             if header.base_offset != found.end or header.leader_epoch < found.epochs.latest():
@@ -120,7 +120,7 @@ def _read_checkpoint(disk: Disk, directory: str) -> LeaderEpochs | None:
 
 
 def _reconcile(
-    disk: Disk, directory: str, checkpoint: LeaderEpochs | None, found: Recovered
+    disk: Disk, directory: str, checkpoint: LeaderEpochs | None, found: RecoveredLog
 ) -> None:
     """Hold the checkpoint against the batches, and write it anew where it says more or nothing."""
     if checkpoint is not None:
@@ -145,7 +145,7 @@ def _refuse_if_known(
         )
 
 
-def _corrupt(path: str, damage: DamagedBatch, found: Recovered, *, is_last: bool) -> CorruptLog:
+def _corrupt(path: str, damage: DamagedBatch, found: RecoveredLog, *, is_last: bool) -> CorruptLog:
     if not is_last:
         why = "later segments follow, so this is no torn tail"
     elif found.flushed is None:
@@ -159,7 +159,7 @@ def _corrupt(path: str, damage: DamagedBatch, found: Recovered, *, is_last: bool
     )
 
 
-def _does_not_continue(position: int, header: BatchHeader, found: Recovered) -> DamagedBatch:
+def _does_not_continue(position: int, header: BatchHeader, found: RecoveredLog) -> DamagedBatch:
     """Zeros over its base offset, which the CRC does not cover, leave a batch that looks sound."""
     return DamagedBatch(
         position,
@@ -168,7 +168,7 @@ def _does_not_continue(position: int, header: BatchHeader, found: Recovered) -> 
     )
 
 
-def _too_short(found: Recovered) -> CorruptLog:
+def _too_short(found: RecoveredLog) -> CorruptLog:
     path = found.segments[-1].path
     return CorruptLog(
         f"{path} ends at offset {found.end}, but was flushed up to offset {found.flushed}:"

@@ -21,7 +21,7 @@ from node.wire.frames import (
     encode_response,
     load_codecs,
 )
-from node.wire.malformed import MalformedFrame
+from node.wire.malformed_frame import MalformedFrame
 
 __all__ = [
     "API_RANGES",

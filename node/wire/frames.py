@@ -21,7 +21,7 @@ from node.wire.headers import (
     request_header,
     response_header,
 )
-from node.wire.malformed import MalformedFrame
+from node.wire.malformed_frame import MalformedFrame
 
 # What the header of an ApiVersions request looks like is known even of versions that are not.
 _FIRST_FLEXIBLE_API_VERSIONS = 3

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 
 from node.codec.reader import skip_tags
-from node.wire.malformed import MalformedFrame
+from node.wire.malformed_frame import MalformedFrame
 
 _START = struct.Struct(">hhih")
 _CORRELATION = struct.Struct(">i")

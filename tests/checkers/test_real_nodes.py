@@ -13,7 +13,7 @@ from checkers.history.tables import OPS
 from checkers.history.traces import parse_traces
 from checkers.suite import judge
 from checkers.verdict import Verdict
-from node.server.client import Client
+from node.server.tool_client import Client
 from tests.support.counted import counted
 from tests.support.histories import Row, make_run, op
 from tests.support.quorum_processes import (

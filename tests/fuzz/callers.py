@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from node.config import ConnectionLimits
-from node.server.frames import FrameCutter, with_size
+from node.server.framing import FrameCutter, with_size
 from node.wire import MalformedFrame, decode_request
 from tests.fuzz.drawing import Drawn
 

@@ -32,7 +32,6 @@ from node.records.batch import split_batches
 from node.server.dump_log import dump_file
 from node.storage.bootstrap import read_bootstrap, read_voters
 from node.storage.election_store import ElectionStore
-from node.storage.errors import StorageError
 from node.storage.format import format_log_directory
 from node.storage.layout import (
     BOOTSTRAP_CHECKPOINT,
@@ -43,6 +42,7 @@ from node.storage.layout import (
 )
 from node.storage.log import Log
 from node.storage.meta import load_meta
+from node.storage.storage_errors import StorageError
 from tests.support.batches import batch
 from tests.support.power import new_disk
 

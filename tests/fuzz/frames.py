@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from node.server.client import Client
-from node.server.frames import FrameCutter, with_size
+from node.server.framing import FrameCutter, with_size
+from node.server.tool_client import Client
 from node.wire import (
     MalformedFrame,
     decode_request,

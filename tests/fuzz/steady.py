@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from node.server.frames import FrameCutter, with_size
+from node.server.framing import FrameCutter, with_size
 from node.wire import encode_request
 from node.wire.apis import BY_REQUEST, Request
 from node.wire.configs import (

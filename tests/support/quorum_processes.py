@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from node.errors import ErrorCode
 from node.ids import uuid_text
-from node.server.client import Client
+from node.server.tool_client import Client
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.configs import (
     AlterConfigsRequest,

@@ -42,7 +42,7 @@ from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
 from node.node import Node
 from node.server.outcome import FAILED, describe_failure
-from node.server.peers import PeerLink, Peers
+from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
@@ -110,7 +110,7 @@ class SimProcess:
             config.limits,
             config.advertised[0].name,
         )
-        self._peers = Peers(self._addresses(), self._turns.feed, self._dial)
+        self._peers = PeerLinks(self._addresses(), self._turns.feed, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
         self._is_told_to_stop = False

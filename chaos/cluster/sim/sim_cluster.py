@@ -41,8 +41,8 @@ from node import ids
 from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import ReplicaKey, parse_uuid, uuid_text
-from node.server.config import parse_settings
-from node.storage.bootstrap import VoterSet
+from node.server.properties import parse_settings
+from node.storage.bootstrap import ListedVoters
 
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10.0
@@ -263,7 +263,7 @@ class SimCluster:
             facts={"before": uuid_text(before), "after": uuid_text(after)},
         )
 
-    def _voters(self) -> VoterSet:
+    def _voters(self) -> ListedVoters:
         return tuple(_voter(seat) for seat in self._seats.values())
 
     def _uuid(self) -> str:

@@ -20,10 +20,10 @@ from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import node_on, recover, start_lines
 from node.server.traces import TraceWriter
-from node.storage.bootstrap import VoterSet
-from node.storage.errors import StorageError
+from node.storage.bootstrap import ListedVoters
 from node.storage.format import format_log_directory
 from node.storage.meta import load_meta
+from node.storage.storage_errors import StorageError
 
 _LAST_LINES = 8  # of a log, that tell why a process ended
 
@@ -74,7 +74,7 @@ class Machine:
             return self._failed
         return self.process.exit_code or 0
 
-    def format(self, cluster_id: str, voters: VoterSet) -> None:
+    def format(self, cluster_id: str, voters: ListedVoters) -> None:
         """Make the empty disk this node's."""
         format_log_directory(
             self.drive.disk,

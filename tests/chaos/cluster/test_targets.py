@@ -3,7 +3,7 @@
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
-from node.server.config import parse_settings
+from node.server.properties import parse_settings
 
 SEATS = [
     Seat(

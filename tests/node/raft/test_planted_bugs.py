@@ -12,8 +12,8 @@ from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader
-from node.raft.vote import Votes
 from node.raft.voter_set import VoterSet
+from node.raft.votes import Votes
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.quorum import Mischief
 from tests.support.watch import Violation

@@ -20,8 +20,8 @@ from node.raft.roles import (
     Role,
     Unattached,
 )
-from node.raft.vote import grants_pre_vote, grants_vote
 from node.raft.voter_set import VoterSet, majority_of
+from node.raft.votes import grants_pre_vote, grants_vote
 from tests.support.rig import ME, key, log_of
 
 

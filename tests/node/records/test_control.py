@@ -20,7 +20,7 @@ from node.records.control import (
     decode_control,
     encode_control,
 )
-from node.records.malformed import MalformedRecord
+from node.records.malformed_record import MalformedRecord
 
 DIRECTORY = UUID(bytes=bytes(range(16)))
 LEADER = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=(NodeId(2),))

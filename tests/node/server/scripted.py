@@ -34,9 +34,9 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, Offset, ReplicaKey
-from node.server.frames import with_size
+from node.server.framing import with_size
 from node.server.listener import accept_from, bind
-from node.server.peers import Peers, TcpDial
+from node.server.peer_links import PeerLinks, TcpDial
 from node.server.shell import Shell
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter, to_descriptor
@@ -189,7 +189,7 @@ async def world(
     )
     connections = Connections(shell.feed, clock, loop.call_soon, limits, INNER)
     address = Endpoint(name="CONTROLLER", host="127.0.0.1", port=peer_port)
-    peers = Peers({PEER: address}, shell.feed, TcpDial(1.0))
+    peers = PeerLinks({PEER: address}, shell.feed, TcpDial(1.0))
     listening, tasks = {}, []
     for name in (INNER, OUTER):
         (listening[name],) = bind(Endpoint(name=name, host="127.0.0.1", port=0))

@@ -6,7 +6,7 @@ import sys
 
 from node.endpoint import Endpoint
 from node.server import run
-from node.server.peers import Peers, TcpDial
+from node.server.peer_links import PeerLinks, TcpDial
 from node.wire import (
     decode_request,
     decode_response,
@@ -64,9 +64,9 @@ async def _dial_by_name() -> None:
         told: list[object] = []
         there = Endpoint(name=INNER, host="localhost", port=at.inner_port)
         gone = Endpoint(name=INNER, host="localhost", port=1)
-        peers = Peers({PEER: there}, told.append, TcpDial(5.0))
+        peers = PeerLinks({PEER: there}, told.append, TcpDial(5.0))
         peers.send(PEER, b"echo")
-        Peers({PEER: gone}, told.append, TcpDial(5.0)).send(PEER, b"echo")
+        PeerLinks({PEER: gone}, told.append, TcpDial(5.0)).send(PEER, b"echo")
         await until(lambda: len(told) == 2)
         assert await ask(at, b"vote") == b"granted"
         peers.disconnect(PEER)

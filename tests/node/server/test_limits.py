@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
-from node.server.frames import with_size
+from node.server.framing import with_size
 from node.server.tcp import TURN_BYTES, Callback, Connections
 from tests.node.server.scripted import INNER, OUTER, World, ask, frame_from, until, world
 from tests.support.quorum_processes import ROOT, wait_until

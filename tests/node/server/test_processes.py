@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from node.errors import ErrorCode
-from node.server.client import Client
+from node.server.tool_client import Client
 from node.trace import TRACE_FIELDS
 from node.wire import API_RANGES
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -17,8 +17,8 @@ from node.events import (
     PeerFrameReceived,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, ReplicaKey
-from node.server.frames import with_size
-from node.server.peers import Peers, TcpDial
+from node.server.framing import with_size
+from node.server.peer_links import PeerLinks, TcpDial
 from node.server.shell import Shell
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
@@ -71,7 +71,7 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         later = asyncio.get_running_loop().call_soon
         limits = ConnectionLimits()
         connections = Connections(shell.feed, time.monotonic_ns, later, limits, INNER)
-        shell.start(connections, Peers({}, shell.feed, TcpDial(1.0)))
+        shell.start(connections, PeerLinks({}, shell.feed, TcpDial(1.0)))
         return account
 
     assert asyncio.run(story()) == ["step FrameReceived", "append", "flush", "step LogFlushed"]

@@ -11,7 +11,7 @@ from node import limits
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
 from node.records.batch import encode_batch
-from node.server.frames import FrameCutter, with_size
+from node.server.framing import FrameCutter, with_size
 from node.wire import decode_request, encode_response
 from node.wire.configs import (
     AlterConfigsRequest,

@@ -12,7 +12,6 @@ from node.records.metadata import FeatureLevelRecord
 from node.storage.bootstrap import read_bootstrap, read_voters
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
-from node.storage.errors import AlreadyFormatted, CorruptFile, NotFormatted
 from node.storage.format import format_log_directory
 from node.storage.layout import (
     BOOTSTRAP_CHECKPOINT,
@@ -23,6 +22,7 @@ from node.storage.layout import (
 )
 from node.storage.log import Log
 from node.storage.meta import MetaProperties, load_meta, parse_meta
+from node.storage.storage_errors import AlreadyFormatted, CorruptFile, NotFormatted
 from tests.support.power import PowerCut, Powered, new_disk
 
 CLUSTER = "WmCeIv0zQw2p9rTbIk1ERQ"

@@ -10,8 +10,8 @@ import pytest
 
 from node.ids import Epoch, LogPosition, Offset
 from node.server.real_disk import RealDisk
-from node.storage.errors import CorruptFile, CorruptLog
 from node.storage.log import Log
+from node.storage.storage_errors import CorruptFile, CorruptLog
 from tests.support.batches import batch
 
 DIRECTORY = "__cluster_metadata-0"

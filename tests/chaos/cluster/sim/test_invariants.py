@@ -9,7 +9,7 @@ from chaos.mutations.planted import planted_by
 from node.effects import AppendBatches, ElectionState
 from node.ids import METADATA_LOG, Epoch, Offset
 from node.raft.replicas import Replicas
-from node.raft.vote import Votes
+from node.raft.votes import Votes
 from tests.chaos.cluster.sim.breaches import BREACHES, Three, elected, votes_twice
 from tests.node.raft.test_planted_bugs import ForgetsElections, believe_any_log, count_unflushed
 from tests.node.raft.test_random_runs import run_seed

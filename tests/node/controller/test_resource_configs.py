@@ -5,8 +5,8 @@ from time import process_time
 import pytest
 
 from node import limits
-from node.controller.configs import alter, alter_all, describe, describe_all
 from node.controller.image import Image
+from node.controller.resource_configs import alter, alter_all, describe, describe_all
 from node.errors import ErrorCode
 from node.records.metadata import ConfigRecord
 from node.wire.configs import ConfigChange, ResourceChange, ResourceQuery

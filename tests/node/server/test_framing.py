@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.server.frames import FrameCutter, FrameSizeRefused, with_size
+from node.server.framing import FrameCutter, FrameSizeRefused, with_size
 
 
 @given(st.lists(st.binary(min_size=1, max_size=50), max_size=8), st.lists(st.integers(1, 30)))

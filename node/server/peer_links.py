@@ -7,7 +7,7 @@ from typing import Protocol
 from node.endpoint import Endpoint
 from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import NodeId
-from node.server.frames import FrameCutter, FrameSizeRefused, with_size
+from node.server.framing import FrameCutter, FrameSizeRefused, with_size
 from node.server.keepalive import keep_alive
 from node.server.tcp import Feed
 
@@ -46,7 +46,7 @@ class TcpDial:
             link.failed()
 
 
-class Peers:
+class PeerLinks:
     def __init__(self, addresses: Mapping[NodeId, Endpoint], feed: Feed, dial: Dial) -> None:
         self._addresses = addresses
         self._feed = feed
@@ -80,7 +80,7 @@ class Peers:
 class PeerLink(asyncio.Protocol):
     """One connection, from the attempt to its end. Frames wait until it is made."""
 
-    def __init__(self, peer: NodeId, owner: Peers) -> None:
+    def __init__(self, peer: NodeId, owner: PeerLinks) -> None:
         self.peer = peer
         self._owner = owner
         self._cutter = FrameCutter()

@@ -4,7 +4,13 @@ import pytest
 
 from node.config import ConnectionLimits
 from node.endpoint import Endpoint
-from node.server.config import LIMIT_KEYS, TIMEOUT_KEYS, ConfigError, known_numbers, parse_settings
+from node.server.properties import (
+    LIMIT_KEYS,
+    TIMEOUT_KEYS,
+    ConfigError,
+    known_numbers,
+    parse_settings,
+)
 
 FULL = """\
 # a comment

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from node.errors import ErrorCode
 from node.ids import uuid_text
-from node.server.client import Client
 from node.server.outcome import Refusal
+from node.server.tool_client import Client
 from node.wire import MalformedFrame
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
@@ -17,7 +17,7 @@ CONTROLLERS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quorum:
+class QuorumAnswer:
     cluster_id: str
     answer: DescribeQuorumResponse
 
@@ -25,7 +25,7 @@ class Quorum:
 Address = tuple[str, int]
 
 
-def ask_leader(bootstrap: Sequence[Address]) -> Quorum:
+def ask_leader(bootstrap: Sequence[Address]) -> QuorumAnswer:
     """The leader's own account, whichever controllers are asked. Raises Refusal.
 
     Every bootstrap address may be the leader's. If none is, the address is tried under which the
@@ -42,7 +42,7 @@ def ask_leader(bootstrap: Sequence[Address]) -> Quorum:
         except (OSError, MalformedFrame) as error:
             reasons.append(f"{_text(address)}: {error}")
             continue
-        if isinstance(answer, Quorum):
+        if isinstance(answer, QuorumAnswer):
             return answer
         reasons.append(f"{_text(address)}: not the leader")
         to_ask += [named for named in answer if named not in asked and named not in to_ask]
@@ -54,7 +54,7 @@ def ask_leader(bootstrap: Sequence[Address]) -> Quorum:
     )
 
 
-def _ask(address: Address) -> Quorum | list[Address]:
+def _ask(address: Address) -> QuorumAnswer | list[Address]:
     """The quorum if this is the leader, else where it says that the leader is."""
     with Client(*address) as client:
         answer = client.ask(DescribeQuorumRequest())
@@ -62,7 +62,7 @@ def _ask(address: Address) -> Quorum | list[Address]:
     assert isinstance(answer, DescribeQuorumResponse)
     assert isinstance(cluster, DescribeClusterResponse)
     if ErrorCode.NONE is answer.top_error is answer.error:
-        return Quorum(cluster_id=cluster.cluster_id, answer=answer)
+        return QuorumAnswer(cluster_id=cluster.cluster_id, answer=answer)
     return [(m.host, m.port) for m in cluster.members if m.id == cluster.controller]
 
 
@@ -70,7 +70,7 @@ def _text(address: Address) -> str:
     return f"{address[0]}:{address[1]}"
 
 
-def status_lines(quorum: Quorum) -> list[str]:
+def status_lines(quorum: QuorumAnswer) -> list[str]:
     """The form of `kafka-metadata-quorum describe --status`."""
     answer = quorum.answer
     followers = [status for status in answer.voters if status.key.id != answer.leader]
@@ -88,7 +88,7 @@ def status_lines(quorum: Quorum) -> list[str]:
     return [f"{name + ':':<24}{value}" for name, value in rows]
 
 
-def replication_lines(quorum: Quorum) -> list[str]:
+def replication_lines(quorum: QuorumAnswer) -> list[str]:
     """The form of `kafka-metadata-quorum describe --replication`."""
     answer = quorum.answer
     header = (

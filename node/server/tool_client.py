@@ -8,7 +8,7 @@ import socket
 from types import TracebackType
 from typing import Self
 
-from node.server.frames import FrameCutter, with_size
+from node.server.framing import FrameCutter, with_size
 from node.wire import decode_response, encode_request
 from node.wire.apis import Request, Response
 
