@@ -61,6 +61,19 @@ def alive(quorum: QuorumProcesses) -> bool:
     return all(node.process and node.process.poll() is None for node in quorum.nodes.values())
 
 
+def told_of(quorum: QuorumProcesses, key: str, value: str, version: int) -> ErrorCode:
+    """What the active controller answers to a value of the resource `limit`."""
+
+    def answered() -> ErrorCode | None:
+        with quorum.leader().client() as client:
+            answer = client.ask(set_config("limit", key, value), version=version)
+        assert isinstance(answer, AlterConfigsResponse)
+        found = answer.results[0].error
+        return None if found is ErrorCode.NOT_CONTROLLER else found
+
+    return wait_until(answered, "an answer of the active controller")
+
+
 @pytest.mark.parametrize(
     ("key", "value", "version", "error"),
     [
@@ -76,15 +89,7 @@ def test_a_value_at_the_limit_is_answered(
     three: QuorumProcesses, key: str, value: str, version: int, error: ErrorCode
 ) -> None:
     before = processes(three)
-
-    def answered() -> ErrorCode | None:
-        with three.leader().client() as client:
-            answer = client.ask(set_config("limit", key, value), version=version)
-        assert isinstance(answer, AlterConfigsResponse)
-        found = answer.results[0].error
-        return None if found is ErrorCode.NOT_CONTROLLER else found
-
-    assert wait_until(answered, "an answer of the active controller") is error
+    assert told_of(three, key, value, version) is error
     three.write("after", 1000)
     assert three.read("after") == "1000"
     assert alive(three)
@@ -92,6 +97,7 @@ def test_a_value_at_the_limit_is_answered(
 
 
 def test_what_was_taken_is_described_in_every_version(three: QuorumProcesses) -> None:
+    assert told_of(three, "metrics", LONGEST, version=1) is ErrorCode.NONE
     query = DescribeConfigsRequest(resources=(ResourceQuery(type=16, name="limit", keys=None),))
     for version in (1, 2, 3, 4):
 
