@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from node import limits
 from node.records.batch import Batch
 
-_BATCH_IN_RECORDS = 2  # to check a batch takes as long as to decode so many records
+_BATCH_IN_RECORDS = 5  # to check a batch takes as long as to decode so many records
 
 
 def portion(batches: Iterable[Batch]) -> Iterator[Batch]:

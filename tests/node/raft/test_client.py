@@ -18,7 +18,7 @@ from tests.support.memory_log import MemoryLog
 from tests.support.rig import NO_OP, QUIET, Rig, batch
 
 # Half a piece: of small records, and of long ones.
-MANY = (MAX_RECORDS_PER_STEP // 2 - 2, NO_OP)
+MANY = (MAX_RECORDS_PER_STEP // 2 - 5, NO_OP)
 LONG = (
     16,
     encode_metadata(

@@ -32,12 +32,12 @@ def test_no_step_takes_or_replays_more(size: int) -> None:
 @pytest.mark.parametrize(
     ("counts", "taken"),
     [
-        ((MAX_RECORDS_PER_STEP - 2,), 1),
-        ((MAX_RECORDS_PER_STEP - 5, 1), 2),
-        ((MAX_RECORDS_PER_STEP - 4, 1), 1),
+        ((MAX_RECORDS_PER_STEP - 5,), 1),
+        ((MAX_RECORDS_PER_STEP - 11, 1), 2),
+        ((MAX_RECORDS_PER_STEP - 10, 1), 1),
         ((MAX_RECORDS_PER_STEP + 1, 1), 1),
         ((1, MAX_RECORDS_PER_STEP), 1),
-        ((1,) * MAX_RECORDS_PER_STEP, MAX_RECORDS_PER_STEP // 3),
+        ((1,) * MAX_RECORDS_PER_STEP, MAX_RECORDS_PER_STEP // 6),
         ((), 0),
     ],
 )
