@@ -158,8 +158,8 @@ class QuorumProcesses:
             node.client().close()
 
     def leader(self) -> NodeProcess:
-        """The node that others name as the active controller, once it is one that runs."""
-        return wait_until(self._leader, "a leader")
+        """The node that all who run name as the active controller, once it is one that runs."""
+        return wait_until(self._leader, "a leader that all name")
 
     def under_one_leader(self, look: Callable[[NodeProcess], T]) -> T:
         """What `look` sees; once more where another led afterwards: on a machine that stalls,
@@ -172,17 +172,20 @@ class QuorumProcesses:
                 return seen
 
     def _leader(self) -> NodeProcess | None:
-        for node in self.running():
-            try:
-                with Client("127.0.0.1", node.outer) as client:
-                    answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
-            except OSError:
-                continue
-            assert isinstance(answer, DescribeClusterResponse)
-            named = self.nodes.get(answer.controller)
-            if named is not None and named.process is not None:
-                return named
-        return None
+        """None too where one has not heard of the election that others saw."""
+        named = {self._named_by(node) for node in self.running()}
+        leader = self.nodes.get(named.pop()) if len(named) == 1 else None
+        return leader if leader is not None and leader.process is not None else None
+
+    def _named_by(self, node: NodeProcess) -> int:
+        """-1 where it knows of no leader or does not answer."""
+        try:
+            with Client("127.0.0.1", node.outer) as client:
+                answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
+        except OSError:
+            return -1
+        assert isinstance(answer, DescribeClusterResponse)
+        return answer.controller
 
     def write(self, resource: str, value: int) -> None:
         """Until it is acknowledged; each try may go to another leader."""
