@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chaos.cluster.interface import PowerCutMode
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
-from chaos.scenario import CUT, STOPPED_DISK, Scenario
+from chaos.scenario import SCENARIO_SETTINGS, Scenario
 from checkers.run.expectation import Expectation
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, WorkloadKind
@@ -42,7 +41,7 @@ class RunPlan:
     @property
     def target_settings(self) -> Mapping[str, str]:
         """All settings but the scenario's own."""
-        return {n: value for n, value in self.settings.items() if n not in (CUT, STOPPED_DISK)}
+        return {n: value for n, value in self.settings.items() if n not in SCENARIO_SETTINGS}
 
     @property
     def workload(self) -> WorkloadKind[Any]:
@@ -63,9 +62,11 @@ class RunPlan:
         """What the nemesis is going to do."""
         if self.schedule is not None:
             return self.schedule
-        cut = PowerCutMode(self.settings[CUT]) if CUT in self.settings else None
         return self.scenario.schedule(
-            seed=self.seed, nodes=self.nodes, duration_s=self.duration_s, cut=cut
+            seed=self.seed,
+            nodes=self.nodes,
+            duration_s=self.duration_s,
+            settings=self.settings,
         )
 
     @property

@@ -4,14 +4,13 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import KAFKA, NODE, layout
 from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
-from chaos.scenario import CUT, SIM, STOPPED_DISK, Scenario
+from chaos.scenario import SCENARIO_SETTINGS, SIM, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
 from workloads.library_clients import RAW
@@ -74,12 +73,10 @@ def plan_of(choices: Choices) -> RunPlan:
 
 
 def _require_fitting(scenario: Scenario, choices: Choices) -> None:
-    """Raises UsageError for a power cut that the scenario cannot have, and for a target or clients
+    """Raises UsageError for a setting that the scenario cannot have, and for a target or clients
     that its load cannot."""
-    if CUT in choices.settings:
-        _require_cut(scenario, choices.settings[CUT])
-    if STOPPED_DISK in choices.settings:
-        _require_stopped_disk(scenario, choices.settings[STOPPED_DISK])
+    for name in sorted(SCENARIO_SETTINGS.keys() & choices.settings.keys()):
+        _require_setting(scenario, name, choices.settings[name])
     kind = kind_of(scenario.load)
     if kind.servers is Servers.BROKERS and choices.target == NODE:
         raise UsageError(
@@ -98,25 +95,15 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
             )
 
 
-def _require_cut(scenario: Scenario, cut: str) -> None:
-    if cut not in list(PowerCutMode):
-        raise UsageError(f"--set {CUT}={cut}: it is {' or '.join(PowerCutMode)}")
-    if not scenario.cuts_power:
-        able = [each.name for each in SCENARIOS.values() if each.cuts_power]
+def _require_setting(scenario: Scenario, name: str, value: str) -> None:
+    setting = SCENARIO_SETTINGS[name]
+    if value not in list(setting.values):
+        raise UsageError(f"--set {name}={value}: it is {' or '.join(setting.values)}")
+    if not setting.fits(scenario):
+        able = [each.name for each in SCENARIOS.values() if setting.fits(each)]
         raise UsageError(
-            f"--set {CUT}={cut}: {scenario.name} has no power cuts whose kind can be said\n"
+            f"--set {name}={value}: {scenario.name} {setting.unfit}\n"
             f"  try: one of {', '.join(able)}"
-        )
-
-
-def _require_stopped_disk(scenario: Scenario, disk: str) -> None:
-    if disk not in list(StoppedDisk):
-        raise UsageError(f"--set {STOPPED_DISK}={disk}: it is {' or '.join(StoppedDisk)}")
-    if not scenario.cuts_stopped:
-        able = [each.name for each in SCENARIOS.values() if each.cuts_stopped]
-        raise UsageError(
-            f"--set {STOPPED_DISK}={disk}: {scenario.name} cuts the power of no node that it "
-            f"stopped before\n  try: one of {', '.join(able)}"
         )
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.conditions import Conditions
@@ -21,9 +22,6 @@ from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
 SIM = "sim"  # the runtime of virtual time
-# Settings of a scenario: what disks forget at power cuts that the seed times, and what becomes of
-# the page cache of stopped nodes. All others are of the target.
-CUT, STOPPED_DISK = "cut", "stopped_disk"
 
 
 def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -79,39 +77,67 @@ class Scenario:
         """The powers without which the scenario cannot be run."""
         return needs_of(self.faults)
 
-    @property
-    def cuts_power(self) -> bool:
-        """Whether it can be said what disks forget: the seed times its power cuts, no more."""
-        drawn = self.script is None and self.trial is None
-        return drawn and any(isinstance(fault, PowerOff) for fault in self.faults)
-
-    @property
-    def cuts_stopped(self) -> bool:
-        """Whether its script cuts the power of nodes that were stopped."""
-        return any(isinstance(fault, StopThenPowerOff) for fault in self.faults)
-
     def script_with(self, settings: Mapping[str, str]) -> Script | None:
-        """The script, with the disks of stopped nodes as the settings say."""
-        if self.script is None or STOPPED_DISK not in settings:
-            return self.script
-        disk = StoppedDisk(settings[STOPPED_DISK])
-        return self.script.with_faults(
-            lambda fault: (
-                replace(fault, disk=disk) if isinstance(fault, StopThenPowerOff) else fault
-            )
-        )
+        """The script, with its faults as the settings say."""
+        if self.script is None:
+            return None
+        return self.script.with_faults(lambda fault: _as_set(fault, settings))
 
     def schedule(
-        self, *, seed: int, nodes: int, duration_s: float, cut: PowerCutMode | None = None
+        self, *, seed: int, nodes: int, duration_s: float, settings: Mapping[str, str] | None = None
     ) -> Schedule:
-        """The schedule of a run; without windows, where a script says what happens. With
-        `cut`, that is what disks forget at every power cut."""
+        """The schedule of a run, with its faults as the settings say; without windows, where a
+        script says what happens."""
         drawn = self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)
-        if cut is None:
-            return drawn
-        windows = (replace(it, fault=_cutting(it.fault, cut)) for it in drawn.windows)
+        windows = (replace(it, fault=_as_set(it.fault, settings or {})) for it in drawn.windows)
         return replace(drawn, windows=tuple(windows))
 
 
-def _cutting(fault: Fault, cut: PowerCutMode) -> Fault:
-    return replace(fault, mode=cut) if isinstance(fault, PowerOff) else fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioSetting:
+    """A parameter of faults that is asked for by `--set`. All faults of a kind in a scenario have
+    it, of those that a script begins or of those that the seed times; a swarm draws it itself."""
+
+    fault: type[Fault]
+    parameter: str
+    values: type[StrEnum]
+    scripted: bool
+    unfit: str  # what is true of a scenario that it does not fit
+
+    def fits(self, scenario: Scenario) -> bool:
+        if scenario.trial is not None or (scenario.script is not None) is not self.scripted:
+            return False
+        return any(isinstance(fault, self.fault) for fault in scenario.faults)
+
+    def applied(self, fault: Fault, value: str) -> Fault:
+        """The same fault with that parameter, if it has it."""
+        if not isinstance(fault, self.fault):
+            return fault
+        return replace(fault, **{self.parameter: self.values(value)})
+
+
+# What disks forget at power cuts, and what becomes of the page cache of stopped nodes. All other
+# settings are of the target.
+CUT, STOPPED_DISK = "cut", "stopped_disk"
+SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
+    CUT: ScenarioSetting(
+        fault=PowerOff,
+        parameter="mode",
+        values=PowerCutMode,
+        scripted=False,
+        unfit="has no power cuts whose kind can be said",
+    ),
+    STOPPED_DISK: ScenarioSetting(
+        fault=StopThenPowerOff,
+        parameter="disk",
+        values=StoppedDisk,
+        scripted=True,
+        unfit="cuts the power of no node that it stopped before",
+    ),
+}
+
+
+def _as_set(fault: Fault, settings: Mapping[str, str]) -> Fault:
+    for name in SCENARIO_SETTINGS.keys() & settings.keys():
+        fault = SCENARIO_SETTINGS[name].applied(fault, settings[name])
+    return fault

@@ -8,7 +8,7 @@ from chaos.cluster.targets.kafka_settings import MOST
 from chaos.commands.arguments import name, number, setting, target, whole
 from chaos.mutations.catalogue import MUTATIONS
 from chaos.runtimes import RUNTIMES
-from chaos.scenario import SIM
+from chaos.scenario import SCENARIO_SETTINGS, SIM
 
 if TYPE_CHECKING:  # it brings the engine's libraries along
     from chaos.playground import Ground
@@ -103,7 +103,10 @@ def add_target(command: argparse.ArgumentParser, default: str = "node") -> None:
     )
 
 
-def add_settings(command: argparse.ArgumentParser) -> None:
+def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True) -> None:
+    of_scenario = [
+        f"{name}={' or '.join(setting.values)}" for name, setting in SCENARIO_SETTINGS.items()
+    ]
     command.add_argument(
         "--set",
         type=setting,
@@ -113,8 +116,8 @@ def add_settings(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="more than once if need be: how the target is configured, roles=combined, "
         "controllers=3, quorum=static, elr=off, replication=N, min_isr=N, unclean=on, "
-        "defaults=stock, or a name of Kafka's own configuration; and what disks forget in power "
-        "cuts, cut=lose-all, lose-data or torn",
+        "defaults=stock, or a name of Kafka's own configuration"
+        + (f"; and how the scenario is, {', '.join(of_scenario)}" if of_scenarios else ""),
     )
 
 

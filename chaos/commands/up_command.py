@@ -24,7 +24,7 @@ def add_parser(commands: Commands) -> None:
     flags.add_name(command)
     flags.add_nodes(command)
     flags.add_target(command)
-    flags.add_settings(command)
+    flags.add_settings(command, of_scenarios=False)
     flags.add_runtime(command)
 
 

@@ -10,12 +10,15 @@ from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.commands.run_command import choices_of
 from chaos.controls import CONTROLS
 from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.schedule import Schedule
+from chaos.nemesis.victims import AllBrokers
 from chaos.operator_errors import UsageError
 from chaos.plan import RunPlan
 from chaos.plan_line import command_of
 from chaos.planning import Choices, plan_of
+from chaos.scenario import SCENARIO_SETTINGS
 from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, SCENARIOS
 from workloads.register_options import RegisterOptions
 
@@ -100,17 +103,31 @@ def test_what_no_flag_can_say_is_replayed() -> None:
         assert command_of(other, "its-run") == "kraft-chaos replay its-run"
 
 
-CUTTING = [each.name for each in SCENARIOS.values() if each.cuts_power]
+FITTING = {
+    name: [each.name for each in SCENARIOS.values() if setting.fits(each)]
+    for name, setting in SCENARIO_SETTINGS.items()
+}
+CUTTING, STOPPING = FITTING["cut"], FITTING["stopped_disk"]
 
 
-def test_whose_power_cuts_can_be_told_what_disks_forget() -> None:
-    assert set(CUTTING) == {
-        "power-off",
-        "blackout",
-        "laggard",
-        "power-off-brokers",
-        "blackout-brokers",
-    }
+def test_which_scenarios_leave_open_what_disks_forget() -> None:
+    timed = {"power-off", "blackout", "laggard", "power-off-brokers", "blackout-brokers"}
+    assert set(CUTTING) == timed
+    assert set(STOPPING) == {"clean-stop-power-off", "clean-stop-then-lead"}
+    assert list(FITTING) == ["cut", "stopped_disk"]
+
+
+@pytest.mark.parametrize("name", SCENARIO_SETTINGS)
+def test_a_setting_is_a_parameter_of_its_fault(name: str) -> None:
+    """Every value is taken, and told among the parameters; other faults stay as they are."""
+    setting = SCENARIO_SETTINGS[name]
+    default = setting.fault(victim=AllBrokers())  # type: ignore[call-arg]
+    for value in setting.values:
+        said = setting.applied(default, value)
+        assert parameters_of(said)[setting.parameter] == value
+        assert replace(said, **{setting.parameter: getattr(default, setting.parameter)}) == default
+    other = Kill(victim=AllBrokers())
+    assert setting.applied(other, next(iter(setting.values))) is other
 
 
 @pytest.mark.parametrize("cut", PowerCutMode)
@@ -128,7 +145,7 @@ def test_every_power_cut_forgets_what_was_said(name: str, cut: PowerCutMode) -> 
 
 
 @pytest.mark.parametrize("disk", StoppedDisk)
-@pytest.mark.parametrize("name", ["clean-stop-power-off", "clean-stop-then-lead"])
+@pytest.mark.parametrize("name", STOPPING)
 def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) -> None:
     asked = plan(f"run {name} --target kafka --set stopped_disk={disk} --runtime docker")
     assert [parameters_of(fault) for fault in asked.faults] == [{"disk": str(disk)}]
@@ -148,9 +165,22 @@ def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) ->
         ),
         ("clean-stop-power-off --target kafka --set stopped_disk=no", "it is unsynced or synced"),
         ("last-replica-standing --target kafka --set stopped_disk=synced", "it stopped before"),
+        (
+            "power-off --set stopped_disk=synced",
+            "one of clean-stop-power-off, clean-stop-then-lead",
+        ),
         ("power-off --set elr=on", "our own node has no settings"),
     ],
 )
-def test_what_cannot_be_cut_is_refused(line: str, why: str) -> None:
+def test_settings_that_do_not_fit_are_refused(line: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         plan(f"run {line} --runtime docker")
+
+
+def test_help_names_every_value_where_a_scenario_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, told in (("run power-off", True), ("compare power-off", True), ("up", False)):
+        with pytest.raises(SystemExit):
+            parser().parse_args([*words.split(), "--help"])
+        shown = " ".join(capsys.readouterr().out.split())
+        for name, setting in SCENARIO_SETTINGS.items():
+            assert (f"{name}={' or '.join(setting.values)}" in shown) is told, words
