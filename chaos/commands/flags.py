@@ -116,7 +116,7 @@ def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True)
         metavar="NAME=VALUE",
         help="more than once if need be: how the target is configured, roles=combined, "
         "controllers=3, quorum=static, elr=off, replication=N, min_isr=N, unclean=on, "
-        "defaults=stock, or a name of Kafka's own configuration"
+        "log_dirs=2, defaults=stock, or a name of Kafka's own configuration"
         + (f"; and how the scenario is, {', '.join(of_scenario)}" if of_scenarios else ""),
     )
 

@@ -81,7 +81,8 @@ def _read_disk(copy: Path) -> _Disk:
 
 def _identify(home: Path, disk: _Disk) -> None:
     """Whose disk it is, and whether it was left in good order."""
-    path = next(iter(sorted(home.rglob("meta.properties"))), None)
+    found = home.rglob("meta.properties")  # a second log directory's lies deeper
+    path = min(found, key=lambda each: (len(each.parts), each), default=None)
     if path is None:
         disk.problems.append("no meta.properties")
         return

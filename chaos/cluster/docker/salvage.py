@@ -13,7 +13,7 @@ from docker.models.containers import Container
 
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.targets.target import DATA, LOG_DIRECTORY
+from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, SECOND_LOG_DIRECTORY
 from chaos.container_files import copy_out
 
 
@@ -48,7 +48,9 @@ def _save_output(container: Container, path: Path, *, stdout: bool) -> None:
 
 
 def _save_disk(container: Container, into: Path) -> None:
-    """The log directory's own content, without the names above it."""
+    """Both log directories, the first without its name: most nodes have no other."""
     into.mkdir(parents=True, exist_ok=True)
-    with suppress(NotFound):  # nothing was ever formatted there
-        copy_out(container, f"{DATA}/{LOG_DIRECTORY}", into)
+    places = {LOG_DIRECTORY: into, SECOND_LOG_DIRECTORY: into / SECOND_LOG_DIRECTORY}
+    for name, place in places.items():
+        with suppress(NotFound):  # nothing was ever formatted there
+            copy_out(container, f"{DATA}/{name}", place)

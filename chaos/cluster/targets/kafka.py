@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.kafka_settings import KafkaSettings
-from chaos.cluster.targets.target import Seat, TargetBounds
+from chaos.cluster.targets.target import Seat, TargetBounds, second_log_directory
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
 
@@ -109,7 +109,7 @@ class Kafka:
             "node.id": seat.node,
             **_listeners(self.roles(seat.node), seat),
             **self._quorum(),
-            "log.dirs": log_directory,
+            "log.dirs": self._log_dirs(seat.node, log_directory),
             **self._replication(),
             **SMALL,
             **({} if stock else {**QUICK, **self.conditions.properties()}),
@@ -142,6 +142,11 @@ class Kafka:
         elr = f"eligible.leader.replicas.version={int(self.chosen.elr)}"
         what = ("-t", cluster_id, "-c", properties_file, "--feature", elr)
         return (*JAVA, "kafka.tools.StorageTool", "format", *what)
+
+    def _log_dirs(self, node: NodeId, first: str) -> str:
+        """The first holds the metadata log, and is all that a controller has."""
+        two = self.chosen.log_dirs == 2 and self.roles(node).is_broker
+        return f"{first},{second_log_directory(first)}" if two else first
 
     def _votes_by_log(self, node: NodeId) -> bool:
         """Whether the disk of a node tells it the voters (KIP-853; kraft.version 1)."""

@@ -22,7 +22,7 @@ _CHOICES = {
     "defaults": ("quick", "stock"),
     "synced_format": ("on", "off"),
 }
-_COUNTS = ("brokers", "controllers", "replication", "min_isr")
+_COUNTS = ("brokers", "controllers", "replication", "min_isr", "log_dirs")
 # Named by a word of ours, which the judges read.
 _OURS = {
     "kraft.version": "quorum",
@@ -61,6 +61,7 @@ class KafkaSettings:
     min_isr: int = 2
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
+    log_dirs: int = 1  # of a broker, all on its one disk
     # The format is on the disk before a node starts. Else it is done by the node's first start, and
     # a power cut soon afterwards finds it unsynced.
     synced_format: bool = True
@@ -78,6 +79,7 @@ class KafkaSettings:
             "min_isr": str(self.min_isr),
             "unclean": _switch(self.unclean),
             "defaults": "stock" if self.stock else "quick",
+            "log_dirs": str(self.log_dirs),
             "synced_format": _switch(self.synced_format),
             **self.configuration,
         }
@@ -106,6 +108,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         min_isr=_count(words, "min_isr", min(2, replication), replication),
         unclean=chosen["unclean"] == "on",
         stock=chosen["defaults"] == "stock",
+        log_dirs=_count(words, "log_dirs", 1, 2),
         synced_format=chosen["synced_format"] == "on",
         configuration={name: value for name, value in words.items() if "." in name},
     )

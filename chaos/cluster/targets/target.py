@@ -7,12 +7,19 @@ disks, scenarios and judges are the same for all of them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from chaos.cluster.interface import Address, NodeId, Roles
 
 DATA = "/data"  # where a node's disk is mounted
 LOG_DIRECTORY = "kraft"  # below it: an ext4 has a lost+found beside
+SECOND_LOG_DIRECTORY = "kraft.second"  # beside that one, where a broker has two
+
+
+def second_log_directory(first: str) -> str:
+    """The path of the other log directory of a broker that has two."""
+    return str(PurePosixPath(first).with_name(SECOND_LOG_DIRECTORY))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

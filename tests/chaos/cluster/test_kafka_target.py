@@ -140,6 +140,7 @@ def test_copies_are_no_more_than_brokers() -> None:
         ({"brokers": "6"}, "a number from 1 to 5"),
         ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),
         ({"replication": "1", "min_isr": "2"}, "a number from 1 to 1"),
+        ({"log_dirs": "3"}, "a number from 1 to 2"),
         ({"min.insync.replicas": "1"}, "here that is min_isr=N"),
         ({"kraft.version": "0"}, "here that is quorum=dynamic or static"),
         ({"log.dirs": "/tmp"}, "the harness's to say"),
@@ -150,8 +151,21 @@ def test_what_cannot_be_is_refused_with_what_can(words: dict[str, str], why: str
         read_settings(words)
 
 
+def test_a_broker_may_have_two_log_directories_on_its_disk() -> None:
+    two = kafka(log_dirs="2")
+    assert properties(two, BROKER)["log.dirs"] == "/data/kraft,/data/kraft.second"
+    assert properties(two, CONTROLLER)["log.dirs"] == "/data/kraft"
+    assert properties(kafka(), BROKER)["log.dirs"] == "/data/kraft"
+
+
 def test_settings_survive_the_record() -> None:
-    words = {"elr": "off", "roles": "combined", "brokers": "5", "num.io.threads": "2"}
+    words = {
+        "elr": "off",
+        "log_dirs": "2",
+        "roles": "combined",
+        "brokers": "5",
+        "num.io.threads": "2",
+    }
     chosen = read_settings(words)
     assert read_settings(chosen.as_words()) == chosen
     assert chosen.as_words().items() >= {**words, "min_isr": "2", "controllers": "5"}.items()

@@ -68,6 +68,28 @@ def test_a_whole_replica(tmp_path: Path) -> None:
     assert spans(tmp_path) == [(0, 70, 3, 0), (3, 99, 1, 1)]
 
 
+def test_a_second_log_directory_has_its_own_replicas_and_checkpoints(tmp_path: Path) -> None:
+    home = log_directory(tmp_path, 1, []).parent.rename(tmp_path / "copy")
+    home = log_directory(tmp_path, 1, []).parent
+    second = home / "kraft.second"
+    second.mkdir()
+    text = (home / "meta.properties").read_text()
+    (second / "meta.properties").write_text(text.replace("00001", "00002"))
+    for place, key, high_watermark in ((home, "t-0", 1), (second, "u-0", 2)):
+        (place / key).mkdir()
+        (place / key / f"{0:020}.log").write_bytes(valued(0, 7, 8))
+        (place / key / "partition.metadata").write_text("version: 0\ntopic_id: x\n")
+        (place / "replication-offset-checkpoint").write_text(f"0\n1\n{key[0]} 0 {high_watermark}\n")
+    tables = read_disks(tmp_path)
+    found = {
+        row["key"]: (row["directory"][-1], row["high_watermark"], row["log_end"])
+        for row in tables["replicas"].to_pylist()
+    }
+    assert found == {"t-0": ("1", 1, 2), "u-0": ("2", 2, 2)}
+    (disk,) = tables["disks"].to_pylist()
+    assert disk["directory"][-1] == "1", "who votes is told by the directory of the metadata log"
+
+
 def test_what_is_no_value(tmp_path: Path) -> None:
     short = record_batch(0, 0, [record(b"1234567"), record(b"", 1), record(b"12345678", 2)])
     partition(tmp_path, short)
