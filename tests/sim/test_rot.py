@@ -5,7 +5,7 @@ from random import Random
 
 from chaos.cluster.interface import NodeStatus
 from chaos.cluster.sim.filesystem import FileSystem
-from tests.sim.test_process import Rig, lived
+from tests.sim.lived import Rig, lived
 
 SEGMENT = "00000000000000000000.log"
 
