@@ -9,18 +9,16 @@ import heapq
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
-from chaos.cluster.sim.invariants import CoreView, Watch, WatchedLife
+from chaos.cluster.sim.invariants import CoreView, Watch
 from node.config import NodeConfig, QuorumTimeouts
 from node.core import Core
 from node.effects import (
     AppendBatches,
     CloseConnection,
     DisconnectPeer,
-    ElectionState,
     FlushLog,
     PersistElectionState,
     SendReply,
@@ -30,72 +28,19 @@ from node.effects import (
     TruncateLog,
 )
 from node.endpoint import Endpoint
-from node.ids import ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
 from node.wire.apis import Request, Response
-from tests.support.memory_log import BOOTSTRAP, MemoryLog
+from tests.support.memory_log import BOOTSTRAP
+from tests.support.quorum_members import Link, Member, Mischief, OnAnswer, TraceLine
 
 MS = 1_000_000
 SECOND = 1000 * MS
 CLUSTER_ID = "a-cluster-of-tests-0000"
 WALL_START_NS = 1_700_000_000 * SECOND
 
-
-class Mischief:
-    """Where a planted bug of the disk takes hold; the base class does everything right."""
-
-    def persists(self) -> bool:
-        """Does quorum-state reach the disk?"""
-        return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceLine:
-    at_ns: int
-    node: NodeId
-    incarnation: int
-    event: str
-    fields: dict[str, object]
-
-
 Watcher = Callable[["Quorum", TraceLine], None]
-OnAnswer = Callable[[Response | None], None]
-
-
-@dataclass(eq=False, slots=True)
-class Link:
-    """A connection that `client` opened to `server`; None is a client outside the quorum."""
-
-    id: ConnectionId
-    client: NodeId | None
-    server: NodeId
-    pending: list[int] = field(default_factory=list)  # correlation ids, in order
-    is_open: bool = True
-    request_ns: int = 0  # when the last message of each direction arrives
-    answer_ns: int = 0
-    is_dead_there: bool = False  # something sent that way was swallowed
-    is_dead_back: bool = False
-    on_answer: OnAnswer | None = None
-
-
-@dataclass(eq=False, slots=True)
-class Member:
-    key: ReplicaKey
-    log: MemoryLog = field(default_factory=MemoryLog)
-    election: ElectionState = ElectionState()
-    core: Core | None = None
-    life: WatchedLife | None = None
-    incarnation: int = 0
-    out: dict[NodeId, Link] = field(default_factory=dict)
-    served: dict[ConnectionId, Link] = field(default_factory=dict)
-    armed_ns: int = -1
-    is_flushing: bool = False
-
-    @property
-    def log_end(self) -> Offset:
-        """With `election`: what its disk is sure to hold, as the invariants ask for it."""
-        return self.log.durable_end()
 
 
 class Quorum:

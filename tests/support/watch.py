@@ -12,7 +12,8 @@ from typing import cast
 
 from node.ids import NodeId
 from node.records.batch import Batch
-from tests.support.quorum import Quorum, TraceLine
+from tests.support.quorum import Quorum
+from tests.support.quorum_members import TraceLine
 
 
 class Violation(AssertionError):

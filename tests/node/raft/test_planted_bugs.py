@@ -15,7 +15,7 @@ from node.raft.roles import Leader
 from node.raft.voter_set import VoterSet
 from node.raft.votes import Votes
 from tests.node.raft.test_random_runs import run_seed
-from tests.support.quorum import Mischief
+from tests.support.quorum_members import Mischief
 from tests.support.watch import Violation
 
 SEEDS = range(20)

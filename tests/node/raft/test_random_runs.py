@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from node.ids import NodeId
-from tests.support.quorum import MS, SECOND, Mischief, Quorum
+from tests.support.quorum import MS, SECOND, Quorum
+from tests.support.quorum_members import Mischief
 from tests.support.registers import Registers, assert_linearizable, write_request
 from tests.support.watch import Watch
 

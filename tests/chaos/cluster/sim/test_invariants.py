@@ -14,7 +14,7 @@ from tests.chaos.cluster.sim.breaches import BREACHES, Three, elected, votes_twi
 from tests.node.raft.test_planted_bugs import ForgetsElections, believe_any_log, count_unflushed
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.doctored import Doctored, moved, unattached
-from tests.support.quorum import Mischief
+from tests.support.quorum_members import Mischief
 from tests.support.rig import batch, key
 
 
