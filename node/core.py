@@ -171,9 +171,9 @@ class Core:
             case DescribeClusterRequest():
                 return self.raft.describe_cluster(request, listener)
             case _:
-                return self._handle_quorum(connection, request, now)
+                return self._handle_quorum(connection, listener, request, now)
 
     def _handle_quorum(
-        self, connection: ConnectionId, request: QuorumRequest, now: Now
+        self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
-        return self.raft.on_request(connection, request, now)
+        return self.raft.on_request(connection, listener, request, now)

@@ -8,9 +8,9 @@ follower that does not look. Either alone does no harm.
 from chaos.mutations.planted import Planted
 from node.ids import ConnectionId, Epoch, LogPosition, Offset
 from node.raft import fetch_follower
-from node.raft.common import LAST_EPOCH
 from node.raft.fetch_leader import LeaderFetch, Parked
 from node.raft.fetched import Fetched, sound_batches
+from node.raft.reachable_epoch import LAST_EPOCH
 from node.raft.roles import Leader
 from node.wire.fetch import FetchResponse
 
@@ -37,7 +37,7 @@ def read_while_it_changes(
 
 def take_any_epoch(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
     """Whole, sound and in order is enough."""
-    return sound_batches(data, end, Epoch(LAST_EPOCH))
+    return sound_batches(data, end, LAST_EPOCH)
 
 
 PLANTED = Planted(

@@ -77,11 +77,11 @@ class Epochs:
             return QuorumEpochResponse(top_error=top)
         if self.is_shutting_down:
             return self._answer(ErrorCode.BROKER_NOT_AVAILABLE)
-        if is_plausible(request.leader, request.epoch) and request.epoch < quorum.epoch:
-            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
-        if not is_plausible(request.leader, request.epoch) or not self._may_lead(request):
+        if not is_plausible(request.leader, request.epoch, quorum.epoch):
             return self._answer(ErrorCode.INVALID_REQUEST)
-        return None
+        if request.epoch < quorum.epoch:
+            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        return None if self._may_lead(request) else self._answer(ErrorCode.INVALID_REQUEST)
 
     def _may_lead(self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
         """Kafka's node dies of a second leader in one epoch; ours refuses to hear of it, and of

@@ -3,9 +3,7 @@
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId
 from node.raft.quorum import Quorum
-
-# An epoch beyond this is damage, not history: elections must have room to count on (int32).
-LAST_EPOCH = 2**31 - 2**16
+from node.raft.reachable_epoch import reachable
 
 _LEADERSHIP_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
@@ -19,17 +17,22 @@ def top_refusal(
     return None if partition_ok else ErrorCode.INVALID_REQUEST
 
 
-def is_plausible(node: NodeId, epoch: Epoch) -> bool:
-    return node >= 0 and 0 <= epoch <= LAST_EPOCH
+def is_plausible(node: NodeId, epoch: Epoch, own: Epoch) -> bool:
+    """May a node of epoch `own` be told so in a request?"""
+    return node >= 0 and 0 <= epoch <= reachable(own)
 
 
 def heed(quorum: Quorum, *, error: ErrorCode, leader: NodeId, epoch: Epoch, mono_ns: int) -> bool:
     """What every answer tells of epoch and leader (`maybeHandleCommonResponse`).
 
     True: the answer is of our epoch, and its own handler should look at it. An older one is
-    dropped silently; a newer one moves us, and answers a question that we no longer ask.
+    dropped silently; a newer one moves us, and answers a question that we no longer ask. To one
+    that is too far ahead we go by steps, for the others may have got there while we were away.
     """
-    if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH or epoch > LAST_EPOCH:
+    if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
+        return False
+    if epoch > (step := reachable(quorum.epoch)):
+        quorum.learn(step, NO_NODE, mono_ns)
         return False
     if quorum.contradicts(epoch, leader):
         return False

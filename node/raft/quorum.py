@@ -52,6 +52,7 @@ from node.raft import deadlines
 from node.raft.election import Ballot
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
+from node.raft.reachable_epoch import LAST_EPOCH
 from node.raft.roles import (
     STATE_NAMES,
     Candidate,
@@ -320,6 +321,7 @@ class Quorum:
 
     def _become(self, role: Role, mono_ns: int) -> None:
         assert role.epoch >= self.role.epoch, f"epoch goes down: {self.role} -> {role}"
+        assert role.epoch <= LAST_EPOCH, "there is no epoch left for another election"
         assert not self.contradicts(role.epoch, leader_of(role)), f"{self.role} -> {role}"
         self.persist(role)
         before, self.role = self.role, role

@@ -24,6 +24,7 @@ from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
+from node.raft.peers_only import refuse_to_others
 from node.raft.quorum import Quorum
 from node.raft.quorum_description import describe_quorum
 from node.raft.read_index import ReadIndex
@@ -120,9 +121,13 @@ class Raft:
     # --- events ---
 
     def on_request(
-        self, connection: ConnectionId, request: QuorumRequest, now: Now
+        self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
         """The answer, or None for a Fetch that was parked."""
+        if listener != self._advertised[0].name:
+            refused = refuse_to_others(request, self.quorum.voters)
+            if refused is not None:
+                return refused
         match request:
             case FetchRequest():
                 return self._serving.on_request(connection, request, now)

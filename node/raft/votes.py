@@ -112,7 +112,8 @@ class Votes:
         return theirs >= self._log.end
 
     def _is_valid(self, request: VoteRequest) -> bool:
-        if not is_plausible(request.candidate.id, request.epoch) or request.last_offset < 0:
+        own = self._quorum.epoch
+        if not is_plausible(request.candidate.id, request.epoch, own) or request.last_offset < 0:
             return False
         limit = request.epoch if request.pre_vote else request.epoch - 1
         return 0 <= request.last_epoch <= limit

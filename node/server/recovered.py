@@ -54,14 +54,30 @@ def recover(config: NodeConfig, disk: Disk) -> Recovered:
             next_step="give each node its own log.dirs",
         )
     elections = ElectionStore(disk)
+    voters = read_voters(disk)
+    _check_listener(config, voters)
     return Recovered(
         meta=meta,
-        voters=read_voters(disk),
+        voters=voters,
         election=elections.load(),
         elections=elections,
         bootstrap=read_bootstrap(disk),
         log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
     )
+
+
+def _check_listener(config: NodeConfig, voters: ListedVoters) -> None:
+    """Voters who came in by another listener than the controllers' own would be refused."""
+    listed = {(at.host, at.port) for key, ats in voters for at in ats if key.id == config.node_id}
+    inner, *others = config.advertised
+    for at in others:
+        if (at.host, at.port) in listed and (inner.host, inner.port) not in listed:
+            raise Refusal(
+                what=f"the other voters reach this node by {at.name} ({at.host}:{at.port}), where"
+                " no peer is served",
+                where=f"controller.listener.names, and the voters in {config.log_dir}",
+                next_step=f"name {at.name} first in controller.listener.names",
+            )
 
 
 def node_on(

@@ -5,13 +5,15 @@ all three by clients of all kinds (`tests.fuzz.callers`): some take every answer
 at a time, some none, some break off within a frame, some only connect. Beside them one behaves
 (`tests.fuzz.steady`), and its p99 stays near to what it was before. Every answer is read by kio and
 the harness's clients; who is hung up on sent what cannot be read; the leader leads on in its
-epoch; the memory of each process stays below a limit.
+epoch, though some vote, and fetch in the name of voters; the memory of each process stays below a
+limit.
 
-Then strangers pretend to be voters. Whoever may send Vote, BeginQuorumEpoch and EndQuorumEpoch
-moves leaders: in Kafka, too, where nobody is authenticated. So the leader may change; processes
-live, answers are read, and the quorum serves again. Two things these strangers leave alone, because
-Kafka has nothing against them either: they do not fetch in the name of a voter, which would count
-as that voter's promise to hold what it has not got, and they do not use up the epochs.
+Then others pretend to be voters where voters talk to each other. Whoever may send Vote,
+BeginQuorumEpoch and EndQuorumEpoch there moves leaders: in Kafka, too, where nobody is
+authenticated. So the leader may change; processes live, answers are read, and the quorum serves
+again. Two things these false peers leave alone, because Kafka has nothing against them either: they
+do not fetch in the name of a voter, which would count as that voter's promise to hold what it has
+not got, and they do not use up the epochs.
 
 Afterwards (`tests.fuzz.aftermath`) no epoch had two leaders, the three logs are one, the judge and
 `dump-log` read it, and processes that were started again describe what it holds in every version.
@@ -41,14 +43,14 @@ from tests.fuzz.aftermath import (
 from tests.fuzz.callers import Exchange, NoAnswer, is_readable
 from tests.fuzz.drawing import read_answer
 from tests.fuzz.steady import REGISTER, Steady, Waits
-from tests.fuzz.storm import Leadership, Storm, draw, draw_of_strangers
+from tests.fuzz.storm import Leadership, Storm, draw, draw_of_false_peers
 from tests.support.quorum_processes import (
     NodeProcess,
     QuorumProcesses,
     quorum_processes,
 )
 
-STRANGERS_SHARE = 0.1  # of all requests
+FALSE_PEERS_SHARE = 0.1  # of all requests
 QUIET_OPERATIONS = 100
 # The p99 of the client that behaves: so many times what it was, or this, whichever is more.
 TIMES = 10
@@ -147,9 +149,9 @@ def fuzz(quorum: QuorumProcesses, seed: int, count: int) -> Report:
     """Raises Surprise. The nodes are stopped and started in the end."""
     report, rng = Report(), random.Random(seed)
     pids = [node.process.pid for node in quorum.nodes.values() if node.process is not None]
-    steady = _clients(quorum, rng, int(count * (1 - STRANGERS_SHARE)), report)
+    steady = _clients(quorum, rng, int(count * (1 - FALSE_PEERS_SHARE)), report)
     check_processes(quorum, pids, report)
-    _strangers(quorum, rng, int(count * STRANGERS_SHARE), report)
+    _false_peers(quorum, rng, int(count * FALSE_PEERS_SHARE), report)
     check_processes(quorum, pids, report)
     report.counts["requests"] = count
     _check_stored(quorum, steady.value, report)
@@ -164,7 +166,8 @@ def _clients(quorum: QuorumProcesses, rng: random.Random, count: int, report: Re
     report.quiet = asyncio.run(steady.work(lambda done: done < QUIET_OPERATIONS))
 
     async def storm() -> tuple[Waits, list[Exchange]]:
-        return await Storm(quorum, rng).beside(steady, requests)
+        ports = [node.outer for node in quorum.nodes.values()]
+        return await Storm(ports, rng).beside(steady, requests)
 
     report.loaded, exchanges = asyncio.run(storm())
     check_exchanges(exchanges, report)
@@ -173,16 +176,16 @@ def _clients(quorum: QuorumProcesses, rng: random.Random, count: int, report: Re
     return steady
 
 
-def _strangers(quorum: QuorumProcesses, rng: random.Random, count: int, report: Report) -> None:
+def _false_peers(quorum: QuorumProcesses, rng: random.Random, count: int, report: Report) -> None:
     before = leadership(quorum)
-    requests = draw_of_strangers(rng, before, count)
+    requests = draw_of_false_peers(rng, before, count)
 
     async def storm() -> list[Exchange]:
-        return await Storm(quorum, rng).rage(requests)
+        return await Storm([node.inner for node in quorum.nodes.values()], rng).rage(requests)
 
     check_exchanges(asyncio.run(storm()), report)
-    quorum.write("after the strangers", 1000)
-    report.counts["epochs that strangers brought about"] = leadership(quorum).epoch - before.epoch
+    quorum.write("after the false peers", 1000)
+    report.counts["epochs that false peers brought about"] = leadership(quorum).epoch - before.epoch
 
 
 def _check_stored(quorum: QuorumProcesses, steady: int, report: Report) -> None:

@@ -15,14 +15,13 @@ from node.wire.vote import VoteRequest
 from tests.fuzz.callers import Exchange, breaks_off, takes_all, takes_little, takes_nothing
 from tests.fuzz.drawing import LIKELY, Draw, Drawn, draw_request, one_of
 from tests.fuzz.steady import Steady, Waits
-from tests.support.quorum_processes import QuorumProcesses
 
 # Of all requests; the rest goes to those who take every answer.
 UNTAKEN_SHARE = 0.1  # to each kind that does not
 # Connections of each kind, to each node.
 TAKING = 10
 NOT_TAKING = 2
-# Epochs above the present one that strangers speak of; more would use them up.
+# Epochs above the present one that false peers speak of; more would use them up.
 EPOCHS_AHEAD = 20
 
 MOVES_LEADERS = (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)
@@ -40,35 +39,33 @@ class Leadership:
 
 
 def draw(rng: random.Random, of: Leadership, count: int) -> list[Drawn]:
-    """For clients: no request that moves leaders, unless it is of another cluster."""
-    likely = {**LIKELY, "cluster_id": one_of(of.cluster_id, of.cluster_id, None, "another")}
-    likely |= _epochs(of, 0)
-
-    def harmless(request: Request) -> bool:
-        if isinstance(request, MOVES_LEADERS):
-            return request.cluster_id not in (None, of.cluster_id)
-        return not _promises(request, of)
-
-    return _some(count, lambda at: draw_request(rng, at, likely), harmless)
+    """For clients: of all kinds. Those of the quorum are by names of voters too, and of epochs
+    that would move the leader if they were a peer's."""
+    clusters = one_of(of.cluster_id, of.cluster_id, None, "another")
+    likely = {**LIKELY, "cluster_id": clusters, **_names(of), **_epochs(of, EPOCHS_AHEAD)}
+    return [draw_request(rng, at, likely) for at in range(count)]
 
 
-def draw_of_strangers(rng: random.Random, of: Leadership, count: int) -> list[Drawn]:
-    """Requests of the quorum, by names of voters and of others."""
+def draw_of_false_peers(rng: random.Random, of: Leadership, count: int) -> list[Drawn]:
+    """Requests of the quorum, by names of voters and of others, for the peers' own listener."""
     apis = [BY_REQUEST[kind] for kind in (*MOVES_LEADERS, FetchRequest)]
-    ids = one_of(*[key.id for key in of.voters] * 2, 7, -1)
-    directories = one_of(*[key.directory for key in of.voters], UUID(int=7), UUID(int=0))
-    likely = {**LIKELY, "cluster_id": one_of(of.cluster_id, of.cluster_id, None)}
-    for name in ("replica_id", "voter_id", "leader_id", "candidate_id"):
-        likely[name] = ids
-    for name in ("replica", "voter", "candidate"):
-        likely[f"{name}_directory_id"] = directories
-    likely |= _epochs(of, EPOCHS_AHEAD)
+    clusters = one_of(of.cluster_id, of.cluster_id, None)
+    likely = {**LIKELY, "cluster_id": clusters, **_names(of), **_epochs(of, EPOCHS_AHEAD)}
 
     def bounded(request: Request) -> bool:
         ahead = getattr(request, "epoch", 0) - of.epoch
         return ahead <= EPOCHS_AHEAD and not _promises(request, of)
 
     return _some(count, lambda at: draw_request(rng, at, likely, apis), bounded)
+
+
+def _names(of: Leadership) -> dict[str, Draw]:
+    ids = one_of(*[key.id for key in of.voters] * 2, 7, -1)
+    directories = one_of(*[key.directory for key in of.voters], UUID(int=7), UUID(int=0))
+    return {
+        **dict.fromkeys(("replica_id", "voter_id", "leader_id", "candidate_id"), ids),
+        **{f"{name}_directory_id": directories for name in ("replica", "voter", "candidate")},
+    }
 
 
 def _epochs(of: Leadership, ahead: int) -> dict[str, Draw]:
@@ -109,10 +106,10 @@ def _shares(requests: Sequence[Drawn], count: int) -> Iterator[Sequence[Drawn]]:
 
 class Storm:
     """Of clients on all nodes, for as long as those that take their answers have something to
-    ask."""
+    ask. `ports` are of one listener of each."""
 
-    def __init__(self, quorum: QuorumProcesses, rng: random.Random) -> None:
-        self._ports = [node.outer for node in quorum.nodes.values()]
+    def __init__(self, ports: Sequence[int], rng: random.Random) -> None:
+        self._ports = ports
         self._rng = rng
         self._end = asyncio.Event()
 

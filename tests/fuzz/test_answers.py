@@ -4,8 +4,8 @@ import pytest
 
 from node.ids import Epoch, LogPosition
 from node.raft import fetch_follower, fetched
-from node.raft.common import LAST_EPOCH
 from node.raft.fetched import Fetched
+from node.raft.reachable_epoch import LAST_EPOCH
 from node.records.batch import Batch
 from tests.fuzz.answers import fuzz
 from tests.fuzz.requests import Surprise
@@ -23,7 +23,7 @@ def test_a_voter_outlives_what_the_others_answer() -> None:
 
 def test_batches_of_any_epoch_in_the_log_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def take_any(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
-        return fetched.sound_batches(data, LogPosition(Epoch(-1), end.offset), Epoch(LAST_EPOCH))
+        return fetched.sound_batches(data, LogPosition(Epoch(-1), end.offset), LAST_EPOCH)
 
     monkeypatch.setattr(fetch_follower, "sound_batches", take_any)
     with pytest.raises(Surprise, match="an epoch that goes down"):

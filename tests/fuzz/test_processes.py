@@ -34,7 +34,7 @@ def test_three_processes_outlive_clients_of_every_kind(tmp_path: Path) -> None:
     assert report.answered.total() > COUNT / 2
     assert {name.split()[0] for name in report.answered} == {api.name for api in APIS}
     assert report.counts["hang-ups"] > 0
-    assert report.counts["epochs that strangers brought about"] > 0
+    assert report.counts["epochs that false peers brought about"] > 0
     assert report.counts["resources stored"] > 3
     assert len(report.loaded.operations) > 10
 

@@ -33,7 +33,7 @@ from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
 from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP
-from tests.support.quorum_members import Link, Member, Mischief, OnAnswer, TraceLine
+from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -148,9 +148,12 @@ class Quorum:
 
     # --- clients ---
 
-    def ask(self, node: NodeId, request: Request, on_answer: OnAnswer) -> None:
+    def ask(
+        self, node: NodeId, request: Request, on_answer: OnAnswer, listener: str = OUTER
+    ) -> None:
         """A client's request on a connection of its own; answered with None if that breaks."""
-        link = Link(ConnectionId(next(self._ids)), None, node, on_answer=on_answer)
+        id_ = ConnectionId(next(self._ids))
+        link = Link(id_, None, node, on_answer=on_answer, listener=listener)
         self._send_request(link, request, 0)
 
     # --- inside ---
@@ -159,10 +162,8 @@ class Quorum:
         member = self.members[node]
         assert member.core is None, f"node {node} is up already"
         member.incarnation += 1
-        inner = {
-            n: (Endpoint(name="CONTROLLER", host=f"n{n}", port=9100 + n),) for n in self.members
-        }
-        outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20000 + node)
+        inner = {n: (Endpoint(name=INNER, host=f"n{n}", port=9100 + n),) for n in self.members}
+        outer = Endpoint(name=OUTER, host="127.0.0.1", port=20000 + node)
         member.core = Core(
             config=NodeConfig(
                 node_id=node,
@@ -304,8 +305,7 @@ class Quorum:
             return
         member.served[link.id] = link
         link.pending.append(correlation_id)
-        listener = "EXTERNAL" if link.client is None else "CONTROLLER"
-        self._step(member, lambda core, now: core.on_request(link.id, listener, request, now))
+        self._step(member, lambda core, now: core.on_request(link.id, link.listener, request, now))
 
     def _send_answer(self, link: Link, response: Response) -> None:
         correlation_id = link.pending.pop(0)

@@ -28,6 +28,7 @@ class TraceLine:
     fields: dict[str, object]
 
 
+INNER, OUTER = "CONTROLLER", "EXTERNAL"
 OnAnswer = Callable[[Response | None], None]
 
 
@@ -45,6 +46,7 @@ class Link:
     is_dead_there: bool = False  # something sent that way was swallowed
     is_dead_back: bool = False
     on_answer: OnAnswer | None = None
+    listener: str = INNER
 
 
 @dataclass(eq=False, slots=True)
