@@ -83,7 +83,7 @@ fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.requests --count 40000
 	@$(BIN)/python -m tests.fuzz.answers --count 40000
 	@$(BIN)/python -m tests.fuzz.processes --count 20000
-	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto tests/node/records tests/node/storage
+	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto --timeout 3600 tests/node/records tests/node/storage
 
 bare:
 	@FRESH=1 .ci/bare-machine 'make chaos && make chaos && make test'

@@ -7,6 +7,7 @@ from typing import Any
 
 from checkers.disk.read import read_disks
 from node.errors import ErrorCode
+from node.server.tool_client import Client
 from node.wire.configs import (
     DESCRIBE_CONFIGS,
     DescribeConfigsRequest,
@@ -14,7 +15,7 @@ from node.wire.configs import (
     ResourceDescription,
     ResourceQuery,
 )
-from tests.support.quorum_processes import NodeProcess, QuorumProcesses, run_kraft_node, wait_until
+from tests.support.quorum_processes import NodeProcess, QuorumProcesses, run_kraft_node
 
 Configs = Mapping[str, Mapping[str, str]]  # by resource and name; what is set
 _AT_ONCE = 50  # resources in a request: an answer has room for so many of the longest values
@@ -82,15 +83,14 @@ def _described(
 
     request = DescribeConfigsRequest(resources=queries)
 
-    def described() -> dict[str, dict[str, str]] | None:
-        with quorum.leader().client() as client:
-            answer = client.ask(request, version=version)
+    def described(client: Client) -> dict[str, dict[str, str]] | None:
+        answer = client.ask(request, version=version)
         assert isinstance(answer, DescribeConfigsResponse)
         if any(result.error is ErrorCode.NOT_CONTROLLER for result in answer.results):
             return None
         return {result.name: _set(result) for result in answer.results}
 
-    return wait_until(described, f"configs are described in version {version}")
+    return quorum.told(f"configs are described in version {version}", described)
 
 
 def _set(result: ResourceDescription) -> dict[str, str]:

@@ -33,7 +33,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from node.config import QuorumTimeouts
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from tests.fuzz.aftermath import (
     Surprise,
     check_described,
@@ -44,11 +43,7 @@ from tests.fuzz.callers import Exchange, NoAnswer, is_readable
 from tests.fuzz.drawing import read_answer
 from tests.fuzz.steady import REGISTER, Steady, Waits
 from tests.fuzz.storm import Leadership, Storm, draw, draw_of_false_peers
-from tests.support.quorum_processes import (
-    NodeProcess,
-    QuorumProcesses,
-    quorum_processes,
-)
+from tests.support.quorum_processes import QuorumProcesses, quorum_processes
 
 FALSE_PEERS_SHARE = 0.1  # of all requests
 QUIET_OPERATIONS = 100
@@ -131,13 +126,7 @@ def highest_memory(pid: int) -> int:
 
 
 def leadership(quorum: QuorumProcesses) -> Leadership:
-    def look(leader: NodeProcess) -> DescribeQuorumResponse:
-        with leader.client() as client:
-            answer = client.ask(DescribeQuorumRequest())
-        assert isinstance(answer, DescribeQuorumResponse)
-        return answer
-
-    told = quorum.under_one_leader(look)
+    told = quorum.leadership()
     keys = tuple(sorted(voter.key for voter in told.voters))
     return Leadership(quorum.cluster_id, told.leader, told.epoch, keys)
 

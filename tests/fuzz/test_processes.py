@@ -22,7 +22,7 @@ from tests.fuzz.processes import (
 )
 from tests.fuzz.steady import Waits
 from tests.fuzz.storm import Leadership
-from tests.support.quorum_processes import quorum_processes
+from tests.support.quorum_processes import QuorumProcesses, quorum_processes
 
 COUNT = 2000
 
@@ -60,10 +60,17 @@ def test_what_is_not_as_stored_and_who_died_are_seen(tmp_path: Path) -> None:
             segment.write_bytes(damaged)
             with pytest.raises(Surprise, match=r"cannot read|different logs"):
                 check_logs(quorum)
-        with quorum.nodes[2].traces.open("a") as traces:
-            traces.write(quorum.nodes[1].traces.read_text() + quorum.nodes[3].traces.read_text())
+        _copy_traces_of_leaders(quorum)
         with pytest.raises(Surprise, match="both lead"):
             check_one_leader_an_epoch(quorum)
+
+
+def _copy_traces_of_leaders(quorum: QuorumProcesses) -> None:
+    """To the next node: whoever led, another says of that epoch that it led."""
+    told = {number: node.traces.read_text() for number, node in quorum.nodes.items()}
+    for number, text in told.items():
+        with quorum.nodes[number % len(told) + 1].traces.open("a") as traces:
+            traces.write(text)
 
 
 def test_answers_that_are_none_and_hang_ups_without_cause_are_seen() -> None:

@@ -1,14 +1,15 @@
 """A quorum of real processes on loopback, each with a directory of its own."""
 
+import os
 import random
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -27,6 +28,7 @@ from node.wire.configs import (
     ResourceQuery,
 )
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
 ROOT = Path(__file__).parents[2]
 CLIENT_METRICS = 16
@@ -38,7 +40,8 @@ LAUNCH = (
 )
 # Below the range from which the kernel takes the ports of outgoing connections.
 PORTS = range(20_000, 32_000)
-PATIENCE_S = 20.0
+# On a machine that has little time for this; nothing is asserted of how long anything takes.
+PATIENCE_S = 60.0
 
 T = TypeVar("T")
 
@@ -62,20 +65,30 @@ def run_kraft_node(*arguments: str | Path) -> "subprocess.CompletedProcess[str]"
     )
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now; who starts listening later must be ready to try again."""
-    with ExitStack() as held:
-        ports: list[int] = []
-        for port in random.Random().sample(PORTS, len(PORTS)):
-            attempt = held.enter_context(closing(socket.socket()))
+_held: dict[int, int] = {}  # ports that are ours, and the descriptors that keep them
+
+
+def take_ports(count: int) -> list[int]:
+    """Nobody else gets them before they are given back or this process ends: they are bound, so
+    that other binds fail, and nobody listens, so that a node's bind (SO_REUSEADDR) does not."""
+    taken: list[int] = []
+    for port in random.Random().sample(PORTS, len(PORTS)):
+        with socket.socket() as attempt:
             try:
                 attempt.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            ports.append(port)
-            if len(ports) == count:
-                return ports
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _held[port] = attempt.detach()
+        taken.append(port)
+        if len(taken) == count:
+            return taken
     raise AssertionError("no free ports")
+
+
+def give_back_ports(ports: Iterable[int]) -> None:
+    for port in ports:
+        os.close(_held.pop(port))
 
 
 @dataclass
@@ -131,7 +144,7 @@ class NodeProcess:
         assert self.process is not None
         assert self.process.poll() is None, self.errors
         try:
-            client = Client("127.0.0.1", self.outer)
+            client = Client("127.0.0.1", self.outer, PATIENCE_S)
         except OSError:
             return None
         try:
@@ -146,7 +159,10 @@ class NodeProcess:
 class QuorumProcesses:
     cluster_id: str
     nodes: Mapping[int, NodeProcess]
-    formats: list[str] = field(default_factory=list)
+
+    @property
+    def ports(self) -> list[int]:
+        return [port for node in self.nodes.values() for port in (node.inner, node.outer)]
 
     def running(self) -> list[NodeProcess]:
         return [node for node in self.nodes.values() if node.process is not None]
@@ -161,15 +177,21 @@ class QuorumProcesses:
         """The node that all who run name as the active controller, once it is one that runs."""
         return wait_until(self._leader, "a leader that all name")
 
-    def under_one_leader(self, look: Callable[[NodeProcess], T]) -> T:
-        """What `look` sees; once more where another led afterwards: on a machine that stalls,
-        leaders lose their office at any time."""
-        leader = self.leader()
-        while True:
-            seen = look(leader)
-            before, leader = leader, self.leader()
-            if leader is before:
-                return seen
+    def under_one_leader(self, look: Callable[[NodeProcess], T | None]) -> T:
+        """What `look` sees, as soon as it sees something while one node leads in one epoch: on a
+        machine that stalls, leaders lose their office at any time and followers lose sight of
+        them."""
+
+        def looked() -> T | None:
+            before = self.leadership()
+            seen = look(self.nodes[before.leader])
+            return seen if self.leadership().epoch == before.epoch else None
+
+        return wait_until(looked, "something is seen under one leader")
+
+    def leadership(self) -> DescribeQuorumResponse:
+        """As the leader that all name tells it."""
+        return wait_until(lambda: self._try(_led), "a leader that says so itself")
 
     def _leader(self) -> NodeProcess | None:
         """None too where one has not heard of the election that others saw."""
@@ -189,10 +211,14 @@ class QuorumProcesses:
 
     def write(self, resource: str, value: int) -> None:
         """Until it is acknowledged; each try may go to another leader."""
-        wait_until(lambda: self._try(lambda client: set_interval(client, resource, value)), "write")
+        self.told("write", lambda client: set_interval(client, resource, value))
 
-    def read(self, resource: str) -> str | None:
-        return wait_until(lambda: self._try(lambda client: get_interval(client, resource)), "read")
+    def read(self, resource: str) -> str:
+        return self.told("read", lambda client: get_interval(client, resource))
+
+    def told(self, what: str, ask: Callable[[Client], T | None]) -> T:
+        """What a leader answers, as soon as one does and `ask` takes it for an answer."""
+        return wait_until(lambda: self._try(ask), what)
 
     def _try(self, ask: Callable[[Client], T | None]) -> T | None:
         try:
@@ -200,6 +226,12 @@ class QuorumProcesses:
                 return ask(client)
         except OSError:
             return None
+
+
+def _led(client: Client) -> DescribeQuorumResponse | None:
+    answer = client.ask(DescribeQuorumRequest())
+    assert isinstance(answer, DescribeQuorumResponse)
+    return answer if answer.error is ErrorCode.NONE else None
 
 
 def set_interval(client: Client, resource: str, value: int) -> bool | None:
@@ -243,9 +275,9 @@ def random_id() -> str:
     return text
 
 
-def make_quorum(directory: Path, count: int) -> QuorumProcesses:
-    """Written and formatted, not started."""
-    ports = free_ports(2 * count)
+def make_quorum(directory: Path, count: int, settings: str = "") -> QuorumProcesses:
+    """Written and formatted, not started. `settings` are more lines of each node's properties."""
+    ports = take_ports(2 * count)
     nodes: dict[int, NodeProcess] = {}
     for number in range(1, count + 1):
         home = directory / f"node-{number}"
@@ -260,7 +292,7 @@ def make_quorum(directory: Path, count: int) -> QuorumProcesses:
         text = PROPERTIES.format(
             id=node.id, inner=node.inner, outer=node.outer, data=node.directory / "data"
         )
-        node.config.write_text(text)
+        node.config.write_text(text + settings)
         done = run_kraft_node(
             "format", "-t", cluster_id, "-c", node.config, "--initial-controllers", voters
         )
@@ -269,23 +301,15 @@ def make_quorum(directory: Path, count: int) -> QuorumProcesses:
 
 
 @contextmanager
-def quorum_processes(directory: Path, count: int) -> Iterator[QuorumProcesses]:
-    """Started; tried again with other ports if somebody took one meanwhile. Killed at the end."""
-    for attempt in range(3):
-        quorum = make_quorum(directory / f"try-{attempt}", count)
-        try:
-            quorum.start()
-        except AssertionError:
-            stop_all(quorum)
-            if not any("cannot listen" in node.errors for node in quorum.nodes.values()):
-                raise
-            continue
-        try:
-            yield quorum
-        finally:
-            stop_all(quorum)
-        return
-    raise AssertionError("ports are taken as soon as they are found free")
+def quorum_processes(directory: Path, count: int, settings: str = "") -> Iterator[QuorumProcesses]:
+    """Started, and killed at the end."""
+    quorum = make_quorum(directory, count, settings)
+    try:
+        quorum.start()
+        yield quorum
+    finally:
+        stop_all(quorum)
+        give_back_ports(quorum.ports)
 
 
 def stop_all(quorum: QuorumProcesses) -> None:

@@ -12,7 +12,7 @@ from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from checkers.registers.linearizable import linearizable
 from checkers.verdict import Verdict
-from tests.support.quorum_processes import QuorumProcesses, quorum_processes
+from tests.support.quorum_processes import PATIENCE_S, QuorumProcesses, quorum_processes
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
@@ -22,7 +22,7 @@ LOAD = RegisterOptions(concurrency=6, rate=300, live_keys=2, operations_per_key=
 
 async def acknowledged(workload: RegisterWorkload, more: int) -> None:
     wanted = workload.acknowledged_writes + more
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while workload.acknowledged_writes < wanted:
             await asyncio.sleep(0.02)
 
@@ -34,15 +34,14 @@ async def hurt(quorum: QuorumProcesses, recorder: Recorder) -> tuple[str, ...]:
     running = asyncio.create_task(workload.run())
     try:
         await acknowledged(workload, 50)
-        assert workload.leader is not None
-        leader = quorum.nodes[workload.leader]
+        leader = await asyncio.to_thread(quorum.leader)
         leader.kill()
         await acknowledged(workload, 50)
         leader.start()
         await acknowledged(workload, 50)
         workload.stop()
         await running
-        return await workload.read_all(15)
+        return await workload.read_all(PATIENCE_S)
     finally:
         running.cancel()
         await workload.close()

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import resource
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from node.errors import ErrorCode
+from node.ids import NO_NODE
 from node.server.tool_client import Client
 from node.trace import TRACE_FIELDS
 from node.wire import API_RANGES
@@ -19,6 +21,7 @@ from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, N
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from tests.support.quorum_processes import (
     CONTROLLERS,
+    PATIENCE_S,
     NodeProcess,
     QuorumProcesses,
     get_interval,
@@ -32,13 +35,16 @@ from tests.support.quorum_processes import (
 
 pytestmark = pytest.mark.slow
 
+Done = subprocess.CompletedProcess[str]
+
 
 def trace_lines(node: NodeProcess) -> list[dict[str, object]]:
     return [json.loads(line) for line in node.traces.read_text().splitlines()]
 
 
 def test_one_node_from_format_to_its_last_word(tmp_path: Path) -> None:
-    with quorum_processes(tmp_path, 1) as quorum:
+    # Without no-ops, of which one may be under way when the process is killed.
+    with quorum_processes(tmp_path, 1, "metadata.max.idle.interval.ms=0\n") as quorum:
         node = quorum.nodes[1]
         quorum.write("r", 100)
         assert quorum.read("r") == "100"
@@ -97,11 +103,12 @@ def test_every_node_names_the_leader_and_the_address_it_was_asked_at(
 
 def _described(
     node: NodeProcess, leader: NodeProcess
-) -> tuple[DescribeClusterResponse, NodeProcess]:
+) -> tuple[DescribeClusterResponse, NodeProcess] | None:
+    """None from one that knows of no leader just now."""
     with node.client() as client:
         answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
     assert isinstance(answer, DescribeClusterResponse)
-    return answer, leader
+    return None if answer.controller == NO_NODE else (answer, leader)
 
 
 def test_api_versions_in_every_version(three: QuorumProcesses) -> None:
@@ -113,24 +120,27 @@ def test_api_versions_in_every_version(three: QuorumProcesses) -> None:
 
 
 def test_topics_need_brokers(three: QuorumProcesses) -> None:
-    answer = wait_until(lambda: _created_by_who_is_active(three), "an active controller")
+    answer = three.told("an active controller", _created_by_who_is_active)
     assert answer.results[0].error == 38
 
 
-def _created_by_who_is_active(three: QuorumProcesses) -> CreateTopicsResponse | None:
+def _created_by_who_is_active(client: Client) -> CreateTopicsResponse | None:
     """A leader is active once it has replayed its log, and is named before that."""
-    with three.leader().client() as client:
-        answer = client.ask(CreateTopicsRequest(topics=(NewTopic(name="t"),)))
+    answer = client.ask(CreateTopicsRequest(topics=(NewTopic(name="t"),)))
     assert isinstance(answer, CreateTopicsResponse)
     return None if answer.results[0].error == ErrorCode.NOT_CONTROLLER else answer
 
 
 def test_followers_refuse_reads(three: QuorumProcesses) -> None:
-    leader = three.leader()
-    for node in three.nodes.values():
-        if node is not leader:
-            with node.client() as client:
-                assert get_interval(client, "written") is None
+    def read_there(leader: NodeProcess) -> list[str | None]:
+        read = []
+        for node in three.nodes.values():
+            if node is not leader:
+                with node.client() as client:
+                    read.append(get_interval(client, "written"))
+        return read
+
+    assert three.under_one_leader(read_there) == [None, None]
 
 
 @pytest.mark.parametrize("asked", [1, 2, 3])
@@ -138,10 +148,16 @@ def test_quorum_describe_asks_the_leader_whoever_is_asked(
     three: QuorumProcesses, asked: int
 ) -> None:
     ask = ("quorum", "--bootstrap", f"127.0.0.1:{three.nodes[asked].outer}", "describe")
-    status, replication, leader = three.under_one_leader(
-        lambda leader: (run_kraft_node(*ask), run_kraft_node(*ask, "--replication"), leader)
-    )
+
+    def describe(leader: NodeProcess) -> tuple[Done, Done, NodeProcess] | None:
+        """None where the one that is asked knows of no leader just now."""
+        done = run_kraft_node(*ask), run_kraft_node(*ask, "--replication")
+        unknown = any("no leader answered" in each.stderr for each in done)
+        return None if unknown else (*done, leader)
+
+    status, replication, leader = three.under_one_leader(describe)
     assert status.returncode == 0, status.stderr
+    assert replication.returncode == 0, replication.stderr
     shown = dict(line.split(":", 1) for line in status.stdout.splitlines())
     assert shown["ClusterId"].strip() == three.cluster_id
     assert int(shown["LeaderId"]) == leader.id
@@ -167,7 +183,10 @@ def test_a_dead_leader_is_replaced_and_comes_back(three: QuorumProcesses) -> Non
 def test_power_is_given_up_in_good_order(three: QuorumProcesses) -> None:
     leader = three.leader()
     assert leader.terminate() == 0
-    assert "c.resign" in {line["ev"] for line in trace_lines(leader)}
+    # By the account: it may have lost its office before the signal came.
+    told = [line["ev"] for line in trace_lines(leader) if line["ev"] in ("c.active", "c.resign")]
+    assert told
+    assert told[-1] == "c.resign"
     three.write("resigned", 3000)
     leader.start()
     leader.client().close()
@@ -291,7 +310,7 @@ def test_nobody_there() -> None:
 
 
 def write_much(node: NodeProcess) -> None:
-    with Client("127.0.0.1", node.outer) as client:
+    with Client("127.0.0.1", node.outer, PATIENCE_S) as client:
         for value in range(100, 200):
             set_interval(client, "r", value)
 

@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import time
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
@@ -16,7 +17,7 @@ from node.events import (
     PeerDisconnected,
     PeerFrameReceived,
 )
-from node.ids import METADATA_LOG, ConnectionId, NodeId, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.server.framing import with_size
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.shell import Shell
@@ -26,8 +27,8 @@ from tests.node.server.scripted import (
     INNER,
     PEER,
     Elections,
+    FlushedLog,
     ScriptedCore,
-    SlowLog,
     ask,
     frame_from,
     until,
@@ -60,7 +61,7 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         account: list[str] = []
         shell = Shell(
             node=ScriptedCore(account),
-            logs={METADATA_LOG: SlowLog(account)},
+            logs={METADATA_LOG: FlushedLog(account)},
             elections=Elections(account),
             traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), lambda _: None),
             stop=lambda _: None,
@@ -89,26 +90,55 @@ def test_a_vote_is_saved_and_told_before_it_is_answered() -> None:
     asyncio.run(story())
 
 
+class StoppedClock:
+    """Time passes where a test says so, for the shell and for the loop that it runs on."""
+
+    def __init__(self) -> None:
+        self.mono_ns = time.monotonic_ns()
+
+    def pass_by(self, ns: int) -> None:
+        self.mono_ns += ns
+
+    def read(self) -> Now:
+        return Now(self.mono_ns, self.mono_ns + 1)
+
+    @contextmanager
+    def of_the_running_loop(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(loop, "time", lambda: self.mono_ns / 1e9)
+            yield
+
+
 @pytest.mark.parametrize("due_already", [False, True])
-def test_input_that_waits_behind_a_slow_fsync_is_heard_before_the_timer(due_already: bool) -> None:
+def test_input_that_waits_behind_a_slow_fsync_is_heard_before_the_timer(
+    due_already: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The deadline passes while the process is held up; so does what would have calmed it arrive.
 
     `due_already`: the timer's callback is queued behind the fsync, in the same turn of the loop.
     """
 
+    clock = StoppedClock()
+    monkeypatch.setattr("node.server.shell.read_clocks", clock.read)
+
     async def story() -> list[str]:
         async with world() as at:
             (_, slow), (calm_in, calm) = await at.connect(), await at.connect()
-            at.core.deadline_ns = time.monotonic_ns() + 50_000_000
-            await ask(at, b"echo")  # the shell looks at the deadline again
-            at.log.flush_s = 0.2
-            descriptor = calm.get_extra_info("socket").fileno()
-            at.log.during_flush = partial(os.write, descriptor, with_size(b"calm"))
-            slow.write(with_size(b"append"))
-            if due_already:
-                asyncio.get_running_loop().call_soon(time.sleep, 0.06)
-            assert await frame_from(calm_in) == b"calm"
-            await ask(at, b"echo")
+
+            def during_flush() -> None:
+                clock.pass_by(200_000_000)
+                os.write(calm.get_extra_info("socket").fileno(), with_size(b"calm"))
+
+            with clock.of_the_running_loop():
+                at.core.deadline_ns = clock.mono_ns + 50_000_000
+                await ask(at, b"echo")  # the shell looks at the deadline again
+                at.log.during_flush = during_flush
+                slow.write(with_size(b"append"))
+                if due_already:
+                    asyncio.get_running_loop().call_soon(clock.pass_by, 60_000_000)
+                assert await frame_from(calm_in) == b"calm"
+                await ask(at, b"echo")
             slow.close()
             calm.close()
             return at.account
@@ -147,6 +177,8 @@ def test_a_connection_that_is_not_answered_is_not_read_without_end() -> None:
     async def story() -> None:
         async with world() as at:
             reader, writer = await at.connect()
+            writer.write(with_size(b"echo"))
+            await frame_from(reader)  # from now on it is read
             writer.write(with_size(b"silence"))
             big = with_size(b"x" * 100_000)
             assert await sent_until_full(writer, big) < 500

@@ -12,6 +12,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
 from node.records.batch import encode_batch
 from node.server.framing import FrameCutter, with_size
+from node.server.tool_client import Client
 from node.wire import decode_request, encode_response
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -64,14 +65,13 @@ def alive(quorum: QuorumProcesses) -> bool:
 def told_of(quorum: QuorumProcesses, key: str, value: str, version: int) -> ErrorCode:
     """What the active controller answers to a value of the resource `limit`."""
 
-    def answered() -> ErrorCode | None:
-        with quorum.leader().client() as client:
-            answer = client.ask(set_config("limit", key, value), version=version)
+    def answered(client: Client) -> ErrorCode | None:
+        answer = client.ask(set_config("limit", key, value), version=version)
         assert isinstance(answer, AlterConfigsResponse)
         found = answer.results[0].error
         return None if found is ErrorCode.NOT_CONTROLLER else found
 
-    return wait_until(answered, "an answer of the active controller")
+    return quorum.told("an answer of the active controller", answered)
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,15 @@ def test_what_was_taken_is_described_in_every_version(three: QuorumProcesses) ->
     query = DescribeConfigsRequest(resources=(ResourceQuery(type=16, name="limit", keys=None),))
     for version in (1, 2, 3, 4):
 
-        def described(version: int = version) -> dict[str, str | None] | None:
-            with three.leader().client() as client:
-                answer = client.ask(query, version=version)
+        def described(client: Client, version: int = version) -> dict[str, str | None] | None:
+            answer = client.ask(query, version=version)
             assert isinstance(answer, DescribeConfigsResponse)
             (result,) = answer.results
             if result.error is not ErrorCode.NONE:
                 return None
             return {entry.name: entry.value for entry in result.entries}
 
-        assert wait_until(described, f"version {version}")["metrics"] == LONGEST
+        assert three.told(f"version {version}", described)["metrics"] == LONGEST
     assert alive(three)
 
 
@@ -127,12 +126,8 @@ def test_a_request_that_is_larger_than_a_node_takes_ends_its_connection(
 
 
 def test_an_idle_interval_of_zero_writes_nothing(tmp_path: Path) -> None:
-    quorum = make_quorum(tmp_path, 1)
-    node = quorum.nodes[1]
-    with node.config.open("a") as config:
-        config.write("metadata.max.idle.interval.ms=0\n")
-    try:
-        quorum.start()
+    with quorum_processes(tmp_path, 1, "metadata.max.idle.interval.ms=0\n") as quorum:
+        node = quorum.nodes[1]
         quorum.write("r", 1000)
         (segment,) = (node.directory / "data").glob("*/*.log")
         size = segment.stat().st_size
@@ -140,8 +135,6 @@ def test_an_idle_interval_of_zero_writes_nothing(tmp_path: Path) -> None:
         for _ in range(50):
             assert quorum.read("r") == "1000"
         assert segment.stat().st_size == size
-    finally:
-        stop_all(quorum)
 
 
 # --- a leader that sends what no node could replay ---
