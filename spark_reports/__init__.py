@@ -1,6 +1,7 @@
 """What many sealed runs say together: durability, availability, elections, latency.
 
-    ingest         which directories are sealed runs, and which are not; tables with a run id
+    sealed_archive which directories are sealed runs, and which are not
+    ingest         their tables, with a run id
     fate_counts    of one run: what became of each record and write, by fault phase (a kernel)
     accounts       the kernel mapped over run directories; sums by scenario, side, version, phase
     write_fates    the same of registers in SQL: the second opinion

@@ -5,15 +5,12 @@ Parquet files that nobody vouches for. What cannot be used is named, so that no 
 about fewer runs than it was asked for.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from crc32c import crc32c
-
 from checkers.history.sealed_run import RunInfo, read_run_info
-from checkers.history.store import MANIFEST, SCHEMA_VERSION
+from checkers.history.store import UnreadableRunError, read_manifest, sealed_bytes
 from checkers.run.expectation import Expectation, expectation_of
 from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
@@ -156,34 +153,11 @@ def _require_intact(directory: Path) -> int:
     Raises _UnusableError if it is not sealed, or a file is not the one that was sealed.
     """
     try:
-        manifest = json.loads((directory / MANIFEST).read_bytes())
-    except FileNotFoundError:
-        raise _UnusableError(
-            "not sealed: it has no manifest (kraft-chaos check seals it)"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise _UnusableError(f"the manifest cannot be read: {error}") from error
-    if not isinstance(manifest, dict) or manifest.get("schema_version") != SCHEMA_VERSION:
-        raise _UnusableError(f"not sealed by this version (schema {SCHEMA_VERSION})")
-    files = manifest.get("files")
-    for name in USED_TABLES:
-        promised = files.get(name) if isinstance(files, dict) else None
-        if not isinstance(promised, dict):
-            raise _UnusableError(f"the manifest knows no table {name}")
-        _require_file(directory / f"{name}.parquet", promised.get("bytes"), promised.get("crc32c"))
-    assert isinstance(files, dict)
-    operations = files["ops"].get("rows")
-    if not isinstance(operations, int):
-        raise _UnusableError("the manifest does not say how many operations there are")
+        manifest = read_manifest(directory)
+        rows = {name: sealed_bytes(directory, name, manifest)[1] for name in USED_TABLES}
+    except UnreadableRunError as error:
+        reason = str(error).partition("\n")[0]
+        raise _UnusableError(reason.removeprefix(str(directory)).lstrip("/ ")) from error
+    operations = rows["ops"]
+    assert isinstance(operations, int), "the manifest's checksum is right, and it has no such count"
     return operations
-
-
-def _require_file(path: Path, size: object, crc: object) -> None:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise _UnusableError(f"{path.name}: {error.strerror}") from error
-    if len(data) != size:
-        raise _UnusableError(f"{path.name}: {len(data)} bytes, {size} were sealed")
-    if crc32c(data) != crc:
-        raise _UnusableError(f"{path.name}: damaged (its CRC is not the sealed one)")

@@ -119,7 +119,7 @@ def read_run(directory: Path) -> Run:
         raise UnreadableRunError(
             f"{error}\n  the run cannot be read; run its scenario again"
         ) from error
-    manifest = _read_manifest(directory)
+    manifest = read_manifest(directory)
     tables = {name: _read_table(directory, name, manifest) for name in TABLES}
     return Run(
         directory=directory,
@@ -142,7 +142,8 @@ def _damaged(directory: Path, what: str) -> DamagedSealError:
     return DamagedSealError(f"{what}\n  try: {step}")
 
 
-def _read_manifest(directory: Path) -> dict[str, object]:
+def read_manifest(directory: Path) -> dict[str, object]:
+    """What was sealed, as it was written. Raises UnreadableRunError."""
     path = directory / MANIFEST
     if not path.exists():
         raise _not_sealed(directory)
@@ -177,6 +178,20 @@ def _not_sealed(directory: Path) -> UnreadableRunError:
 
 
 def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> pa.Table:
+    data, rows = sealed_bytes(directory, name, manifest)
+    table = pq.read_table(pa.BufferReader(data)).cast(TABLES[name])
+    if table.num_rows != rows:
+        raise _damaged(directory, f"{directory / name}.parquet: {table.num_rows} rows, not {rows}")
+    return table
+
+
+def sealed_bytes(
+    directory: Path, name: str, manifest: Mapping[str, object]
+) -> tuple[bytes, object]:
+    """The file of a table, as it was sealed, and how many rows are said to be in it.
+
+    Raises DamagedSealError.
+    """
     path = directory / f"{name}.parquet"
     files = manifest["files"]
     assert isinstance(files, dict)
@@ -191,10 +206,7 @@ def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> p
         sealed = promised.get("bytes")
         why = f"{path}: {len(data)} bytes that are not the {sealed} that were sealed"
         raise _damaged(directory, why)
-    table = pq.read_table(pa.BufferReader(data)).cast(TABLES[name])
-    if table.num_rows != promised.get("rows"):
-        raise _damaged(directory, f"{path}: {table.num_rows} rows, not {promised.get('rows')}")
-    return table
+    return data, promised.get("rows")
 
 
 def _truncated(manifest: Mapping[str, object]) -> tuple[str, ...]:
