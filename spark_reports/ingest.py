@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-from checkers.evidence.voter_history import planned_voters
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.voter_history import VOTER_RECORDS, planned_voters
+from checkers.history.store import read_run
 from spark_reports.sealed_archive import SealedRun
 from spark_reports.spark_schemas import RUNS, SCHEMAS
 
@@ -30,11 +34,19 @@ class Tables:
 
 def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
     """All tables of the runs (at least one), read lazily."""
-    rows = [
-        (run.info.run_id, run.scenario, run.version, list(planned_voters(run.info))) for run in runs
-    ]
+    rows = [(run.info.run_id, run.scenario, run.version, list(voters_of(run))) for run in runs]
     tables = {name: _read(session, name, runs) for name in SCHEMAS}
     return Tables(runs=F.broadcast(session.createDataFrame(rows, RUNS)), **tables)
+
+
+def voters_of(run: SealedRun) -> tuple[int, ...]:
+    """The nodes that vote in the end, by the run's evidence; only a log that names voters needs to
+    be read for that."""
+    names_voters = pc.field("type").isin(list(VOTER_RECORDS))
+    log_records = pq.read_table(run.table("log_records"), columns=["type"], filters=names_voters)
+    if log_records.num_rows == 0:
+        return planned_voters(run.info)
+    return Evidence(read_run(run.directory)).voters.newest.nodes
 
 
 def _read(session: SparkSession, name: str, runs: Sequence[SealedRun]) -> DataFrame:

@@ -120,7 +120,7 @@ def planned_voters(info: RunInfo) -> tuple[int, ...]:
 
 def voter_records(log_records: pa.Table) -> VoterRecords:
     """The records on each node's disk that say who votes, as they stand there."""
-    kinds = pa.array(list(_CHANGES))
+    kinds = pa.array(list(VOTER_RECORDS))
     about = log_records.filter(pc.is_in(log_records["type"], value_set=kinds))
     found: dict[int, list[_Row]] = defaultdict(list)
     for row in about.select(["node", "offset", "type", "detail"]).to_pylist():
@@ -226,3 +226,5 @@ _CHANGES: Mapping[str, Callable[[Keys, Keys, _Row], Keys]] = {
     "RemoveVoter": _removed,
     _HEADER: _anew,
 }
+
+VOTER_RECORDS = tuple(_CHANGES)  # kinds of records that say who votes

@@ -5,6 +5,7 @@ are missing or unreadable; values are acknowledged, refused or left open, and ar
 disks.
 """
 
+import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import write_tables
-from checkers.history.tables import TABLES
+from checkers.history.tables import NO_DIRECTORY, TABLES
 from tests.support.harm import harm_of
 
 MS = 1_000_000
@@ -58,6 +59,11 @@ def seal_random_run(directory: Path, seed: int) -> Path:
         "log_records": _records(rng, nodes, ops),
         "disks": _disks(rng, nodes),
     }
+    if seed % 3 == 1:
+        voters = random.Random(f"{seed}:voters").sample(range(1, nodes + 1), nodes - 1)
+        batch, record = _voters_named(sorted(voters))
+        rows["log_batches"].append(batch)
+        rows["log_records"].append(record)
     write_tables(directory, {name: table(name, rows.get(name, [])) for name in TABLES}, {})
     return directory
 
@@ -172,6 +178,14 @@ def _batches(rng: random.Random, nodes: int) -> list[Row]:
         for node, begin in begins.items()
         for at in range(rng.choice([0, 3]))
     ]
+
+
+def _voters_named(voters: Sequence[int]) -> tuple[Row, Row]:
+    """By one log, the only one whose batches can be read: others than were planned."""
+    told = [{"voterId": node, "voterDirectoryId": NO_DIRECTORY} for node in voters]
+    batch: Row = {"node": 1, "base_offset": 0, "last_offset": 0, "epoch": 1, "crc": 1}
+    record: Row = {"node": 1, "offset": 0, "epoch": 1, "type": "KRaftVoters"}
+    return {**batch, "crc_ok": True}, {**record, "detail": json.dumps({"voters": told})}
 
 
 def _disks(rng: random.Random, nodes: int) -> list[Row]:

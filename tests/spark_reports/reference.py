@@ -1,5 +1,6 @@
 """What the Spark stages compute, once more in plain loops over one run: the second opinion."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -27,11 +28,19 @@ def phase_of(op: Row, faults: Iterable[Row]) -> str:
     return "before" if begun < min(start for start, _ in windows) else "after"
 
 
+def voters_of(run: Run) -> list[int]:
+    """By the record that names them, of which there is one at most; else the controllers."""
+    for record in run.tables["log_records"].to_pylist():
+        if record["type"] == "KRaftVoters":
+            return [voter["voterId"] for voter in json.loads(record["detail"])["voters"]]
+    controllers = [int(node) for node, role in run.info.roles.items() if "controller" in role]
+    return controllers or list(range(1, run.info.nodes + 1))
+
+
 def fates(run: Run) -> dict[tuple[str, int], tuple[str, str]]:
     """Phase and fate of every written value, by key and value."""
     ops, faults = run.tables["ops"].to_pylist(), run.tables["faults"].to_pylist()
-    voters = [int(node) for node, role in run.info.roles.items() if "controller" in role]
-    voters = voters or list(range(1, run.info.nodes + 1))
+    voters = voters_of(run)
     told = [e["hwm"] for e in run.tables["node_events"].to_pylist() if e["event"] == "q.hwm"]
     holders = defaultdict(set)
     for record in run.tables["log_records"].to_pylist():

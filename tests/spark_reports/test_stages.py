@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.registers.survival import Fate
@@ -59,6 +60,13 @@ def test_every_written_value_has_the_fate_that_loops_find(tables: Tables, runs: 
     }
     assert found == expected
     assert {fate for _, fate in found.values()} == {fate.value for fate in Fate}
+
+
+def test_voters_are_those_of_the_evidence(tables: Tables, runs: list[Run]) -> None:
+    found = {row.run_id: sorted(row.voters) for row in tables.runs.collect()}
+    assert found == {run.info.run_id: sorted(reference.voters_of(run)) for run in runs}
+    planned = {run.info.run_id: list(planned_voters(run.info)) for run in runs}
+    assert sum(found[run] != planned[run] for run in found) >= 3
 
 
 def test_the_planted_loss_is_the_only_one_of_the_model(tables: Tables) -> None:
