@@ -56,10 +56,39 @@ def test_a_time_that_is_over_is_an_excuse(name: str, value: str, kept_ns: int) -
         assert may_have_dropped(info(0, *said, finished=False)), "nobody knows how long it took"
 
 
-def test_no_limit_of_time_is_none() -> None:
-    assert not may_have_dropped(info(WEEK - 1, {"log.retention.ms": "-1"}))
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"log.retention.ms": "-1"},
+        {"log.retention.hours": "-1"},
+        {"retention.ms": "-1", "log.retention.ms": "5"},  # that of the topic holds
+        {"log.retention.hours": "1", "log.retention.ms": "-1"},  # the finest unit holds
+    ],
+)
+def test_no_limit_of_time_is_none(said: dict[str, str], finished: bool) -> None:
+    assert not may_have_dropped(info(2 * WEEK, said, finished=finished))
+    assert not may_have_dropped(info(2 * WEEK, {}, said, finished=finished))
 
 
-@pytest.mark.parametrize("name", ["log.retention.bytes", "retention.bytes", "cleanup.policy"])
-def test_other_retention_goes_by_no_time(name: str) -> None:
-    assert may_have_dropped(info(1, {}, {name: "1"}))
+def test_the_limit_that_holds_is_the_one_that_counts() -> None:
+    said = {"retention.ms": "5000", "log.retention.ms": "-1", "log.retention.hours": "0"}
+    assert may_have_dropped(info(5 * SECOND, said))
+    assert not may_have_dropped(info(5 * SECOND - 1, said))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "drops"),
+    [
+        ("log.retention.bytes", "1", True),
+        ("retention.bytes", "0", True),
+        ("retention.bytes", "-1", False),
+        ("log.retention.bytes", "-1", False),
+        ("cleanup.policy", "compact", True),
+        ("log.cleanup.policy", "compact,delete", True),
+        ("cleanup.policy", "delete", False),
+    ],
+)
+def test_other_retention_goes_by_no_time(name: str, value: str, drops: bool) -> None:
+    assert may_have_dropped(info(1, {}, {name: value})) is drops
+    assert may_have_dropped(info(1, {name: value, "retention.ms": "-1"})) is drops
