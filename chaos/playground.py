@@ -102,6 +102,7 @@ def inject_fault(ground: Ground, name: str, *, node: int | None) -> int:
     """Let a fault begin on a cluster that is up; it lasts until `heal`."""
     fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
     with ground.attached() as cluster:
+        _require_up(ground, cluster)
         _require(cluster, fault, node)
         ground.injected.require_writable()
         hit = asyncio.run(_inject(cluster, fault, _cut_already(ground.injected.hits())))
@@ -118,6 +119,7 @@ def inject_fault(ground: Ground, name: str, *, node: int | None) -> int:
 def heal(ground: Ground) -> int:
     """Cure everything that was injected, the newest first. 3 if something did not bite."""
     with ground.attached() as cluster:
+        _require_up(ground, cluster)
         hits = ground.injected.hits()
         found = asyncio.run(_heal(cluster, list(reversed(hits))))
     ground.injected.forget()
@@ -215,6 +217,14 @@ async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[_
         return await ask(probe)
     finally:
         await probe.close()
+
+
+def _require_up(ground: Ground, cluster: Cluster) -> None:
+    if not cluster.nodes:
+        raise OperatorError(
+            f"only parts of cluster {ground.name} are left: its making was broken off, or "
+            f"the engine was restarted\n  try: kraft-chaos down {ground.name}"
+        )
 
 
 def _require(cluster: Cluster, fault: Fault, node: int | None) -> None:

@@ -188,3 +188,19 @@ def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
     assert [line.split(" of ")[0] for line in healed] == ["power-off", "pause", "partition-one-way"]
     assert main(["heal", "--name", "nobody-plays-here"]) == 255
     assert "no cluster 'nobody-plays-here' is up" in capsys.readouterr().err
+
+
+def test_what_an_engine_left_that_was_restarted_can_be_brought_down(
+    playground: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The fixture brings it down."""
+    client = docker_engine.require()
+    try:
+        for container in client.containers.list(filters={"name": "test-play"}):
+            container.kill()
+    finally:
+        client.close()
+    assert main(["inject", "kill-leader", *playground]) == 255
+    said = capsys.readouterr().err
+    assert "the engine was restarted" in said
+    assert "kraft-chaos down test-play" in said

@@ -136,7 +136,8 @@ class Assembly:
         )
 
     def find(self) -> Parts | None:
-        """The parts of a cluster that is up already; None when some are missing."""
+        """The parts of a cluster that is up already; None when some are missing, or what all nodes
+        share has ended, as when the engine was restarted."""
         wanted = f"{label.RUN}={self._labels.run_id}"
         found = self._client.containers.list(all=True, filters={"label": wanted})
         by_role = {container.labels[label.ROLE]: container for container in found}
@@ -146,6 +147,9 @@ class Assembly:
             if container.labels[label.ROLE] == ContainerRole.NODE
         }
         if not containers or ContainerRole.PROXY not in by_role:
+            return None
+        shared = [by_role.get(role) for role in (ContainerRole.PROXY, ContainerRole.AGENT)]
+        if any(each is not None and each.status != "running" for each in shared):
             return None
         agent = Agent(by_role[ContainerRole.AGENT]) if ContainerRole.AGENT in by_role else None
         topology, server = self._found_topology(by_role[ContainerRole.PROXY], sorted(containers))
