@@ -43,7 +43,7 @@ def test_the_checks_that_are_named_are_there() -> None:
 
 def start(*words: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "chaos.mutations", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_the_entry_point_plants_and_becomes_the_node(tmp_path: Path) -> None:
