@@ -33,6 +33,7 @@ Many runs:
 
     campaign/                   one a seed
     comparing.py                a scenario's sides
+    audit/                      power cuts at given moments, and what disks hold then
     selftest/, mutations/, controls/   planted bugs and lies, which the judge must find
 
 For people:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from chaos.commands import (
+    audit_command,
     campaign_command,
     check_command,
     compare_command,
@@ -46,6 +47,7 @@ COMMANDS = (
     run_command,
     selftest_command,
     compare_command,
+    audit_command,
     campaign_command,
     replay_command,
     shrink_command,

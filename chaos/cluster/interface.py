@@ -329,6 +329,29 @@ class StoppedPowerCuttable(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskCopies:
+    """Where copies of disks go, a directory `node-N` for each node."""
+
+    said: Path  # what files said while the power was on, out of the page cache
+    held: Path  # what the disk holds after it was cut
+
+
+@runtime_checkable
+class DiskCopying(PowerCuttable, Protocol):
+    async def copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
+        """What files say now, of nodes that run, are paused or are off."""
+
+    async def power_off_copying(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, *, stopped: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        """Stop nodes cold, copy what their files say, cut the power, copy what the disks hold.
+
+        `stopped`: the nodes are stopped in good order instead, before the first copy. The evidence
+        is complete as that of `power_off` is. Raises as `stop_then_power_off` does.
+        """
+
+
 @runtime_checkable
 class DiskTroubling(PowerCuttable, Protocol):
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:

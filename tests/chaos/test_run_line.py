@@ -169,7 +169,7 @@ def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) ->
             "power-off --set stopped_disk=synced",
             "one of clean-stop-power-off, clean-stop-then-lead",
         ),
-        ("power-off --set elr=on", "our own node has no settings"),
+        ("power-off --set elr=on", "our own node has synced_format alone"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(line: str, why: str) -> None:

@@ -1,7 +1,7 @@
 """The cluster in containers, as scenarios and nemesis see it (`chaos.cluster.interface`)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.fault_evidence import IN_ORDER
 from chaos.cluster.interface import (
     Address,
+    DiskCopies,
     DiskTrouble,
     FaultEvidence,
     Link,
@@ -37,8 +38,9 @@ from chaos.cluster.interface import (
     UnaskedEnd,
 )
 from chaos.cluster.targets.node import OwnNode
-from chaos.cluster.targets.target import Reformatting, Target
-from chaos.cluster.topology import Topology
+from chaos.cluster.targets.target import DATA, Reformatting, Target
+from chaos.cluster.topology import Topology, host_name
+from chaos.container_files import copy_out
 from chaos.setup import docker_engine
 
 T = TypeVar("T")
@@ -327,6 +329,14 @@ class PoweredDockerCluster(DockerCluster):
     ) -> Mapping[NodeId, FaultEvidence]:
         return await self._gate.run(self._stop_then_power_off, nodes, synced)
 
+    async def copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
+        await self._gate.run(self._copy_disks, nodes, into)
+
+    async def power_off_copying(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, *, stopped: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        return await self._gate.run(self._power_off_copying, nodes, mode, copies, stopped)
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         await self._gate.run(self._trouble_disks, nodes, trouble)
 
@@ -360,16 +370,42 @@ class PoweredDockerCluster(DockerCluster):
         cuts = self._power.off(victims, self._life.proxy_pid(), mode)
         return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
 
-    def _stop_then_power_off(
-        self, nodes: Sequence[NodeId], synced: bool
+    def _power_off_copying(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, stopped: bool
     ) -> Mapping[NodeId, FaultEvidence]:
+        def copy_said() -> None:
+            self._copy_disks(nodes, copies.said)
+
+        if stopped:
+            told = self._stop_then_power_off(nodes, synced=False, mode=mode, before=copy_said)
+        else:
+            for node in nodes:
+                self._life.pause(node)
+            copy_said()
+            told = self._power_off(nodes, mode)
+        self._copy_disks(nodes, copies.held)
+        return told
+
+    def _copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
+        for node in nodes:
+            copy_out(self._life.container(node), DATA, into / host_name(node))
+
+    def _stop_then_power_off(
+        self,
+        nodes: Sequence[NodeId],
+        synced: bool,
+        mode: PowerCutMode = PowerCutMode.LOSE_ALL,
+        before: Callable[[], None] = lambda: None,
+    ) -> Mapping[NodeId, FaultEvidence]:
+        """`before` is called between the end of the processes and that of the power."""
         held = self._power.hold(self._running(nodes))
         try:
             exit_codes = self._life.stop_all(nodes)
             unlike = {n: code for n, code in exit_codes.items() if code not in IN_ORDER}
             if unlike:
                 raise ClusterError(f"not stopped in good order, exit codes by node: {unlike}")
-            cuts = self._power.off_stopped(held, exit_codes, synced=synced)
+            before()
+            cuts = self._power.off_stopped(held, exit_codes, mode, synced=synced)
         finally:
             self._power.let_go(held)
         self._power.wait_gone(nodes)

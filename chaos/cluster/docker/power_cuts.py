@@ -119,10 +119,14 @@ class Power:
         return dict(zip(nodes, places, strict=True))
 
     def off_stopped(
-        self, held: Places, exit_codes: Mapping[NodeId, int], *, synced: bool
+        self,
+        held: Places,
+        exit_codes: Mapping[NodeId, int],
+        mode: PowerCutMode,
+        *,
+        synced: bool,
     ) -> Mapping[NodeId, PowerCutMeasured]:
         """Cut the power of held disks whose nodes have ended; all is synced before, if asked to."""
-        mode = PowerCutMode.LOSE_ALL
         if synced:
             self._agent.each("sync", list(held.values()))
         overwritten = self._canaries(held)

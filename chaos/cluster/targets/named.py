@@ -14,6 +14,7 @@ from chaos.releases import NEWEST
 
 NODE = "node"
 WORDS = f"{NODE}, {KAFKA}, {KAFKA}:VERSION with a release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
+_SYNCED_FORMAT = "synced_format"
 _KAFKA = re.compile(r"kafka(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -46,9 +47,14 @@ def target_named(
                 raise SettingError(f"{name}={value}: {why}")
         chosen = read_settings(settings)
         return Kafka(release=release, chosen=chosen, conditions=conditions)
+    synced = settings.get(_SYNCED_FORMAT, "on")
     for name, value in settings.items():
-        raise SettingError(f"{name}={value}: our own node has no settings; --target {KAFKA} has")
-    return OwnNode(mutation=mutation, conditions=conditions)
+        if name == _SYNCED_FORMAT and value in ("on", "off"):
+            continue
+        raise SettingError(
+            f"{name}={value}: our own node has {_SYNCED_FORMAT} alone; --target {KAFKA} has more"
+        )
+    return OwnNode(mutation=mutation, conditions=conditions, synced_format=synced == "on")
 
 
 def layout(

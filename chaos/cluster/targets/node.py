@@ -19,11 +19,12 @@ class OwnNode:
 
     mutation: str = ""
     conditions: Conditions = field(default_factory=Conditions)
+    # Else the node's first start formats its disk, and nobody but the node itself syncs that.
+    synced_format: bool = True
 
     word = "node"
     release = ""
     bounds = TargetBounds()
-    formats_at_start = False
     traces = True
 
     @property
@@ -32,11 +33,15 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {}
+        return {} if self.synced_format else {"synced_format": "off"}
 
     @property
     def promises(self) -> Sequence[str]:
         return (LINEARIZABLE_READS, STRICT_CONFIGS)
+
+    @property
+    def formats_at_start(self) -> bool:
+        return not self.synced_format
 
     def roles(self, node: NodeId) -> Roles:
         del node  # there are no others

@@ -1,0 +1,18 @@
+"""The durability audit: what is on a node's disk at the moment when the node is believed.
+
+At a moment (a topic was created, a replica moved, a broker stopped in good order) the nodes are
+stopped cold, what their files say is copied, the power is cut, and what the disks hold is compared
+with it. Then the nodes are started from exactly that disk, and asked for all that was acknowledged.
+
+    copies.py       two copies of a disk, compared byte by byte
+    file_kinds.py   what each file of a node is, as data
+    questions.py    what is asked of nodes, and what must be answered
+    next_start.py   what a node made of a difference: rebuilt, ignored, refused, lost, trusted
+    moment.py       a moment, as a value, and the stage on which it is reached
+    all_moments.py  all of them
+    target_clients.py  how each target is asked: node_client.py
+    node_moments.py how moments are reached
+    one_cut.py      one moment, from an empty disk to the answers
+    matrix.py       many cuts as rows: file kind, moment, status, outcome, n of m
+    auditing.py     all that the command does
+"""

@@ -1,0 +1,200 @@
+"""`kraft-chaos audit`: all moments of a target, as a table on the terminal, as JSON, on a page."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chaos.audit.all_moments import MOMENTS, moments_of
+from chaos.audit.matrix import Row, always_same, rows_of
+from chaos.audit.moment import AuditedCluster, Moment
+from chaos.audit.next_start import NextStart
+from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
+from chaos.cluster.interface import DiskCopying, PowerCutMode
+from chaos.cluster.targets.named import release_of
+from chaos.conditions import Conditions
+from chaos.interrupt import Interrupt, signals_to
+from chaos.operator_errors import OperatorError, UsageError
+from chaos.progress import ConsoleProgress
+from chaos.rundir import new_run_directory
+from chaos.runtimes import DOCKER, RUNTIMES, let_go, why_lacking
+from checkers.counted import counted
+
+SUSPECT, VOID = 1, 3  # exit codes
+_BAD = (NextStart.TRUSTED, NextStart.REFUSES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditArguments:
+    """The command line of `audit`, checked."""
+
+    target: str
+    moments: Sequence[str]  # none: all of the target
+    mode: PowerCutMode
+    times: int
+    mutation: str
+    out: Path
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What all cuts have shown."""
+
+    target: str
+    mode: PowerCutMode
+    cuts: Sequence[ObservedCut]
+
+    @property
+    def rows(self) -> list[Row]:
+        return rows_of(self.cuts)
+
+    @property
+    def exit_code(self) -> int:
+        if any(row.outcome in _BAD for row in self.rows):
+            return SUSPECT
+        return VOID if any(cut.void for cut in self.cuts) else 0
+
+
+def audit(arguments: AuditArguments) -> int:
+    """0 if nothing on a disk was trusted wrongly and every node started; 1, or 3 if a cut left no
+    evidence."""
+    kind = "kafka" if release_of(arguments.target) else "node"
+    moments = _chosen(arguments.moments, kind)
+    progress = ConsoleProgress()
+    cuts: list[ObservedCut] = []
+    try:
+        for number in range(arguments.times):
+            for moment in moments:
+                cut = _cut(arguments, kind, moment, number, progress)
+                progress.tell(_told(cut, number, arguments.times))
+                cuts.append(cut)
+    finally:
+        progress.end()
+    found = Audited(target=arguments.target, mode=arguments.mode, cuts=cuts)
+    sys.stdout.write(f"{as_json(found) if arguments.as_json else as_text(found)}\n")
+    return found.exit_code
+
+
+def _chosen(names: Sequence[str], kind: str) -> list[Moment]:
+    """Raises UsageError for a moment that the target does not get to."""
+    known = moments_of(kind)
+    for name in names:
+        if MOMENTS[name] not in known:
+            there = ", ".join(each.name for each in known)
+            raise UsageError(f"{name}: no moment of this target; there are {there}")
+    return [each for each in known if not names or each.name in names]
+
+
+def _cut(
+    arguments: AuditArguments,
+    kind: str,
+    moment: Moment,
+    number: int,
+    progress: ConsoleProgress,
+) -> ObservedCut:
+    directory = new_run_directory(arguments.out, f"audit-{moment.name}", number, time.time_ns())
+    plan = CutPlan(moment=moment, target=kind, mode=arguments.mode)
+    cluster = _cluster(arguments, plan, directory)
+    return asyncio.run(_until_interrupted(plan, cluster, directory, progress))
+
+
+def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> AuditedCluster:
+    """Raises OperatorError where the power of its disks cannot be cut."""
+    way = plan.moment.ways[plan.target]
+    cluster = RUNTIMES[DOCKER].new(
+        run_id=f"{directory.name}-{os.getpid():x}",
+        nodes=way.nodes,
+        target=arguments.target,
+        keep=False,
+        directory=directory,
+        settings=way.settings,
+        mutation=arguments.mutation,
+        conditions=Conditions(segment_bytes=way.segment_bytes),
+    )
+    if not isinstance(cluster, DiskCopying):
+        why = why_lacking(cluster)
+        let_go(cluster)
+        raise OperatorError(
+            f"the power of disks cannot be cut here: {why}\n  try: kraft-chaos doctor"
+        )
+    return cluster
+
+
+async def _until_interrupted(
+    plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: ConsoleProgress
+) -> ObservedCut:
+    """Whoever interrupts gets a clean machine back. Raises OperatorError then."""
+    interrupt = Interrupt()
+    with signals_to(interrupt, progress.tell):
+        cutting = asyncio.create_task(cut_once(plan, cluster, directory, progress))
+        asked = asyncio.create_task(interrupt.wait())
+        await asyncio.wait({cutting, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if not cutting.done():
+            cutting.cancel()
+            await asyncio.wait({cutting})
+        if interrupt.asked:
+            raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
+        return cutting.result()
+
+
+def _told(cut: ObservedCut, number: int, times: int) -> str:
+    of = f" ({number + 1} of {times})" if times > 1 else ""
+    if cut.void:
+        return f"{cut.moment}{of}: void, {cut.void}"
+    differ = counted(len(cut.differences), "file")
+    bad = [each for each in cut.differences if each.outcome in _BAD]
+    kinds = ", ".join(sorted({f"{each.kind} {each.outcome}" for each in bad}))
+    return f"{cut.moment}{of}: {differ} of {len(cut.files)} differ{f': {kinds}' if kinds else ''}"
+
+
+_HEADINGS = ("moment", "file", "on the disk", "n of m", "the next start")
+
+
+def as_text(found: Audited) -> str:
+    lines = [_cells(row) for row in found.rows]
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *lines, strict=True)]
+    shown = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (_HEADINGS, *lines)
+    ]
+    changed = [
+        f"{cut.moment}: {answer.question} was {answer.acknowledged}, is {answer.answered}"
+        for cut in found.cuts
+        for answer in cut.answers
+        if answer.broken
+    ]
+    refused = [f"{cut.moment}: {cut.refusal}" for cut in found.cuts if cut.refusal]
+    void = [f"{cut.moment}: void, {cut.void}" for cut in found.cuts if cut.void]
+    same = f"always the same: {', '.join(always_same(found.cuts))}"
+    return "\n".join([*shown, same, *dict.fromkeys(changed), *dict.fromkeys(refused), *void])
+
+
+def _cells(row: Row) -> Sequence[str]:
+    timing = " ~" if row.is_of_the_kernel else ""
+    return row.moment, row.kind, row.status, f"{row.seen} of {row.cuts}{timing}", row.outcome
+
+
+def as_json(found: Audited) -> str:
+    content: Mapping[str, object] = {
+        "target": found.target,
+        "mode": found.mode,
+        "rows": [asdict(row) for row in found.rows],
+        "same": always_same(found.cuts),
+        "cuts": [
+            {
+                "moment": cut.moment,
+                "directory": cut.directory,
+                "void": cut.void,
+                "refusal": cut.refusal,
+                "changed": [asdict(answer) for answer in cut.answers if answer.changed],
+            }
+            for cut in found.cuts
+        ],
+    }
+    return json.dumps(content, indent=2)

@@ -1,0 +1,103 @@
+"""What the files of a node are, as data: one table for each program that writes them.
+
+Both keep Kafka's layout: files of the node at the top of a log directory, and one directory for
+each log. A kind says whether a node can make the file anew from the log beside it (`derived`).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+METADATA_LOG = "__cluster_metadata"
+NODE_FILES = ""  # the log of a file that belongs to no log
+_LOG = re.compile(r"(?P<topic>[A-Za-z0-9._-]+?)-(?P<partition>\d+)(?P<rest>\.[0-9a-f]+-[a-z]+)?")
+_INTERNAL = {
+    METADATA_LOG: "metadata",
+    "__consumer_offsets": "offsets",
+    "__transaction_state": "transactions",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKind:
+    """Files of one purpose. `blamed_by`: how a node that refuses to start for one speaks of it."""
+
+    name: str
+    pattern: re.Pattern[str]
+    derived: bool = False  # from the log
+    blamed_by: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindOfFile:
+    """What one path is: the kind, whose log it belongs to, and in which family of logs."""
+
+    kind: FileKind
+    log: str  # as "orders-0"; NODE_FILES
+    family: str  # data, metadata, offsets, transactions; with what has become of the directory
+
+    @property
+    def name(self) -> str:
+        return f"{self.family} {self.kind.name}".strip()
+
+
+def _kind(name: str, pattern: str, *, derived: bool = False, blamed: str = "") -> FileKind:
+    words = re.compile(blamed) if blamed else None
+    return FileKind(name=name, pattern=re.compile(pattern), derived=derived, blamed_by=words)
+
+
+_SHARED = (
+    _kind("log segment", r"\d{20}\.log"),
+    _kind("leader-epoch-checkpoint", r"leader-epoch-checkpoint", derived=True),
+    _kind("partition.metadata", r"partition\.metadata"),
+    _kind("quorum-state", r"quorum-state"),
+    _kind("meta.properties", r"meta\.properties", blamed=r"meta\.properties"),
+    _kind("snapshot", r"\d{20}-\d{10}\.checkpoint"),
+    # Kafka does not name the file: what is not in it is what it misses.
+    _kind("bootstrap.checkpoint", r"bootstrap\.checkpoint", blamed=r"bootstrap"),
+)
+_KAFKA = (
+    *_SHARED,
+    _kind("offset index", r"\d{20}\.index", derived=True),
+    _kind("time index", r"\d{20}\.timeindex", derived=True),
+    _kind("transaction index", r"\d{20}\.txnindex", derived=True),
+    _kind("producer snapshot", r"\d{20}\.snapshot", derived=True),
+    _kind("clean-shutdown marker", r"\.kafka_cleanshutdown"),
+    _kind("recovery points", r"recovery-point-offset-checkpoint"),
+    _kind("high watermarks", r"replication-offset-checkpoint"),
+    _kind("log starts", r"log-start-offset-checkpoint"),
+    _kind("cleaner's progress", r"cleaner-offset-checkpoint"),
+    _kind("lock", r"\.lock"),
+)
+_NODE = (
+    *_SHARED,
+    _kind("flush mark", r"flushed-\d{20}"),
+    _kind("lock", r"\.lock"),
+)
+KINDS: dict[str, Sequence[FileKind]] = {"node": _NODE, "kafka": _KAFKA}
+OTHER = _kind("other file", r".*")
+# The harness's own, and the file system's: no file of a node.
+_NO_FILES_OF_NODES = re.compile(r"(?:\.kraft-chaos-canary|lost\+found)(?:/|$)")
+
+
+def is_of_the_node(path: str) -> bool:
+    return _NO_FILES_OF_NODES.match(path) is None
+
+
+def kind_of(path: str, target: str) -> KindOfFile:
+    """Of a path below a disk's top, by a key of `KINDS`."""
+    place = PurePosixPath(path)
+    found = next((k for k in KINDS[target] if k.pattern.fullmatch(place.name)), OTHER)
+    log, family = _log_of(place.parent.name)
+    return KindOfFile(kind=found, log=log, family=family)
+
+
+def _log_of(directory: str) -> tuple[str, str]:
+    """`orders-0.0123abcd-delete` was the directory of a log that is to go."""
+    match = _LOG.fullmatch(directory)
+    if match is None:
+        return NODE_FILES, ""
+    family = _INTERNAL.get(match["topic"], "data")
+    became = (match["rest"] or "").rpartition("-")[2]
+    return f"{match['topic']}-{match['partition']}", f"{became} {family}".strip()

@@ -1,0 +1,70 @@
+"""Many cuts as a matrix: file kind, moment, what the disk held, what the node made of it, n of m.
+
+A row that is seen in some of the cuts only is the kernel's own timing: what nobody synced may reach
+the disk before the power fails, and may not. One that is seen in all of them is the program's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaos.audit.copies import Status
+from chaos.audit.next_start import WORST, NextStart
+from chaos.audit.one_cut import ObservedCut, ObservedFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    moment: str
+    kind: str
+    status: Status
+    outcome: NextStart
+    seen: int  # cuts with such a file
+    cuts: int  # at that moment, without void ones
+    files: int  # in all those cuts
+
+    @property
+    def is_of_the_kernel(self) -> bool:
+        """Seen in some cuts only."""
+        return self.seen < self.cuts
+
+
+def rows_of(cuts: Sequence[ObservedCut]) -> list[Row]:
+    """Differences only, in the order of moments; within one, the worst outcome first."""
+    sound = [cut for cut in cuts if not cut.void]
+    found: list[Row] = []
+    for moment in dict.fromkeys(cut.moment for cut in sound):
+        of_moment = [cut for cut in sound if cut.moment == moment]
+        found += sorted(_rows(moment, of_moment), key=_rank)
+    return found
+
+
+def always_same(cuts: Sequence[ObservedCut]) -> list[str]:
+    """Kinds of files of which no disk ever held anything else than they said."""
+    files = [each for cut in cuts if not cut.void for each in cut.files]
+    differing = {each.kind for each in files if each.file.differs}
+    return sorted({each.kind for each in files} - differing)
+
+
+def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
+    seen: dict[tuple[str, Status, NextStart], list[tuple[int, ObservedFile]]] = {}
+    for number, cut in enumerate(cuts):
+        for each in cut.differences:
+            assert each.outcome is not None, "every difference has one"
+            key = (each.kind, each.file.status, each.outcome)
+            seen.setdefault(key, []).append((number, each))
+    return [
+        Row(
+            moment=moment,
+            kind=kind,
+            status=status,
+            outcome=outcome,
+            seen=len({number for number, _ in found}),
+            cuts=len(cuts),
+            files=len(found),
+        )
+        for (kind, status, outcome), found in seen.items()
+    ]
+
+
+def _rank(row: Row) -> tuple[int, str, str]:
+    return WORST.index(row.outcome), row.kind, row.status

@@ -1,0 +1,84 @@
+"""What a node made of a difference when it started from the disk that had it.
+
+Bytes do not decide: indexes are made anew, and files that are as they were may be believed wrongly.
+The answers do. A difference is blamed for a changed answer if the answer is read from the file's
+log, and a file that is derived from its log only where the log itself is whole.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chaos.audit.copies import ComparedFile
+from chaos.audit.file_kinds import KindOfFile
+from chaos.audit.questions import ComparedAnswer
+
+
+class NextStart(StrEnum):
+    REBUILT = "rebuilt"  # the file is there again, and all answers are right
+    IGNORED = "ignored"  # all answers are right, and the file is as the cut left it, or gone
+    LOST = "lost, as allowed"  # an answer changed that nobody had promised beyond the page cache
+    REFUSES = "refuses to start"
+    UNDECIDED = "not read"  # the node refused to start for another file
+    TRUSTED = "trusted"  # an answer changed that was promised
+
+
+# The worst first: who is to be looked at.
+WORST = (
+    NextStart.TRUSTED,
+    NextStart.REFUSES,
+    NextStart.LOST,
+    NextStart.UNDECIDED,
+    NextStart.IGNORED,
+    NextStart.REBUILT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A file of which the disk holds something else than it said.
+
+    `now_as_held`: after the start the file is as the cut left it, or not there.
+    """
+
+    file: ComparedFile
+    kind: KindOfFile
+    now_as_held: bool
+
+
+def outcomes(
+    differences: Sequence[Difference], answers: Sequence[ComparedAnswer], refusal: str
+) -> Mapping[str, NextStart]:
+    """By path. `refusal`: the last words of a node that did not start; "" where all did."""
+    if refusal:
+        blamed = {each.file.path for each in _blamed(differences, refusal)}
+        return {
+            each.file.path: NextStart.REFUSES if each.file.path in blamed else NextStart.UNDECIDED
+            for each in differences
+        }
+    damaged = {each.kind.log for each in differences if not each.kind.kind.derived}
+    return {each.file.path: _outcome(each, answers, damaged) for each in differences}
+
+
+def _blamed(differences: Sequence[Difference], refusal: str) -> Sequence[Difference]:
+    """Those that the node speaks of; all, if it speaks of none."""
+    named = [
+        each
+        for each in differences
+        if each.kind.kind.blamed_by is not None and each.kind.kind.blamed_by.search(refusal)
+    ]
+    return named or differences
+
+
+def _outcome(each: Difference, answers: Sequence[ComparedAnswer], damaged: set[str]) -> NextStart:
+    innocent = each.kind.kind.derived and each.kind.log in damaged
+    blamed = [] if innocent else [a for a in answers if a.changed and _rests_on(a, each.kind.log)]
+    if any(answer.broken for answer in blamed):
+        return NextStart.TRUSTED
+    if blamed:
+        return NextStart.LOST
+    return NextStart.IGNORED if each.now_as_held else NextStart.REBUILT
+
+
+def _rests_on(answer: ComparedAnswer, log: str) -> bool:
+    return any(log == name or log.rpartition("-")[0] == name for name in answer.rests_on)

@@ -1,0 +1,98 @@
+"""Our own node, asked by the raw driver: registers, and who leads."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from chaos.audit.questions import Question
+from chaos.cluster.interface import Cluster
+from chaos.operator_errors import OperatorError
+from chaos.probes import driver_for
+from workloads.connection import Connection, Driver, LostError, NotSentError
+from workloads.leader import Leader, LeaderFinder
+from workloads.wire.client_metrics import (
+    INTERVAL,
+    Alteration,
+    ConfigChange,
+    alter,
+    describe,
+    read_altered,
+    read_described,
+)
+from workloads.wire.header import Api
+
+_METADATA_LOG = "__cluster_metadata-0"
+_ANSWERS_WITHIN_S = 10.0
+_LEADS_WITHIN_S = 30.0
+
+T = TypeVar("T")
+
+
+class NodeClient:
+    """Of a quorum of our own nodes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._driver: Driver = driver_for(cluster)
+
+    async def set_register(self, key: str, value: int) -> None:
+        """Raises OperatorError unless it was acknowledged."""
+        body = alter([Alteration(resource=key, changes=(ConfigChange(value=str(value)),))])
+
+        async def ask(connection: Connection) -> int:
+            return await connection.ask(
+                Api.INCREMENTAL_ALTER_CONFIGS,
+                body,
+                _ANSWERS_WITHIN_S,
+                lambda answer: read_altered(answer, [key])[0],
+            )
+
+        if error := await self._of_leader(ask):
+            raise OperatorError(f"{INTERVAL} of {key} was not acknowledged: error {error}")
+
+    def register(self, key: str) -> Question:
+        async def ask(connection: Connection) -> str:
+            told = await connection.ask(
+                Api.DESCRIBE_CONFIGS,
+                describe([key]),
+                _ANSWERS_WITHIN_S,
+                lambda answer: read_described(answer, [key])[0],
+            )
+            return str(told.value) if not told.error else f"error {told.error}"
+
+        return Question(
+            text=f"{INTERVAL} of {key}",
+            rests_on=(_METADATA_LOG,),
+            ask=lambda: self._of_leader(ask),
+        )
+
+    def epoch_is_kept(self, epoch: int) -> Question:
+        """Whether nobody leads in an epoch before this one."""
+
+        async def ask() -> str:
+            return "yes" if (await self.leader()).epoch >= epoch else "no"
+
+        return Question(text=f"epoch {epoch} or later", rests_on=(_METADATA_LOG,), ask=ask)
+
+    async def leader(self) -> Leader:
+        """Raises OperatorError if nobody leads."""
+        finder = LeaderFinder(self._driver)
+        try:
+            found = await finder.find(_LEADS_WITHIN_S)
+        finally:
+            await finder.close()
+        if found is None:
+            raise OperatorError(f"no node led the quorum within {_LEADS_WITHIN_S:g} s")
+        return found
+
+    async def _of_leader(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
+        """Raises OperatorError where the leader does not answer."""
+        leader = await self.leader()
+        try:
+            connection = await self._driver.connect(leader.node, _ANSWERS_WITHIN_S)
+            try:
+                return await ask(connection)
+            finally:
+                connection.close()
+        except (NotSentError, LostError) as trouble:
+            raise OperatorError(
+                f"node {leader.node} leads and does not answer: {trouble}"
+            ) from None

@@ -1,0 +1,180 @@
+"""One power cut at a moment: from a new cluster to the answers of the nodes that started again.
+
+The cluster's directory keeps all of it: `said/` and `held/`, the disks before and after the cut,
+`now/`, as they are once the nodes have answered, and `cut.json`.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chaos.audit.copies import ComparedFile, compare_copies
+from chaos.audit.file_kinds import is_of_the_node, kind_of
+from chaos.audit.moment import AuditedCluster, Moment, Stage
+from chaos.audit.next_start import Difference, NextStart, outcomes
+from chaos.audit.questions import ComparedAnswer, asked
+from chaos.audit.target_clients import CLIENTS
+from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.interface import DiskCopies, NodeId, PowerCutMode
+from chaos.operator_errors import OperatorError
+from chaos.progress import Progress
+
+FOUND = "cut.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutPlan:
+    """`target`: a key of `file_kinds.KINDS`. `flushed`: records are synced when acknowledged."""
+
+    moment: Moment
+    target: str
+    mode: PowerCutMode
+    flushed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedFile:
+    """A file of one node's disk, what it is, and what became of it."""
+
+    node: int
+    kind: str
+    file: ComparedFile
+    outcome: NextStart | None  # None: the disk held what it said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedCut:
+    """`void`: why the cut shows nothing; "" where the canary proves it."""
+
+    moment: str
+    directory: str  # its name, beside the page
+    files: Sequence[ObservedFile]
+    answers: Sequence[ComparedAnswer]
+    refusal: str
+    void: str
+
+    @property
+    def differences(self) -> Sequence[ObservedFile]:
+        return [each for each in self.files if each.file.differs]
+
+
+async def cut_once(
+    plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: Progress
+) -> ObservedCut:
+    """On a cluster that is not there yet, and is gone afterwards.
+
+    Raises ClusterError, and OperatorError where something was not as acknowledged before the cut.
+    """
+    try:
+        progress.status(f"{plan.moment.name}: creating the cluster")
+        await cluster.create()
+        return await _cut(plan, cluster, directory, progress)
+    finally:
+        await cluster.destroy()
+
+
+async def _cut(
+    plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: Progress
+) -> ObservedCut:
+    way = plan.moment.ways[plan.target]
+    copies = DiskCopies(said=directory / "said", held=directory / "held")
+    stage = Stage(
+        cluster=cluster,
+        client=CLIENTS[plan.target](cluster),
+        victims=cluster.nodes,
+        scratch=directory / "scratch",
+        flushed=plan.flushed,
+    )
+    progress.status(f"{plan.moment.name}: on the way there")
+    await way.reach(stage)
+    if way.asked_before:
+        _require_kept(await asked(stage.expected))
+    progress.status(f"{plan.moment.name}: cutting the power")
+    await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
+    progress.status(f"{plan.moment.name}: starting from what the disk holds")
+    refusal = await _start(cluster, stage.victims)
+    answers = [] if refusal else await asked(stage.expected)
+    await cluster.copy_disks(stage.victims, directory / "now")
+    observed = ObservedCut(
+        moment=plan.moment.name,
+        directory=directory.name,
+        files=_observed(plan.target, copies, directory / "now", answers, refusal),
+        answers=answers,
+        refusal=refusal,
+        void=await _void(cluster, stage.victims),
+    )
+    text = json.dumps(asdict(observed), indent=2)
+    (directory / FOUND).write_text(f"{text}\n", encoding="utf-8")
+    return observed
+
+
+def _require_kept(answers: Sequence[ComparedAnswer]) -> None:
+    """Else a change after the cut would not be the cut's."""
+    for answer in answers:
+        if answer.changed:
+            raise OperatorError(
+                f"before the cut already: {answer.question} is {answer.answered}, "
+                f"acknowledged was {answer.acknowledged}"
+            )
+
+
+async def _start(cluster: AuditedCluster, nodes: Sequence[NodeId]) -> str:
+    """Of those that do not start, the last words; "" where all do."""
+    ends = await asyncio.gather(*(cluster.start(node) for node in nodes), return_exceptions=True)
+    for end in ends:
+        if isinstance(end, BaseException) and not isinstance(end, ClusterError):
+            raise end
+    return "\n".join(str(end) for end in ends if end is not None)
+
+
+async def _void(cluster: AuditedCluster, nodes: Sequence[NodeId]) -> str:
+    told = {node: await cluster.power_evidence(node) for node in nodes}
+    return "; ".join(f"node {node}: {each.what}" for node, each in told.items() if not each.bit)
+
+
+def _observed(
+    target: str, copies: DiskCopies, now: Path, answers: Sequence[ComparedAnswer], refusal: str
+) -> Sequence[ObservedFile]:
+    found: list[ObservedFile] = []
+    for disk in sorted(copies.said.iterdir()):
+        held, later = copies.held / disk.name, now / disk.name
+        files = [each for each in compare_copies(disk, held) if is_of_the_node(each.path)]
+        became = _became(target, files, held, later, answers, refusal)
+        found += [
+            ObservedFile(
+                node=int(disk.name.rpartition("-")[2]),
+                kind=kind_of(each.path, target).name,
+                file=each,
+                outcome=became.get(each.path),
+            )
+            for each in files
+        ]
+    return found
+
+
+def _became(
+    target: str,
+    files: Sequence[ComparedFile],
+    held: Path,
+    now: Path,
+    answers: Sequence[ComparedAnswer],
+    refusal: str,
+) -> Mapping[str, NextStart]:
+    differences = [
+        Difference(
+            file=each,
+            kind=kind_of(each.path, target),
+            now_as_held=_now_as_held(held / each.path, now / each.path),
+        )
+        for each in files
+        if each.differs
+    ]
+    return outcomes(differences, answers, refusal)
+
+
+def _now_as_held(held: Path, now: Path) -> bool:
+    if not now.is_file():
+        return True
+    return held.is_file() and held.read_bytes().rstrip(b"\0") == now.read_bytes().rstrip(b"\0")

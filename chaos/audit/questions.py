@@ -1,0 +1,63 @@
+"""What is asked of nodes after a power cut, and what they must answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from chaos.operator_errors import OperatorError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """`rests_on`: the logs that the answer is read from, "orders-0" or all of a topic, "orders"."""
+
+    text: str
+    rests_on: tuple[str, ...]
+    ask: Callable[[], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledgement:
+    """What a node has said it will answer. Not `promised`: it may be lost with the page cache."""
+
+    question: Question
+    value: str
+    promised: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAnswer:
+    """What was answered after the start, beside what was acknowledged before the cut."""
+
+    question: str
+    rests_on: tuple[str, ...]
+    acknowledged: str
+    answered: str
+    promised: bool
+
+    @property
+    def changed(self) -> bool:
+        return self.acknowledged != self.answered
+
+    @property
+    def broken(self) -> bool:
+        """Something else was promised."""
+        return self.changed and self.promised
+
+
+async def asked(expected: Sequence[Acknowledgement]) -> list[ComparedAnswer]:
+    """All answers, in order; who does not answer has not kept it."""
+    return [await _asked(each) for each in expected]
+
+
+async def _asked(expected: Acknowledgement) -> ComparedAnswer:
+    try:
+        answered = await expected.question.ask()
+    except OperatorError as trouble:
+        answered = f"no answer: {trouble}"
+    return ComparedAnswer(
+        question=expected.question.text,
+        rests_on=expected.question.rests_on,
+        acknowledged=expected.value,
+        answered=answered,
+        promised=expected.promised,
+    )

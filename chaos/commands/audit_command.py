@@ -1,0 +1,86 @@
+"""`kraft-chaos audit`: what is on the disk when it is trusted."""
+
+import argparse
+
+from chaos.audit.all_moments import MOMENTS
+from chaos.cluster.interface import PowerCutMode
+from chaos.commands import flags
+from chaos.commands.arguments import Commands, add, whole
+
+_MOST_TIMES = 99
+
+_ABOUT = (
+    "At a moment (a topic was created, a broker was stopped in good order) the nodes are stopped "
+    "cold, what their files say is copied out of the page cache, and the power is cut. What the "
+    "disks hold is compared with it, file by file and byte by byte: same, shorter, zeros, older, "
+    "missing. Then the nodes start from exactly that disk, and what they make of each difference "
+    "is told by what they answer: rebuilt, ignored, lost as allowed (of records whose "
+    "acknowledgement promises no more than the page cache), refuses to start, or trusted: an "
+    "answer that was promised is another one now. Every cut is proved by a canary, a block that "
+    "the disk must have forgotten; a cut without is void. With --times each moment as often. "
+    "What a program never syncs differs in all of them; a row of some of them only, marked ~, is "
+    "the kernel's own timing, which may write out what nobody synced before the power fails. "
+    "Exits 1 if anything was trusted or a node refused to start, 3 if a cut left no evidence."
+)
+
+_EXAMPLES = """\
+    kraft-chaos audit                                  all moments of our own node
+    kraft-chaos audit --target kafka                   all of Apache Kafka
+    kraft-chaos audit --moment clean-stop --times 3    one, three times
+    kraft-chaos audit --mutation q-no-fsync            a node that forgets its fsync: must be red"""
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "audit",
+        "cut the power at a moment, and compare what files said with what the disk holds",
+        run,
+        about=_ABOUT,
+        examples=_EXAMPLES,
+    )
+    command.add_argument(
+        "--moment",
+        action="extend",
+        nargs="+",
+        choices=MOMENTS,
+        default=[],
+        metavar="MOMENT",
+        help="these only; there are "
+        + ", ".join(f"{name} ({'; '.join(each.ways)})" for name, each in MOMENTS.items()),
+    )
+    command.add_argument(
+        "--cut",
+        choices=[mode.value for mode in PowerCutMode],
+        default=PowerCutMode.LOSE_ALL.value,
+        help="what disks forget: all that was not fsynced (lose-all, the default), contents but "
+        "no sizes (lose-data), or all but random pages (torn)",
+    )
+    command.add_argument(
+        "--times",
+        type=whole(1, _MOST_TIMES),
+        default=1,
+        metavar="N",
+        help="cuts at each moment (default 1)",
+    )
+    flags.add_mutation(command)
+    flags.add_target(command)
+    flags.add_json(command, "the table")
+    flags.add_out(command, "where the copies of disks are kept", to="runs/audit")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """0, or 1 if something was trusted wrongly or did not start, or 3 if a cut left no evidence."""
+    from chaos.audit.auditing import AuditArguments, audit
+
+    return audit(
+        AuditArguments(
+            target=parsed.target,
+            moments=tuple(dict.fromkeys(parsed.moment)),
+            mode=PowerCutMode(parsed.cut),
+            times=parsed.times,
+            mutation=parsed.mutation,
+            out=parsed.out,
+            as_json=parsed.json,
+        )
+    )

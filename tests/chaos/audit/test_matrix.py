@@ -1,0 +1,80 @@
+"""Cuts as rows: n of m, the kernel's own timing apart, void cuts left out."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chaos.audit.copies import ComparedFile, Status
+from chaos.audit.matrix import always_same, rows_of
+from chaos.audit.next_start import NextStart
+from chaos.audit.one_cut import ObservedCut, ObservedFile
+
+KINDS = ("log", "index", "snapshot")
+FILES = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.sampled_from(Status), st.sampled_from(NextStart)),
+    max_size=6,
+)
+
+
+def cut(
+    files: Sequence[tuple[str, Status, NextStart]], moment: str = "first-start", void: str = ""
+) -> ObservedCut:
+    return ObservedCut(
+        moment=moment,
+        directory="cut",
+        files=[
+            ObservedFile(
+                node=1,
+                kind=kind,
+                file=ComparedFile(path=f"{kind}-{number}", status=status, said=1, held=0),
+                outcome=outcome if status is not Status.SAME else None,
+            )
+            for number, (kind, status, outcome) in enumerate(files)
+        ],
+        answers=[],
+        refusal="",
+        void=void,
+    )
+
+
+def test_what_is_seen_in_some_cuts_only_is_the_kernels() -> None:
+    always, sometimes = ("log", Status.SHORTER), ("index", Status.ZEROS)
+    rows = rows_of(
+        [
+            cut([(*always, NextStart.LOST), (*sometimes, NextStart.REBUILT)]),
+            cut([(*always, NextStart.LOST)]),
+        ]
+    )
+    assert [(row.kind, row.seen, row.cuts, row.is_of_the_kernel) for row in rows] == [
+        ("log", 2, 2, False),
+        ("index", 1, 2, True),
+    ]
+
+
+def test_the_worst_stands_first_within_its_moment() -> None:
+    rows = rows_of(
+        [cut([("a", Status.OLDER, NextStart.REBUILT), ("b", Status.OLDER, NextStart.TRUSTED)])]
+    )
+    assert [row.outcome for row in rows] == [NextStart.TRUSTED, NextStart.REBUILT]
+
+
+def test_a_void_cut_shows_nothing() -> None:
+    void = cut([("log", Status.SHORTER, NextStart.LOST)], void="the canary kept its new bytes")
+    assert rows_of([void]) == []
+    assert always_same([void]) == []
+
+
+@given(st.lists(st.tuples(st.sampled_from(("one", "two")), FILES, st.booleans()), max_size=6))
+def test_every_difference_is_in_one_row_and_every_kind_differs_or_does_not(
+    drawn: Sequence[tuple[str, Sequence[tuple[str, Status, NextStart]], bool]],
+) -> None:
+    cuts = [cut(files, moment, "void" if void else "") for moment, files, void in drawn]
+    sound = [each for each in cuts if not each.void]
+    rows = rows_of(cuts)
+    assert sum(row.files for row in rows) == sum(len(each.differences) for each in sound)
+    assert all(1 <= row.seen <= min(row.cuts, row.files) for row in rows)
+    assert len({(row.moment, row.kind, row.status, row.outcome) for row in rows}) == len(rows)
+    differing = {row.kind for row in rows}
+    assert differing.isdisjoint(always_same(cuts))
+    assert differing | set(always_same(cuts)) == {f.kind for each in sound for f in each.files}

@@ -1,0 +1,107 @@
+"""Which difference is blamed for what, and what files are."""
+
+import pytest
+
+from chaos.audit.copies import ComparedFile, Status
+from chaos.audit.file_kinds import is_of_the_node, kind_of
+from chaos.audit.next_start import Difference, NextStart, outcomes
+from chaos.audit.questions import ComparedAnswer
+
+LOG = "kraft/orders-0/00000000000000000000.log"
+TIME_INDEX = "kraft/orders-0/00000000000000000000.timeindex"
+OTHER_LOG = "kraft/bills-0/00000000000000000000.log"
+BOOTSTRAP = "kraft/bootstrap.checkpoint"
+
+
+def difference(path: str, *, now_as_held: bool = False) -> Difference:
+    file = ComparedFile(path=path, status=Status.ZEROS, said=12, held=0)
+    return Difference(file=file, kind=kind_of(path, "kafka"), now_as_held=now_as_held)
+
+
+def answer(answered: str, *, promised: bool, rests_on: str = "orders-0") -> ComparedAnswer:
+    return ComparedAnswer(
+        question="records",
+        rests_on=(rests_on,),
+        acknowledged="5",
+        answered=answered,
+        promised=promised,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "log"),
+    [
+        (LOG, "data log segment", "orders-0"),
+        (TIME_INDEX, "data time index", "orders-0"),
+        ("kraft/a-1-2/leader-epoch-checkpoint", "data leader-epoch-checkpoint", "a-1-2"),
+        ("kraft/__consumer_offsets-2/00000000000000000007.log", "offsets log segment",
+         "__consumer_offsets-2"),
+        ("kraft/orders-0.0123abcd-delete/00000000000000000000.log", "delete data log segment",
+         "orders-0"),
+        ("kraft/__cluster_metadata-0/00000000000000000010-0000000001.checkpoint",
+         "metadata snapshot", "__cluster_metadata-0"),
+        ("kraft/meta.properties", "meta.properties", ""),
+        ("kraft/what-nobody-knows", "other file", ""),
+    ],
+)  # fmt: skip
+def test_what_a_file_is(path: str, name: str, log: str) -> None:
+    found = kind_of(path, "kafka")
+    assert (found.name, found.log) == (name, log)
+
+
+def test_the_mark_of_our_own_node_is_known() -> None:
+    path = "kraft/__cluster_metadata-0/flushed-00000000000000000012"
+    assert kind_of(path, "node").name == "metadata flush mark"
+
+
+@pytest.mark.parametrize("path", [".kraft-chaos-canary", "lost+found/x"])
+def test_the_harness_and_the_file_system_have_files_too(path: str) -> None:
+    assert not is_of_the_node(path)
+    assert is_of_the_node(f"kraft/{path}")
+
+
+def test_right_answers_make_a_difference_harmless() -> None:
+    found = outcomes(
+        [difference(LOG), difference(TIME_INDEX, now_as_held=True)],
+        [answer("5", promised=True)],
+        "",
+    )
+    assert found == {LOG: NextStart.REBUILT, TIME_INDEX: NextStart.IGNORED}
+
+
+@pytest.mark.parametrize(
+    ("promised", "became"), [(True, NextStart.TRUSTED), (False, NextStart.LOST)]
+)
+def test_a_changed_answer_accuses_the_file_if_it_was_promised(
+    promised: bool, became: NextStart
+) -> None:
+    assert outcomes([difference(TIME_INDEX)], [answer("0", promised=promised)], "") == {
+        TIME_INDEX: became
+    }
+
+
+def test_an_index_is_not_blamed_where_its_log_is_damaged_itself() -> None:
+    found = outcomes([difference(LOG), difference(TIME_INDEX)], [answer("0", promised=True)], "")
+    assert found == {LOG: NextStart.TRUSTED, TIME_INDEX: NextStart.REBUILT}
+
+
+def test_the_file_of_another_log_is_not_blamed() -> None:
+    found = outcomes([difference(OTHER_LOG)], [answer("0", promised=True)], "")
+    assert found == {OTHER_LOG: NextStart.REBUILT}
+
+
+def test_an_answer_may_rest_on_all_logs_of_a_topic() -> None:
+    state = "kraft/__transaction_state-2/00000000000000000000.log"
+    told = answer("0", promised=True, rests_on="__transaction_state")
+    assert outcomes([difference(state)], [told], "") == {state: NextStart.TRUSTED}
+
+
+def test_a_refusal_is_blamed_on_the_file_that_it_speaks_of() -> None:
+    words = "No FeatureLevelRecord for metadata.version was found in the bootstrap metadata"
+    found = outcomes([difference(LOG), difference(BOOTSTRAP)], [], words)
+    assert found == {LOG: NextStart.UNDECIDED, BOOTSTRAP: NextStart.REFUSES}
+
+
+def test_a_refusal_that_speaks_of_no_file_is_blamed_on_all() -> None:
+    found = outcomes([difference(LOG), difference(BOOTSTRAP)], [], "Segmentation fault")
+    assert set(found.values()) == {NextStart.REFUSES}
