@@ -9,7 +9,9 @@ no code with it; a test holds the two equal.
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # The process runs: what it found on its disk.
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
-    # Then, if a power cut had left damage above what was flushed: so many bytes of a segment were
+    # Then, if no mark told how far the log was flushed: whole batches may be missing behind `end`.
+    "n.unmarked": ("end",),
+    # And if a power cut had left damage above what was flushed: so many bytes of a segment were
     # cut off, and the log ends at `end`. flushed: the mark, at or below it; reason: what was wrong.
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.stop": ("code", "reason"),

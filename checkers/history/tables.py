@@ -125,7 +125,7 @@ NODE_EVENTS = pa.schema(
         ("leader", pa.int32()),
         ("voted", pa.int32()),
         ("voted_directory", pa.string()),
-        ("log_end", pa.int64()),  # also end of n.cut, q.fsync and q.truncate
+        ("log_end", pa.int64()),  # also end of n.unmarked, n.cut, q.fsync and q.truncate
         ("log_epoch", pa.int32()),
         ("base", pa.int64()),
         ("last", pa.int64()),

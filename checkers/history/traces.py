@@ -10,6 +10,7 @@ from checkers.history.tables import NODE_EVENTS
 
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
+    "n.unmarked": ("end",),
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.stop": ("code", "reason"),
     "n.unanswered": ("api", "version", "reason"),

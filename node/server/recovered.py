@@ -103,7 +103,8 @@ def addresses(voters: ListedVoters) -> Mapping[NodeId, Endpoint]:
 
 
 def start_lines(found: Recovered) -> Iterator[Trace]:
-    """The first lines of a life: what was found, and what a power cut had left behind it."""
+    """The first lines of a life: what was found, what nobody vouches for, and what a power cut had
+    left behind it."""
     end = found.log.end()
     yield Trace(
         event="n.start",
@@ -116,6 +117,8 @@ def start_lines(found: Recovered) -> Iterator[Trace]:
             "log_epoch": end.epoch,
         },
     )
+    if found.log.was_unmarked:
+        yield Trace(event="n.unmarked", fields={"end": end.offset})
     cut = found.log.cut
     if cut is not None:
         yield Trace(

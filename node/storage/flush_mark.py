@@ -83,6 +83,7 @@ def flush_mark_name(offset: Offset) -> str:
 def _parse(name: str) -> Offset | None:
     """The offset that a file name tells, or None if it is no mark's."""
     digits = name.removeprefix(_PREFIX)
-    if len(digits) != _DIGITS or not digits.isdecimal() or name == digits:
+    ours = digits.isascii() and digits.isdecimal() and len(digits) == _DIGITS
+    if not ours or name == digits:
         return None
     return Offset(int(digits))

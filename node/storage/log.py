@@ -30,6 +30,7 @@ class Log:
     directory: str
     segment_bytes: int
     cut: Cut | None  # the torn tail, when the log was opened
+    was_unmarked: bool  # nothing told how far it was flushed, when it was opened
     segments: list[Segment]
     epochs: LeaderEpochs
     mark: FlushMark
@@ -50,6 +51,7 @@ class Log:
             directory=directory,
             segment_bytes=segment_bytes,
             cut=found.cut,
+            was_unmarked=found.was_unmarked,
             segments=found.segments,
             epochs=found.epochs,
             mark=FlushMark.put(disk, directory, found.end),

@@ -13,7 +13,8 @@ where that fails depends on `flush_mark`, which says how far the log was flushed
   forgot what it had acknowledged could elect a leader that lacks committed records.
 
 The limit, stated: the mark may be one flush late (`flush_mark`). Rot that strikes just there looks
-like a torn append and is cut. Without a mark (somebody removed it) nothing is cut.
+like a torn append and is cut. Without a mark (somebody removed it) nothing is cut, and a log that
+is sound is opened with a word about it: whole batches may be missing at its end.
 
 The CRC covers neither base offset nor leader epoch. Epochs are compared with
 `leader-epoch-checkpoint`, which is made durable before the first batch of an epoch is written:
@@ -50,6 +51,7 @@ class RecoveredLog:
     """What was found: at least one segment, the last of which is appended to."""
 
     flushed: Offset | None  # the mark as it was found
+    was_unmarked: bool = False  # there was a log, and no mark
     segments: list[Segment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     end: Offset = Offset(0)
@@ -66,6 +68,8 @@ def recover(disk: Disk, directory: str) -> RecoveredLog:
         # Before the first segment: there is no log without a mark.
         FlushMark.put(disk, directory, Offset(0))
         bases = [Offset(0)]
+    else:
+        found.was_unmarked = found.flushed is None
     for base in bases:
         path = f"{directory}/{segment_name(base)}"
         if base != found.end:

@@ -36,6 +36,7 @@ from tests.support.quorum_processes import (
 pytestmark = pytest.mark.slow
 
 Done = subprocess.CompletedProcess[str]
+FOUND = ("n.cut", "n.unmarked")
 
 
 def trace_lines(node: NodeProcess) -> list[dict[str, object]]:
@@ -59,19 +60,26 @@ def test_one_node_from_format_to_its_last_word(tmp_path: Path) -> None:
         node.start()
         assert quorum.read("r") == "200"
         assert node.terminate() == 0
+        (mark,) = node.directory.rglob("flushed-*")
+        mark.unlink()
+        node.start()
+        assert quorum.read("r") == "200"
+        node.kill()
     lines = trace_lines(node)
-    lives: dict[object, list[dict[str, object]]] = {}
+    by_life: dict[object, list[dict[str, object]]] = {}
     for line in lines:
-        lives.setdefault(line["inc"], []).append(line)
-    assert len(lives) == 3
-    for life in lives.values():
+        by_life.setdefault(line["inc"], []).append(line)
+    for life in by_life.values():
         assert [line["seq"] for line in life] == list(range(len(life)))
         assert life[0]["ev"] == "n.start"
-    assert [len([it for it in life if it["ev"] == "n.cut"]) for life in lives.values()] == [0, 0, 1]
-    start, cut = list(lives.values())[2][:2]
+    _, _, torn, unmarked = lives = list(by_life.values())
+    assert [life[-1]["ev"] == "n.stop" for life in lives] == [True, False, True, False]
+    found = [[line["ev"] for line in life if line["ev"] in FOUND] for life in lives]
+    assert found == [[], [], ["n.cut"], ["n.unmarked"]]
+    start, cut = torn[:2]
     assert (cut["ev"], cut["end"], cut["bytes"]) == ("n.cut", start["log_end"], 300)
     assert (cut["flushed"], cut["reason"]) == (start["log_end"], "magic is 0, not 2")
-    assert [list(lives.values())[i][-1]["ev"] == "n.stop" for i in range(3)] == [True, False, True]
+    assert f"flushed-{unmarked[1]['end']:020d}" == mark.name
     common = ("ev", "node", "dir", "inc", "seq", "mono", "wall")
     for line in lines:
         assert tuple(line) == common + TRACE_FIELDS[str(line["ev"])]

@@ -125,11 +125,21 @@ class Storage(RuleBasedStateMachine):
         self.power.power_off(mode, rng)
         self.power.steps_left = again
         try:
-            self._start_again()
+            self._start_again(self.durable)
         except PowerCut:
             self.power.power_off(mode, rng)
-            self._start_again()
+            # What the start found was durable before it said so.
+            self._start_again(len(self.written))
         self.power.steps_left = None
+        self.cut = False
+
+    @precondition(lambda self: self.cut)
+    @rule()
+    def disk_refuses(self) -> None:
+        """It was no power cut but a disk that takes no more: the process ends, the page cache
+        lives."""
+        self.power.steps_left = None
+        self._start_again(self.durable)
         self.cut = False
 
     @precondition(lambda self: not self.cut)
@@ -149,12 +159,12 @@ class Storage(RuleBasedStateMachine):
             ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
             assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
 
-    def _start_again(self) -> None:
+    def _start_again(self, flushed: int) -> None:
+        """At most so many batches were ever flushed."""
         self._load_election_state()
         marked = find_mark(self.disk, METADATA_DIRECTORY)
         assert marked is not None
-        durable_end = sum(map(_records, self.written[: self.durable]))
-        assert self.vouched <= marked <= durable_end
+        assert self.vouched <= marked <= sum(map(_records, self.written[:flushed]))
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         found = self._batches()
         assert found == self.written[: len(found)]

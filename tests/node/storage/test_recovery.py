@@ -143,8 +143,10 @@ def test_without_a_mark_only_a_sound_log_is_opened(root: Path) -> None:
         reopen(root)
     assert marks(root) == [], "nothing was changed"
     segment(root).write_bytes(WHOLE)
-    assert reopen(root).end().offset == 8
+    log = reopen(root)
+    assert (log.end().offset, log.was_unmarked) == (8, True)
     assert marks(root) == ["flushed-00000000000000000008"]
+    assert not reopen(root).was_unmarked
 
 
 def test_of_several_marks_the_highest_counts_and_stays_alone(root: Path) -> None:
