@@ -12,7 +12,7 @@ from node.controller.controller import Controller
 from node.effects import CloseConnection, ElectionState, Stop
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Outbox, Output
 from node.parking import Parking
 from node.raft.client import RaftClient
@@ -96,21 +96,21 @@ class Core:
         return self._finish(now)
 
     def on_response(
-        self, peer: NodeId, correlation_id: int, response: Response, now: Now
+        self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> list[Output]:
         self.raft.log.begin_step()
-        self.raft.on_response(peer, correlation_id, response, now)
+        self.raft.on_response(channel, correlation_id, response, now)
         return self._finish(now)
 
-    def on_peer_disconnected(self, peer: NodeId, now: Now) -> list[Output]:
+    def on_peer_disconnected(self, channel: ChannelId, now: Now) -> list[Output]:
         self.raft.log.begin_step()
-        self.raft.on_peer_lost(peer, now)
+        self.raft.on_disconnected(channel, now)
         return self._finish(now)
 
-    def on_peer_garbled(self, peer: NodeId, reason: str, now: Now) -> list[Output]:
-        """What `peer` answered is no message, or nobody asked for it."""
+    def on_peer_garbled(self, channel: ChannelId, reason: str, now: Now) -> list[Output]:
+        """What was answered over it is no message, or nobody asked for it."""
         self.raft.log.begin_step()
-        self.raft.on_peer_garbled(peer, reason, now)
+        self.raft.on_garbled(channel, reason, now)
         return self._finish(now)
 
     def on_flushed(self, end: Offset, now: Now) -> list[Output]:

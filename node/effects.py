@@ -14,7 +14,8 @@ Durable before visible, by construction:
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from node.ids import NO_NODE, ConnectionId, Epoch, LogId, NodeId, Offset, ReplicaKey
+from node.endpoint import Endpoint
+from node.ids import NO_NODE, ChannelId, ConnectionId, Epoch, LogId, NodeId, Offset, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +71,18 @@ class CloseConnection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendToPeer:
-    """Send a request to a voter, over the one connection kept to it (opened if need be)."""
+    """Send a request over a channel: one connection, opened to `endpoint` if there is none."""
 
-    peer: NodeId
+    channel: ChannelId
+    endpoint: Endpoint
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisconnectPeer:
-    """Drop the connection to `peer` with what is outstanding; no `PeerDisconnected` follows."""
+    """Drop a channel's connection with what is outstanding; no `PeerDisconnected` follows."""
 
-    peer: NodeId
+    channel: ChannelId
 
 
 TraceValue = int | str | bool | None | list[dict[str, int | str]]

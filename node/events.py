@@ -6,7 +6,7 @@ shell's work, as is refusing one whose size is absurd.
 
 from dataclasses import dataclass
 
-from node.ids import ConnectionId, LogId, NodeId, Offset
+from node.ids import ChannelId, ConnectionId, LogId, Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +30,17 @@ class ConnectionClosed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerFrameReceived:
-    """A response arrived on the connection that we opened to `peer`."""
+    """A response arrived over a channel."""
 
-    peer: NodeId
+    channel: ChannelId
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerDisconnected:
-    """The connection to `peer` failed or could not be made: its outstanding requests are lost."""
+    """A channel's connection failed or could not be made: outstanding requests are lost."""
 
-    peer: NodeId
+    channel: ChannelId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

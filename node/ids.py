@@ -12,7 +12,8 @@ from uuid import UUID
 NodeId = NewType("NodeId", int)
 Epoch = NewType("Epoch", int)
 Offset = NewType("Offset", int)
-ConnectionId = NewType("ConnectionId", int)
+ConnectionId = NewType("ConnectionId", int)  # of one that others opened; the shell numbers them
+ChannelId = NewType("ChannelId", int)  # of one that a node opens; its core numbers them
 Ticket = NewType("Ticket", int)  # of a read; 1 for a node's first one
 LogId = NewType("LogId", str)  # of a node: the name of the log's directory, such as orders-3
 

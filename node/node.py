@@ -32,7 +32,7 @@ from node.events import (
     ShutdownRequested,
     TimeoutElapsed,
 )
-from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
@@ -90,7 +90,7 @@ class Node:
         self._client_id = f"raft-client-{key.id}"
         # What answers will repeat: of requests that came in, and of those that went out.
         self._incoming: dict[ConnectionId, RequestHeader] = {}
-        self._outgoing: dict[NodeId, dict[int, RequestHeader]] = {}
+        self._outgoing: dict[ChannelId, dict[int, RequestHeader]] = {}
 
     def start(self, now: Now) -> list[Effect]:
         """Once, before the first event."""
@@ -110,9 +110,9 @@ class Node:
                 return self.core.on_connection_closed(connection, now)
             case PeerFrameReceived():
                 return self._on_peer_frame(event, now)
-            case PeerDisconnected(peer=peer):
-                self._outgoing.pop(peer, None)
-                return self.core.on_peer_disconnected(peer, now)
+            case PeerDisconnected(channel=channel):
+                self._outgoing.pop(channel, None)
+                return self.core.on_peer_disconnected(channel, now)
             case LogFlushed(log=log, end=end):
                 assert log == METADATA_LOG, f"{log} was flushed, and is no log of this node"
                 return self.core.on_flushed(end, now)
@@ -141,15 +141,15 @@ class Node:
     def _on_peer_frame(self, event: PeerFrameReceived, now: Now) -> list[Output]:
         """An answer that cannot be read, or that nobody asked for, breaks its connection."""
         correlation_id = int.from_bytes(event.frame[:4], "big")
-        header = self._outgoing.get(event.peer, {}).pop(correlation_id, None)
+        header = self._outgoing.get(event.channel, {}).pop(correlation_id, None)
         if header is None:
             reason = f"an answer to request {correlation_id}, which was not sent"
-            return self.core.on_peer_garbled(event.peer, reason, now)
+            return self.core.on_peer_garbled(event.channel, reason, now)
         try:
             response = self._framing.decode_response(header, event.frame)
         except MalformedFrame as error:
-            return self.core.on_peer_garbled(event.peer, str(error), now)
-        return self.core.on_response(event.peer, correlation_id, response, now)
+            return self.core.on_peer_garbled(event.channel, str(error), now)
+        return self.core.on_response(event.channel, correlation_id, response, now)
 
     # --- messages to frames ---
 
@@ -164,8 +164,8 @@ class Node:
                     effects.append(self._ask(output))
                 case CloseConnection():
                     effects += self._hang_up(output)
-                case DisconnectPeer(peer=peer):
-                    self._outgoing.pop(peer, None)
+                case DisconnectPeer(channel=channel):
+                    self._outgoing.pop(channel, None)
                     effects.append(output)
                 case _:
                     effects.append(output)
@@ -192,5 +192,5 @@ class Node:
         header, frame = self._framing.encode_request(
             ask.request, correlation_id=ask.correlation_id, client_id=self._client_id
         )
-        self._outgoing.setdefault(ask.peer, {})[ask.correlation_id] = header
-        return SendToPeer(peer=ask.peer, frame=frame)
+        self._outgoing.setdefault(ask.channel, {})[ask.correlation_id] = header
+        return SendToPeer(channel=ask.channel, endpoint=ask.endpoint, frame=frame)

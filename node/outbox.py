@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from node.effects import Effect, Trace, TraceValue
-from node.ids import ConnectionId, NodeId
+from node.endpoint import Endpoint
+from node.ids import ChannelId, ConnectionId
 from node.wire.apis import PeerRequest, Response
 
 
@@ -17,9 +18,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A request to a voter, over the one connection kept to it."""
+    """A request to whoever serves at `endpoint`, over the one connection of a channel."""
 
-    peer: NodeId
+    channel: ChannelId
+    endpoint: Endpoint
     correlation_id: int
     request: PeerRequest
 

@@ -7,7 +7,7 @@ second the others would find out about a resignation only by their fetch time-ou
 from dataclasses import replace
 
 from node.errors import ErrorCode
-from node.ids import MS, NodeId, Offset, ReplicaKey
+from node.ids import MS, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.peers import Peers
@@ -103,13 +103,13 @@ class Epochs:
 
     def on_response(
         self,
-        node: NodeId,
+        key: ReplicaKey,
         request: BeginQuorumEpochRequest | EndQuorumEpochRequest,
         response: QuorumEpochResponse,
         mono_ns: int,
     ) -> None:
         if (response.top_error, response.error) != (ErrorCode.NONE, ErrorCode.NONE):
-            self._peers.back_off(node, mono_ns)
+            self._peers.back_off(key, mono_ns)
         if response.top_error != ErrorCode.NONE or not heed(
             self._quorum,
             error=response.error,
@@ -121,13 +121,13 @@ class Epochs:
         role = self._quorum.role
         accepted = response.error == ErrorCode.NONE
         if accepted and isinstance(role, Resigned) and isinstance(request, EndQuorumEpochRequest):
-            self._quorum.update(replace(role, told=role.told | {self._quorum.voters.by_id[node]}))
+            self._quorum.update(replace(role, told=role.told | {key}))
 
-    def on_lost(self, node: NodeId, mono_ns: int) -> None:
-        """What was asked of `node` may never have arrived: tell it again when it can be reached."""
+    def on_lost(self, key: ReplicaKey, mono_ns: int) -> None:
+        """What was asked of it may never have arrived: tell it again when it can be reached."""
         role = self._quorum.role
         if isinstance(role, Leader):
-            due = {**role.begin_due_ns, self._quorum.voters.by_id[node]: mono_ns}
+            due = {**role.begin_due_ns, key: mono_ns}
             self._quorum.update(replace(role, begin_due_ns=due))
 
     def send(self, mono_ns: int) -> None:
@@ -150,8 +150,8 @@ class Epochs:
                 epoch=role.epoch,
                 leader_endpoints=self._quorum.voters.endpoints[self._quorum.key],
             )
-            if self._peers.may_ask(key.id, request):
-                self._peers.ask(key.id, request, mono_ns)
+            if self._peers.may_ask(key, request):
+                self._peers.ask(key, request, mono_ns)
                 due = mono_ns + deadlines.begin_epoch_interval_ns(self._quorum.timeouts)
                 role = self._quorum.update(
                     replace(role, begin_due_ns={**role.begin_due_ns, key: due})
@@ -166,5 +166,5 @@ class Epochs:
                 preferred=role.preferred,
                 leader_endpoints=self._quorum.voters.endpoints.get(self._quorum.key, ()),
             )
-            if key not in role.told and self._peers.may_ask(key.id, request):
-                self._peers.ask(key.id, request, mono_ns)
+            if key not in role.told and self._peers.may_ask(key, request):
+                self._peers.ask(key, request, mono_ns)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from node.ids import NodeId
+from node.ids import ReplicaKey
 from node.raft.voter_set import VoterSet
 
 
@@ -10,18 +10,18 @@ from node.raft.voter_set import VoterSet
 class Ballot:
     """Who has answered, and how. One answer counts a voter."""
 
-    granted: frozenset[NodeId] = frozenset()
-    rejected: frozenset[NodeId] = frozenset()
+    granted: frozenset[ReplicaKey] = frozenset()
+    rejected: frozenset[ReplicaKey] = frozenset()
 
-    def with_vote(self, voter: NodeId, *, granted: bool) -> "Ballot":
+    def with_vote(self, voter: ReplicaKey, *, granted: bool) -> "Ballot":
         if voter in self.granted or voter in self.rejected:
             return self
         if granted:
             return replace(self, granted=self.granted | {voter})
         return replace(self, rejected=self.rejected | {voter})
 
-    def unanswered(self, voters: VoterSet) -> list[NodeId]:
-        return [node for node in voters.by_id if node not in self.granted | self.rejected]
+    def unanswered(self, voters: VoterSet) -> list[ReplicaKey]:
+        return [key for key in voters.keys if key not in self.granted | self.rejected]
 
 
 def is_won(ballot: Ballot, voters: VoterSet) -> bool:

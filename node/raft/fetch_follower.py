@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from node.errors import ErrorCode
-from node.ids import Epoch, LogPosition, NodeId, Offset
+from node.ids import Epoch, LogPosition, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed
 from node.raft.fetched import is_cut, sound_batches, truncation_point
@@ -44,9 +44,9 @@ class FollowerFetch:
             return
         if not self.may_fetch():
             return
-        node = self._whom_to_ask(role)
-        if node is not None:
-            self._peers.ask(node, self._request(), mono_ns)
+        key = self._whom_to_ask(role)
+        if key is not None:
+            self._peers.ask(key, self._request(), mono_ns)
 
     def may_fetch(self) -> bool:
         """Only once everything before it is durable: the offset in it tells the leader what we
@@ -55,26 +55,29 @@ class FollowerFetch:
 
     def _hang_up_on_others(self) -> None:
         """A Fetch that we no longer care for may stay parked for long: drop its connection."""
-        for node, request in self._peers.fetching_from():
-            if request.epoch != self._quorum.epoch or not self._cares_for(node):
-                self._peers.drop(node)
+        for key, request in self._peers.fetching_from():
+            if request.epoch != self._quorum.epoch or not self._cares_for(key):
+                self._peers.drop(key)
 
-    def _cares_for(self, node: NodeId) -> bool:
-        """May `node` still tell us what we want to know?"""
+    def _cares_for(self, key: ReplicaKey) -> bool:
+        """May it still tell us what we want to know?"""
         match self._quorum.role:
             case Unattached():
                 return True
             case Follower() as role:
-                return node == role.leader or self._peers.is_backing_off(role.leader)
+                return key.id == role.leader or self._peers.is_backing_off(self._leader(role))
             case _:
                 return False
 
-    def _whom_to_ask(self, role: Follower | Unattached) -> NodeId | None:
+    def _whom_to_ask(self, role: Follower | Unattached) -> ReplicaKey | None:
         """The leader; while it cannot be reached or is unknown, any voter may know a newer one."""
-        if isinstance(role, Follower) and not self._peers.is_backing_off(role.leader):
-            return role.leader
+        if isinstance(role, Follower) and not self._peers.is_backing_off(self._leader(role)):
+            return self._leader(role)
         ready = self._peers.ready()
         return self._rng.choice(ready) if ready else None
+
+    def _leader(self, role: Follower) -> ReplicaKey:
+        return self._quorum.voters.by_id[role.leader]
 
     def _request(self) -> FetchRequest:
         quorum, end = self._quorum, self._log.end
@@ -93,7 +96,7 @@ class FollowerFetch:
     # --- the answer ---
 
     def on_response(
-        self, node: NodeId, request: FetchRequest, response: FetchResponse, mono_ns: int
+        self, key: ReplicaKey, request: FetchRequest, response: FetchResponse, mono_ns: int
     ) -> str | None:
         """What is wrong with the answer, if it makes no sense: the connection is to be dropped."""
         refused = response.top_error != ErrorCode.NONE
@@ -104,12 +107,14 @@ class FollowerFetch:
             epoch=response.epoch,
             mono_ns=mono_ns,
         ):
-            self._peers.back_off(node, mono_ns)
+            self._peers.back_off(key, mono_ns)
             return None
         role = self._quorum.role
-        follows = isinstance(role, Follower) and role.leader == node and role.epoch == request.epoch
+        follows = (
+            isinstance(role, Follower) and role.leader == key.id and role.epoch == request.epoch
+        )
         if response.error != ErrorCode.NONE or not follows:
-            self._peers.back_off(node, mono_ns)
+            self._peers.back_off(key, mono_ns)
         elif isinstance(role, Follower) and request.fetch_offset == self._log.end.offset:
             return self._accept(role, response, mono_ns)
         return None

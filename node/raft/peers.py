@@ -7,10 +7,10 @@ side; whatever is asked after it would wait behind it, so the connection is drop
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from node.config import QuorumTimeouts
 from node.effects import DisconnectPeer
-from node.ids import MS, NEVER_NS, Epoch, NodeId
+from node.ids import MS, NEVER_NS, ChannelId, Epoch, ReplicaKey
 from node.outbox import Ask, Outbox
+from node.raft.quorum import Quorum
 from node.wire.apis import PeerRequest
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
@@ -27,6 +27,7 @@ def kind_of(request: PeerRequest) -> Kind:
 
 @dataclass(slots=True, kw_only=True)
 class _Peer:
+    channel: ChannelId
     outstanding: dict[int, PeerRequest] = field(default_factory=dict)
     deadlines_ns: dict[int, int] = field(default_factory=dict)
     ready_at_ns: int = 0  # 0: no back-off
@@ -34,96 +35,107 @@ class _Peer:
 
 
 class Peers:
-    def __init__(self, nodes: list[NodeId], timeouts: QuorumTimeouts, outbox: Outbox) -> None:
-        self._peers = {node: _Peer() for node in nodes}
-        self._request_timeout_ns = timeouts.request_ms * MS
-        self._retry_backoff_ns = timeouts.retry_backoff_ms * MS
+    """Each has an endpoint, by the voter set, and a channel, from when it is first asked."""
+
+    def __init__(self, quorum: Quorum, outbox: Outbox) -> None:
+        self._quorum = quorum
+        self._peers: dict[ReplicaKey, _Peer] = {}  # in the order of keys
+        self._keys: dict[ChannelId, ReplicaKey] = {}
+        self._request_timeout_ns = quorum.timeouts.request_ms * MS
+        self._retry_backoff_ns = quorum.timeouts.retry_backoff_ms * MS
         self._next_correlation_id = 0
         self._outbox = outbox
 
-    def may_ask(self, node: NodeId, request: PeerRequest) -> bool:
-        peer = self._peers[node]
+    def at(self, channel: ChannelId) -> ReplicaKey:
+        """Whom that channel leads to."""
+        return self._keys[channel]
+
+    def may_ask(self, key: ReplicaKey, request: PeerRequest) -> bool:
+        peer = self._peer(key)
         kind = kind_of(request)
         return peer.ready_at_ns == 0 and all(
             kind_of(other) != kind for other in peer.outstanding.values()
         )
 
-    def is_backing_off(self, node: NodeId) -> bool:
-        return self._peers[node].ready_at_ns != 0
+    def is_backing_off(self, key: ReplicaKey) -> bool:
+        return self._peer(key).ready_at_ns != 0
 
-    def ready(self) -> list[NodeId]:
+    def ready(self) -> list[ReplicaKey]:
         """Voters that are neither asked anything nor backed off from."""
         return [
-            node
-            for node, peer in self._peers.items()
-            if peer.ready_at_ns == 0 and not peer.outstanding
+            key
+            for key in self._quorum.voters.others(self._quorum.key)
+            if (peer := self._peer(key)).ready_at_ns == 0 and not peer.outstanding
         ]
 
-    def fetching_from(self) -> list[tuple[NodeId, FetchRequest]]:
+    def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
         """Fetches that are out; one a voter at most."""
         return [
-            (node, request)
-            for node, peer in self._peers.items()
+            (key, request)
+            for key, peer in self._peers.items()
             for request in peer.outstanding.values()
             if isinstance(request, FetchRequest)
         ]
 
-    def ask(self, node: NodeId, request: PeerRequest, mono_ns: int) -> None:
+    def ask(self, key: ReplicaKey, request: PeerRequest, mono_ns: int) -> None:
         """Send; first drop a connection on which the answer would be late or mistaken."""
-        peer = self._peers[node]
+        peer = self._peer(key)
         wanted, pre_vote, _ = kind_of(request)
         for other in peer.outstanding.values():
             if isinstance(other, FetchRequest) or kind_of(other)[:2] == (wanted, pre_vote):
-                self.drop(node)
+                self.drop(key)
                 break
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
         peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
-        self._outbox.emit(Ask(peer=node, correlation_id=correlation_id, request=request))
+        self._outbox.emit(
+            Ask(
+                channel=peer.channel,
+                endpoint=self._quorum.voters.endpoints[key][0],
+                correlation_id=correlation_id,
+                request=request,
+            )
+        )
 
-    def answered(self, node: NodeId, correlation_id: int) -> PeerRequest | None:
+    def answered(self, key: ReplicaKey, correlation_id: int) -> PeerRequest | None:
         """The request that this answers; None if it is of a connection since dropped."""
-        peer = self._peers[node]
+        peer = self._peer(key)
         peer.deadlines_ns.pop(correlation_id, None)
         return peer.outstanding.pop(correlation_id, None)
 
-    def made_sense(self, node: NodeId) -> None:
+    def made_sense(self, key: ReplicaKey) -> None:
         """What it answered, that is; an answer alone is no success."""
-        self._peers[node].failures = 0
+        self._peer(key).failures = 0
 
-    def back_off(self, node: NodeId, mono_ns: int) -> None:
+    def back_off(self, key: ReplicaKey, mono_ns: int) -> None:
         """The answer was an error: do not ask again at once."""
-        self._peers[node].ready_at_ns = mono_ns + self._retry_backoff_ns
+        self._peer(key).ready_at_ns = mono_ns + self._retry_backoff_ns
 
-    def lost(self, node: NodeId, mono_ns: int) -> None:
+    def lost(self, key: ReplicaKey, mono_ns: int) -> None:
         """The connection failed, or brought nonsense; the longer that lasts, the less often it is
         tried."""
-        peer = self._peers[node]
+        peer = self._peer(key)
         doublings = min(peer.failures, _MAX_BACKOFF_DOUBLINGS)
         peer.failures += 1
-        self._forget(node)
+        _forget(peer)
         peer.ready_at_ns = mono_ns + (self._retry_backoff_ns << doublings)
 
-    def drop(self, node: NodeId) -> None:
+    def drop(self, key: ReplicaKey) -> None:
         """Hang up; what is outstanding will not be answered."""
-        self._forget(node)
-        self._outbox.emit(DisconnectPeer(peer=node))
+        peer = self._peer(key)
+        _forget(peer)
+        self._outbox.emit(DisconnectPeer(channel=peer.channel))
 
-    def _forget(self, node: NodeId) -> None:
-        peer = self._peers[node]
-        peer.outstanding.clear()
-        peer.deadlines_ns.clear()
-
-    def poll(self, mono_ns: int, on_timed_out: Callable[[NodeId], None]) -> None:
+    def poll(self, mono_ns: int, on_timed_out: Callable[[ReplicaKey], None]) -> None:
         """End back-offs that are over, and connections whose oldest request is overdue."""
-        for node, peer in self._peers.items():
+        for key, peer in self._peers.items():
             if peer.ready_at_ns and peer.ready_at_ns <= mono_ns:
                 peer.ready_at_ns = 0
             if peer.deadlines_ns and min(peer.deadlines_ns.values()) <= mono_ns:
-                self.drop(node)
-                self.lost(node, mono_ns)
-                on_timed_out(node)
+                self.drop(key)
+                self.lost(key, mono_ns)
+                on_timed_out(key)
 
     def deadline_ns(self) -> int:
         earliest = NEVER_NS
@@ -133,3 +145,18 @@ class Peers:
             for deadline in peer.deadlines_ns.values():
                 earliest = min(earliest, deadline)
         return earliest
+
+    def _peer(self, key: ReplicaKey) -> _Peer:
+        return self._peers.get(key) or self._meet(key)
+
+    def _meet(self, key: ReplicaKey) -> _Peer:
+        peer = _Peer(channel=ChannelId(len(self._keys)))
+        self._keys[peer.channel] = key
+        met = {**self._peers, key: peer}
+        self._peers = {each: met[each] for each in sorted(met)}
+        return peer
+
+
+def _forget(peer: _Peer) -> None:
+    peer.outstanding.clear()
+    peer.deadlines_ns.clear()

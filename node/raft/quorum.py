@@ -350,7 +350,7 @@ class Quorum:
         )
 
     def _own_ballot(self) -> Ballot:
-        return Ballot().with_vote(self.key.id, granted=True)
+        return Ballot().with_vote(self.key, granted=True)
 
     def _fresh_unattached(self, epoch: Epoch, mono_ns: int) -> Unattached:
         return Unattached(epoch=epoch, election_deadline_ns=self._election_deadline(mono_ns))

@@ -13,7 +13,7 @@ from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.endpoint import Endpoint
-from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.ids import ChannelId, ConnectionId, Epoch, Now, Offset, ReplicaKey, uuid_text
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft import deadlines
@@ -80,8 +80,7 @@ class Raft:
         self._outbox = outbox
         self._polled_ns = 0
         self._elapsed_ns = 0
-        others = [other.id for other in voters.others(key)]
-        self._peers = Peers(others, timeouts, outbox)
+        self._peers = Peers(self.quorum, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
         self._epochs = Epochs(self.quorum, self._peers, cluster_id)
         self._replicas = Replicas(self.quorum, self.log, self.reads)
@@ -147,32 +146,38 @@ class Raft:
         """As for a client that came in by that listener."""
         return describe_cluster(request, self.quorum, self._cluster_id, self._advertised, listener)
 
-    def on_response(self, node: NodeId, correlation_id: int, response: Response, now: Now) -> None:
-        request, fault = self._peers.answered(node, correlation_id), None
+    def on_response(
+        self, channel: ChannelId, correlation_id: int, response: Response, now: Now
+    ) -> None:
+        key = self._peers.at(channel)
+        request, fault = self._peers.answered(key, correlation_id), None
         match request, response:
             case (VoteRequest(), VoteResponse()):
-                self._votes.on_response(node, request, response, now)
+                self._votes.on_response(key, request, response, now)
             case (BeginQuorumEpochRequest() | EndQuorumEpochRequest(), QuorumEpochResponse()):
-                self._epochs.on_response(node, request, response, now.mono_ns)
+                self._epochs.on_response(key, request, response, now.mono_ns)
             case (FetchRequest(), FetchResponse()):
-                fault = self._fetching.on_response(node, request, response, now.mono_ns)
+                fault = self._fetching.on_response(key, request, response, now.mono_ns)
             case _:
                 return  # of a connection that we have dropped since
         if fault is None:
-            self._peers.made_sense(node)
+            self._peers.made_sense(key)
         else:
-            self.on_peer_garbled(node, fault, now)
+            self.on_garbled(channel, fault, now)
 
-    def on_peer_lost(self, node: NodeId, now: Now) -> None:
-        self._peers.lost(node, now.mono_ns)
-        self._epochs.on_lost(node, now.mono_ns)
+    def on_disconnected(self, channel: ChannelId, now: Now) -> None:
+        """What was asked over it may never have arrived, and will not be answered."""
+        key = self._peers.at(channel)
+        self._peers.lost(key, now.mono_ns)
+        self._epochs.on_lost(key, now.mono_ns)
 
-    def on_peer_garbled(self, node: NodeId, reason: str, now: Now) -> None:
-        """What `node` answered makes no sense: hang up and try again later."""
+    def on_garbled(self, channel: ChannelId, reason: str, now: Now) -> None:
+        """What was answered makes no sense: hang up and try again later."""
+        key = self._peers.at(channel)
         reason = reason[: limits.MAX_MESSAGE_CHARACTERS]
-        self._outbox.trace("q.garbled", peer=node, reason=reason)
-        self._peers.drop(node)
-        self.on_peer_lost(node, now)
+        self._outbox.trace("q.garbled", peer=key.id, reason=reason)
+        self._peers.drop(key)
+        self.on_disconnected(channel, now)
 
     def on_flushed(self, end: Offset) -> None:
         self.log.on_flushed(end)
@@ -198,7 +203,7 @@ class Raft:
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
-        self._peers.poll(self._elapsed_ns, lambda node: self._epochs.on_lost(node, mono_ns))
+        self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
             pass
         self._serving.poll(mono_ns)
@@ -255,7 +260,7 @@ class Raft:
         record = LeaderChange(
             leader=leader.leader,
             voters=tuple(self.quorum.voters.by_id),
-            granting_voters=leader.granting,
+            granting_voters=tuple(key.id for key in leader.granting),
         )
         self.log.append_as_leader([encode_control(record)], leader.epoch, now, control=True)
 

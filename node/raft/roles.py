@@ -51,7 +51,7 @@ class Leader:
     leader: NodeId  # itself
     epoch_start: Offset  # where this epoch's LeaderChange lies
     high_watermark: Offset | None = None  # > epoch_start; unknown until LeaderChange is committed
-    granting: tuple[NodeId, ...]
+    granting: tuple[ReplicaKey, ...]
     replicas: Mapping[ReplicaKey, Progress]  # the other voters, and observers that fetched
     begin_due_ns: Mapping[ReplicaKey, int]  # when each other voter is to hear BeginQuorumEpoch
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed

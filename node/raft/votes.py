@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from node.errors import ErrorCode
-from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, uuid_text
+from node.ids import NO_NODE, Epoch, LogPosition, Now, Offset, ReplicaKey, uuid_text
 from node.outbox import Outbox
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.local_log import LocalLog
@@ -137,7 +137,7 @@ class Votes:
     # --- the one who asks ---
 
     def on_response(
-        self, node: NodeId, request: VoteRequest, response: VoteResponse, now: Now
+        self, key: ReplicaKey, request: VoteRequest, response: VoteResponse, now: Now
     ) -> None:
         quorum = self._quorum
         if self._knows_no_pre_vote(request, response):
@@ -151,17 +151,17 @@ class Votes:
             epoch=response.epoch,
             mono_ns=now.mono_ns,
         ):
-            self._peers.back_off(node, now.mono_ns)
+            self._peers.back_off(key, now.mono_ns)
             return
         if response.error != ErrorCode.NONE:
-            self._peers.back_off(node, now.mono_ns)
+            self._peers.back_off(key, now.mono_ns)
             return
         match quorum.role:
             case Prospective() as role if request.pre_vote and request.epoch == role.epoch:
-                ballot = role.ballot.with_vote(node, granted=response.granted)
+                ballot = role.ballot.with_vote(key, granted=response.granted)
                 quorum.update(replace(role, ballot=ballot))
             case Candidate() as role if not request.pre_vote and request.epoch == role.epoch:
-                ballot = role.ballot.with_vote(node, granted=response.granted)
+                ballot = role.ballot.with_vote(key, granted=response.granted)
                 quorum.update(replace(role, ballot=ballot))
             case _:
                 pass  # the answer to a question of an earlier role
@@ -179,10 +179,10 @@ class Votes:
         role = self._quorum.role
         if not isinstance(role, Prospective | Candidate) or not self.may_ask():
             return
-        for node in role.ballot.unanswered(self._quorum.voters):
-            request = self._request_to(node, role)
-            if self._peers.may_ask(node, request):
-                self._peers.ask(node, request, mono_ns)
+        for key in role.ballot.unanswered(self._quorum.voters):
+            request = self._request_to(key, role)
+            if self._peers.may_ask(key, request):
+                self._peers.ask(key, request, mono_ns)
 
     def may_ask(self) -> bool:
         """Only once all is durable that the log's end tells of. A candidate that boasted of more,
@@ -190,12 +190,12 @@ class Votes:
         waits rather than ask with less: mostly it is the newest record that decides."""
         return self._log.is_flushed
 
-    def _request_to(self, node: NodeId, role: Prospective | Candidate) -> VoteRequest:
+    def _request_to(self, key: ReplicaKey, role: Prospective | Candidate) -> VoteRequest:
         end = self._log.end
         return VoteRequest(
             cluster_id=self._cluster_id,
-            voter=node,
-            voter_directory=self._quorum.voters.by_id[node].directory,
+            voter=key.id,
+            voter_directory=key.directory,
             epoch=role.epoch,
             candidate=self._quorum.key,
             last_epoch=end.epoch,

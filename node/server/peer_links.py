@@ -1,12 +1,11 @@
-"""The connections that we open to the other voters: one each, made when it is first needed."""
+"""The connections that we open: one a channel, made when something is to be sent over it."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Protocol
 
 from node.endpoint import Endpoint
 from node.events import PeerDisconnected, PeerFrameReceived
-from node.ids import NodeId
+from node.ids import ChannelId
 from node.server.framing import FrameCutter, FrameSizeRefused, with_size
 from node.server.keepalive import keep_alive
 from node.server.tcp import Feed
@@ -21,7 +20,7 @@ class Attempt(Protocol):
 class Dial(Protocol):
     """How connections are made."""
 
-    def __call__(self, address: Endpoint, link: "PeerLink") -> Attempt:
+    def __call__(self, endpoint: Endpoint, link: "PeerLink") -> Attempt:
         """Begin one. It ends in `connection_made`, or in `failed` within a bounded time."""
 
 
@@ -31,15 +30,15 @@ class TcpDial:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
 
-    def __call__(self, address: Endpoint, link: "PeerLink") -> Attempt:
-        return asyncio.get_running_loop().create_task(self._connect(address, link))
+    def __call__(self, endpoint: Endpoint, link: "PeerLink") -> Attempt:
+        return asyncio.get_running_loop().create_task(self._connect(endpoint, link))
 
-    async def _connect(self, address: Endpoint, link: "PeerLink") -> None:
+    async def _connect(self, endpoint: Endpoint, link: "PeerLink") -> None:
         try:
             async with asyncio.timeout(self._timeout_s):
                 loop = asyncio.get_running_loop()
                 transport, _ = await loop.create_connection(
-                    lambda: link, address.host, address.port
+                    lambda: link, endpoint.host, endpoint.port
                 )
             keep_alive(transport.get_extra_info("socket"))
         except OSError:  # TimeoutError is one
@@ -47,49 +46,48 @@ class TcpDial:
 
 
 class PeerLinks:
-    def __init__(self, addresses: Mapping[NodeId, Endpoint], feed: Feed, dial: Dial) -> None:
-        self._addresses = addresses
+    def __init__(self, feed: Feed, dial: Dial) -> None:
         self._feed = feed
         self._dial = dial
-        self._links: dict[NodeId, PeerLink] = {}
+        self._links: dict[ChannelId, PeerLink] = {}
 
-    def send(self, peer: NodeId, frame: bytes) -> None:
+    def send(self, channel: ChannelId, endpoint: Endpoint, frame: bytes) -> None:
         """Over the connection that there is, or a new one. A failure is a PeerDisconnected."""
-        if peer not in self._links:
-            self._links[peer] = PeerLink(peer, self)
-            self._links[peer].connect(self._addresses[peer], self._dial)
-        self._links[peer].send(frame)
+        if channel not in self._links:
+            self._links[channel] = PeerLink(channel, self)
+            self._links[channel].connect(endpoint, self._dial)
+        self._links[channel].send(frame)
 
-    def disconnect(self, peer: NodeId) -> None:
+    def disconnect(self, channel: ChannelId) -> None:
         """Without an event: the node asked for it."""
-        link = self._links.pop(peer, None)
+        link = self._links.pop(channel, None)
         if link is not None:
             link.drop()
 
     def received(self, link: "PeerLink", frame: bytes) -> None:
-        if self._links.get(link.peer) is link:
-            self._feed(PeerFrameReceived(peer=link.peer, frame=frame))
+        if self._links.get(link.channel) is link:
+            self._feed(PeerFrameReceived(channel=link.channel, frame=frame))
 
     def lost(self, link: "PeerLink") -> None:
         """Only the connection in use counts; one that was dropped may end when it likes."""
-        if self._links.get(link.peer) is link:
-            del self._links[link.peer]
-            self._feed(PeerDisconnected(peer=link.peer))
+        if self._links.get(link.channel) is link:
+            del self._links[link.channel]
+            self._feed(PeerDisconnected(channel=link.channel))
 
 
 class PeerLink(asyncio.Protocol):
     """One connection, from the attempt to its end. Frames wait until it is made."""
 
-    def __init__(self, peer: NodeId, owner: PeerLinks) -> None:
-        self.peer = peer
+    def __init__(self, channel: ChannelId, owner: PeerLinks) -> None:
+        self.channel = channel
         self._owner = owner
         self._cutter = FrameCutter()
         self._waiting: list[bytes] = []
         self._transport: asyncio.Transport | None = None
         self._attempt: Attempt | None = None
 
-    def connect(self, address: Endpoint, dial: Dial) -> None:
-        self._attempt = dial(address, self)
+    def connect(self, endpoint: Endpoint, dial: Dial) -> None:
+        self._attempt = dial(endpoint, self)
 
     def failed(self) -> None:
         """No connection could be made."""

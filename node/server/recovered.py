@@ -4,14 +4,13 @@ Without sockets, clocks and signals: the server and the simulator begin a life o
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from node import wire
 from node.config import NodeConfig
 from node.effects import ElectionState, Stop, Trace
-from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey
+from node.ids import ReplicaKey
 from node.node import Framing, Node
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
@@ -95,11 +94,6 @@ def node_on(
         bootstrap=found.bootstrap,
         framing=framing,
     )
-
-
-def addresses(voters: ListedVoters) -> Mapping[NodeId, Endpoint]:
-    """Where the other voters are reached: their inner listeners."""
-    return {key.id: endpoints[0] for key, endpoints in voters}
 
 
 def start_lines(found: Recovered) -> Iterator[Trace]:

@@ -33,7 +33,6 @@ from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
 from node.server.recovered import (
     Recovered,
-    addresses,
     node_on,
     recover,
     start_lines,
@@ -104,7 +103,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     inner = config.advertised[0].name
     connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
     dial = TcpDial(config.timeouts.request_ms / 1000)
-    peers = PeerLinks(addresses(found.voters), shell.feed, dial)
+    peers = PeerLinks(shell.feed, dial)
     listening = _listen(config, found)
     services = [
         accept_from(at, listener, connections, partial(_descriptors, found))

@@ -130,11 +130,11 @@ class Shell:
             case SendReply():
                 self._connections.reply(deed.connection, deed.frame)
             case SendToPeer():
-                self._peers.send(deed.peer, deed.frame)
+                self._peers.send(deed.channel, deed.endpoint, deed.frame)
             case CloseConnection():
                 self._connections.close(deed.connection)
             case DisconnectPeer():
-                self._peers.disconnect(deed.peer)
+                self._peers.disconnect(deed.channel)
             case Stop():
                 self._stopped = True
                 self._stop(deed)

@@ -98,10 +98,10 @@ def _happen(bench: Bench, rng: random.Random, counts: Counter[str]) -> None:
     what = rng.random()
     if what < 0.15:
         bench.turn()
-    elif what < 0.2:
-        peer = NodeId(rng.randint(2, 3))
-        bench.asked.pop(peer, None)
-        bench.step(PeerDisconnected(peer=peer))
+    elif what < 0.2 and bench.peers:
+        channel = rng.choice(sorted(bench.peers))
+        bench.asked.pop(channel, None)
+        bench.step(PeerDisconnected(channel=channel))
     elif what < 0.3:
         _announce(bench, rng)
     else:
@@ -124,17 +124,17 @@ def _announce(bench: Bench, rng: random.Random) -> None:
 def _answer_one(bench: Bench, rng: random.Random, counts: Counter[str]) -> None:
     while not bench.asked:
         bench.turn()
-    peer = rng.choice(sorted(bench.asked))
-    frame = bench.asked[peer].pop(0)
-    if not bench.asked[peer]:
-        del bench.asked[peer]
+    channel = rng.choice(sorted(bench.asked))
+    frame = bench.asked[channel].pop(0)
+    if not bench.asked[channel]:
+        del bench.asked[channel]
     header, request = decode_request(frame)
     assert isinstance(request, PeerRequest)
-    answer = draw_answer(rng, header, likely(rng, peer, request))
+    answer = draw_answer(rng, header, likely(rng, bench.peers[channel], request))
     if rng.random() < DAMAGED:
         answer = spoil(rng, answer)
     try:
-        bench.step(PeerFrameReceived(peer=peer, frame=answer))
+        bench.step(PeerFrameReceived(channel=channel, frame=answer))
     except AssertionError as error:
         if str(error).startswith(MEANT):
             raise

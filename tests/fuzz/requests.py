@@ -37,7 +37,7 @@ from node.effects import (
 )
 from node.endpoint import Endpoint
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
 from node.wire import MalformedFrame, decode_request, encode_request
 from node.wire.configs import (
@@ -52,7 +52,14 @@ from tests.support.memory_log import BOOTSTRAP, MemoryLog
 SESSION = 40
 # Steps until a request is answered, or a node leads again.
 PATIENCE = 200
-ENDPOINT = Endpoint(name="CONTROLLER", host="node-1", port=9101)
+PORTS = 9100  # and the id of a node
+
+
+def endpoint(node: NodeId) -> Endpoint:
+    return Endpoint(name="CONTROLLER", host=f"node-{node}", port=PORTS + node)
+
+
+ENDPOINT = endpoint(NodeId(1))
 
 
 class Surprise(AssertionError):
@@ -71,7 +78,8 @@ class Bench:
         self.answers: dict[ConnectionId, list[bytes]] = {}
         self.closed: set[ConnectionId] = set()
         self.unanswered: list[Trace] = []
-        self.asked: dict[NodeId, list[bytes]] = {}
+        self.asked: dict[ChannelId, list[bytes]] = {}
+        self.peers: dict[ChannelId, NodeId] = {}  # whom each channel leads to
         keys = [ReplicaKey(NodeId(1 + n), UUID(int=DIRECTORY.int + n)) for n in range(size)]
         key = keys[0]
         self.node = Node(
@@ -80,7 +88,7 @@ class Bench:
             ),
             cluster_id=CLUSTER,
             key=key,
-            voters=tuple((each, (ENDPOINT,)) for each in keys),
+            voters=tuple((each, (endpoint(each.id),)) for each in keys),
             election=election,
             log=log,
             rng=rng,
@@ -149,10 +157,11 @@ class Bench:
                     self.unanswered.append(effect)
                 case Stop():
                     raise Surprise(f"stops: {effect.reason}")
-                case SendToPeer(peer=peer, frame=frame):
-                    self.asked.setdefault(peer, []).append(frame)
-                case DisconnectPeer(peer=peer):
-                    self.asked.pop(peer, None)
+                case SendToPeer(channel=channel, endpoint=at, frame=frame):
+                    self.peers[channel] = NodeId(at.port - PORTS)
+                    self.asked.setdefault(channel, []).append(frame)
+                case DisconnectPeer(channel=channel):
+                    self.asked.pop(channel, None)
                 case Trace():
                     pass
 

@@ -29,7 +29,7 @@ from node.events import (
     ShutdownRequested,
     TimeoutElapsed,
 )
-from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
 from node.records.metadata import ConfigRecord
 from node.wire import decode_response, encode_request
@@ -43,6 +43,7 @@ from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import read_request, write_request
 
 CLIENT = ConnectionId(77)
+PORTS = 9100  # and the id of a node
 
 
 class Trio:
@@ -51,7 +52,7 @@ class Trio:
     def __init__(self, size: int = 3) -> None:
         keys = [ReplicaKey(NodeId(i), UUID(int=500 + i)) for i in range(1, size + 1)]
         voters = tuple(
-            (key, (Endpoint(name="CONTROLLER", host=f"node-{key.id}", port=9100 + key.id),))
+            (key, (Endpoint(name="CONTROLLER", host=f"node-{key.id}", port=PORTS + key.id),))
             for key in keys
         )
         self.now_ns = 0
@@ -77,6 +78,7 @@ class Trio:
         }
         self.ready: deque[tuple[NodeId, Event]] = deque()
         self.to_client: list[bytes] = []
+        self.channels: dict[tuple[NodeId, NodeId], ChannelId] = {}
         self.others: list[tuple[NodeId, Effect]] = []
         for node_id, node in self.nodes.items():
             self._perform(node_id, node.start(self._now()))
@@ -93,7 +95,9 @@ class Trio:
                     self.ready.append(
                         (node, LogFlushed(log=METADATA_LOG, end=self.logs[node].flush()))
                     )
-                case SendToPeer(peer=peer, frame=frame):
+                case SendToPeer(channel=channel, endpoint=at, frame=frame):
+                    peer = NodeId(at.port - PORTS)
+                    self.channels[node, peer] = channel
                     event = FrameReceived(
                         connection=ConnectionId(node), listener="CONTROLLER", frame=frame
                     )
@@ -101,8 +105,9 @@ class Trio:
                 case SendReply(connection=connection, frame=frame) if connection == CLIENT:
                     self.to_client.append(frame)
                 case SendReply(connection=connection, frame=frame):
-                    answer = PeerFrameReceived(peer=node, frame=frame)
-                    self.ready.append((NodeId(connection), answer))
+                    client = NodeId(connection)
+                    answer = PeerFrameReceived(channel=self.channels[client, node], frame=frame)
+                    self.ready.append((client, answer))
                 case _:
                     self.others.append((node, effect))
 
@@ -234,7 +239,10 @@ def test_a_peer_that_answers_nonsense_is_hung_up_on_and_asked_again() -> None:
     trio = Trio()
     leader = trio.active()
     follower = next(node for node in trio.nodes if node != leader)
-    trio.step(follower, PeerFrameReceived(peer=leader, frame=b"\0\0\0\xff nonsense"))
+    trio.step(
+        follower,
+        PeerFrameReceived(channel=trio.channels[follower, leader], frame=b"\0\0\0\xff nonsense"),
+    )
     trio.ready = deque(item for item in trio.ready if item[0] != follower)
     trio.ask(leader, write_request("a", 1000))
     assert trio.active() == leader

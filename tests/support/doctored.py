@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
-from node.ids import METADATA_LOG, NO_NODE, Epoch, NodeId, Offset, uuid_text
+from node.endpoint import Endpoint
+from node.ids import METADATA_LOG, NO_NODE, ChannelId, Epoch, NodeId, Offset, uuid_text
 from node.outbox import Ask, Output
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
+from node.wire.apis import PeerRequest
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
 from tests.support.memory_log import MemoryLog
@@ -82,7 +84,7 @@ class Doctored:
             last_offset=log_end,
             pre_vote=False,
         )
-        return self.step(Ask(peer=NodeId(1), correlation_id=1, request=request))
+        return self.step(_asked(request))
 
     def vote(self, candidate: int, epoch: int, *, persists: bool = True) -> "Doctored":
         self.role = unattached(epoch, voted=candidate)
@@ -104,7 +106,7 @@ class Doctored:
         """Say what is committed, as the role it has."""
         self.committed = Offset(max(high_watermark, self.committed or 0))
         if isinstance(self.role, Leader):
-            epoch, granting = self.role.epoch, self.role.granting
+            epoch, granting = self.role.epoch, [each.id for each in self.role.granting]
             self.role = leader(
                 self.node, epoch, granting=granting, high_watermark=Offset(high_watermark)
             )
@@ -117,7 +119,7 @@ class Doctored:
 
     def fetch(self, offset: int, epoch: int = 1) -> "Doctored":
         request = fetch_from(offset, epoch)
-        return self.step(Ask(peer=NodeId(1), correlation_id=1, request=request))
+        return self.step(_asked(request))
 
     def take_read(self) -> "Doctored":
         self.reads += 1
@@ -127,6 +129,11 @@ class Doctored:
         """All that it took."""
         fields: dict[str, TraceValue] = {"epoch": epoch, "ticket": self.reads}
         return self.step(Trace(event="c.read", fields={**fields, "arrived": 0, "heard": []}))
+
+
+def _asked(request: PeerRequest) -> Ask:
+    at = Endpoint(name="CONTROLLER", host="node-1", port=9101)
+    return Ask(channel=ChannelId(0), endpoint=at, correlation_id=1, request=request)
 
 
 def moved(state: str, epoch: int, *, silent_ns: int = -1) -> Trace:
@@ -152,7 +159,7 @@ def leader(
         leader=NodeId(node),
         epoch_start=Offset(0),
         high_watermark=high_watermark,
-        granting=tuple(map(NodeId, granting)),
+        granting=tuple(map(key, granting)),
         replicas={},
         begin_due_ns={},
         check_quorum_deadline_ns=0,

@@ -36,6 +36,7 @@ from tests.support.memory_log import BOOTSTRAP
 from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine
 
 MS = 1_000_000
+PORTS = 9100  # and the id of a node
 SECOND = 1000 * MS
 CLUSTER_ID = "a-cluster-of-tests-0000"
 WALL_START_NS = 1_700_000_000 * SECOND
@@ -162,7 +163,7 @@ class Quorum:
         member = self.members[node]
         assert member.core is None, f"node {node} is up already"
         member.incarnation += 1
-        inner = {n: (Endpoint(name=INNER, host=f"n{n}", port=9100 + n),) for n in self.members}
+        inner = {n: (Endpoint(name=INNER, host=f"n{n}", port=PORTS + n),) for n in self.members}
         outer = Endpoint(name=OUTER, host="127.0.0.1", port=20000 + node)
         member.core = Core(
             config=NodeConfig(
@@ -214,17 +215,17 @@ class Quorum:
                 member.log.truncate(end)
             case FlushLog():
                 self._flush_later(member)
-            case Ask(peer=peer, correlation_id=correlation_id, request=request):
-                link = member.out.get(peer)
-                if link is None:
-                    link = member.out[peer] = Link(ConnectionId(next(self._ids)), node, peer)
-                self._send_request(link, request, correlation_id)
+            case Ask():
+                if output.channel not in member.out:
+                    member.out[output.channel] = self._open(node, output)
+                link = member.out[output.channel]
+                self._send_request(link, output.request, output.correlation_id)
             case Answer(connection=connection, response=response):
                 answered = member.served.get(connection)
                 if answered is not None:
                     self._send_answer(answered, response)
-            case DisconnectPeer(peer=peer):
-                dropped = member.out.pop(peer, None)
+            case DisconnectPeer(channel=channel):
+                dropped = member.out.pop(channel, None)
                 if dropped is not None:
                     dropped.is_open = False
                     self._after_latency(lambda: self._close_at_server(dropped))
@@ -278,6 +279,10 @@ class Quorum:
 
     # --- the network ---
 
+    def _open(self, node: NodeId, ask: Ask) -> Link:
+        server = NodeId(ask.endpoint.port - PORTS)
+        return Link(ConnectionId(next(self._ids)), node, server, channel=ask.channel)
+
     def _latency(self) -> int:
         usual = self.rng.randrange(MS // 10, 2 * MS)
         return usual * 40 if self.rng.random() < 0.01 else usual
@@ -324,9 +329,11 @@ class Quorum:
             self._close_at_server(link)
             link.on_answer(response)
             return
+        assert link.channel is not None
+        channel = link.channel
         self._step(
             self.members[link.client],
-            lambda core, now: core.on_response(link.server, correlation_id, response, now),
+            lambda core, now: core.on_response(channel, correlation_id, response, now),
         )
 
     def _break(self, link: Link) -> None:
@@ -341,9 +348,11 @@ class Quorum:
                 link.on_answer(None)
                 return
             client = self.members[link.client]
-            if client.out.get(link.server) is link:
-                del client.out[link.server]
-                self._step(client, lambda core, now: core.on_peer_disconnected(link.server, now))
+            assert link.channel is not None
+            channel = link.channel
+            if client.out.get(channel) is link:
+                del client.out[channel]
+                self._step(client, lambda core, now: core.on_peer_disconnected(channel, now))
 
         self._after_latency(notice)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from chaos.cluster.sim.invariants import WatchedLife
 from node.core import Core
 from node.effects import ElectionState
-from node.ids import ConnectionId, NodeId, Offset, ReplicaKey
+from node.ids import ChannelId, ConnectionId, NodeId, Offset, ReplicaKey
 from node.wire.apis import Response
 from tests.support.memory_log import MemoryLog
 
@@ -47,6 +47,7 @@ class Link:
     is_dead_back: bool = False
     on_answer: OnAnswer | None = None
     listener: str = INNER
+    channel: ChannelId | None = None  # of the client, if that is a node
 
 
 @dataclass(eq=False, slots=True)
@@ -57,7 +58,7 @@ class Member:
     core: Core | None = None
     life: WatchedLife | None = None
     incarnation: int = 0
-    out: dict[NodeId, Link] = field(default_factory=dict)
+    out: dict[ChannelId, Link] = field(default_factory=dict)
     served: dict[ConnectionId, Link] = field(default_factory=dict)
     armed_ns: int = -1
     is_flushing: bool = False

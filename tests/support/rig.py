@@ -16,7 +16,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.endpoint import Endpoint
-from node.ids import ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import encode_batch
@@ -28,6 +28,7 @@ from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
 MS = 1_000_000
+PORTS = 9100  # and the id of a node
 CLUSTER = "a-cluster"
 
 
@@ -57,6 +58,11 @@ def log_of(*epochs: int) -> MemoryLog:
         log.append(batch(base, epoch))
     log.flush()
     return log
+
+
+def asked_node(ask: Ask) -> NodeId:
+    """Whom it is for."""
+    return NodeId(ask.endpoint.port - PORTS)
 
 
 def _ignore(_output: Output) -> None:
@@ -95,7 +101,7 @@ class Rig:
         self.answers: dict[ConnectionId, list[Response]] = {}
         self.traces: list[Trace] = []
         inner = {
-            key(i): (Endpoint(name="CONTROLLER", host=f"node-{i}", port=9100 + i),)
+            key(i): (Endpoint(name="CONTROLLER", host=f"node-{i}", port=PORTS + i),)
             for i in range(1, size + 1)
         }
         outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001)
@@ -142,14 +148,14 @@ class Rig:
 
     def reply(self, peer: int, response: Response) -> None:
         """`peer` answers what it was asked last."""
-        ask = next(ask for ask in reversed(self.asked) if ask.peer == peer)
-        self.answer(peer, ask.correlation_id, response)
+        self.answer(peer, self._asked_of(peer)[-1].correlation_id, response)
 
     def answer(self, peer: int, correlation_id: int, response: Response) -> None:
-        self._do(self.core.on_response(NodeId(peer), correlation_id, response, self.now()))
+        channel = self.channel(peer)
+        self._do(self.core.on_response(channel, correlation_id, response, self.now()))
 
     def lose(self, peer: int) -> None:
-        self._do(self.core.on_peer_disconnected(NodeId(peer), self.now()))
+        self._do(self.core.on_peer_disconnected(self.channel(peer), self.now()))
 
     def flush(self) -> None:
         self._do(self.core.on_flushed(self.log.flush(), self.now()))
@@ -222,8 +228,19 @@ class Rig:
         raise AssertionError(f"not elected: {self.role}")
 
     def _is_asked_for_vote(self, node: int) -> bool:
-        asked = [ask.request for ask in self.asked if ask.peer == node]
-        return bool(asked) and isinstance(asked[-1], VoteRequest)
+        asked = self._asked_of(node)
+        return bool(asked) and isinstance(asked[-1].request, VoteRequest)
+
+    def channel(self, peer: int) -> ChannelId:
+        """Over which that one was asked."""
+        return self._asked_of(peer)[-1].channel
+
+    def peer(self, channel: ChannelId) -> NodeId:
+        """Whom that channel leads to."""
+        return next(asked_node(ask) for ask in self.asked if ask.channel == channel)
+
+    def _asked_of(self, node: int) -> list[Ask]:
+        return [ask for ask in self.asked if asked_node(ask) == node]
 
     def follow(self, leader: int = 2, epoch: int = 1) -> None:
         """Be told who leads; the first Fetch is then out."""

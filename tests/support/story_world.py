@@ -22,7 +22,7 @@ from node.effects import (
 from node.ids import NodeId
 from node.outbox import Answer, Ask, Output
 from node.wire.apis import Request, Response
-from tests.support.rig import MS, Rig, key
+from tests.support.rig import MS, Rig, asked_node, key
 from tests.support.story_command import StoryError, node_name
 from tests.support.story_links import Asked, Link, Links, Party
 from tests.support.story_machine import Machine
@@ -200,8 +200,10 @@ class World:
                 self._ask(name, output)
             case Answer():
                 self._answer(name, output)
-            case DisconnectPeer(peer=peer):
-                self._hang_up(name, self.links.between(name, node_name(peer)))
+            case DisconnectPeer(channel=channel):
+                assert machine.rig is not None
+                peer = node_name(machine.rig.peer(channel))
+                self._hang_up(name, self.links.between(name, peer))
             case CloseConnection(connection=connection):
                 link = self.links.find(connection)
                 assert link is not None, "hangs up on nobody"
@@ -216,7 +218,7 @@ class World:
         self._tell("draw", f"{machine.name} draw election-timeout={drawn_ns // MS}ms")
 
     def _ask(self, name: Party, ask: Ask) -> None:
-        link = self.links.connect(name, node_name(ask.peer))
+        link = self.links.connect(name, node_name(asked_node(ask)))
         asked = Asked(correlation_id=ask.correlation_id, request=ask.request)
         fate = self.links.launch(
             (name, link.server), link, partial(self._arrive_request, link, asked)

@@ -19,7 +19,7 @@ from enum import StrEnum
 from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.topology import OUTER_PORT, client_port, inner_port, link_name
+from chaos.cluster.topology import OUTER_PORT, client_port, host_name, inner_port, link_name
 from chaos.conditions import Conditions
 
 CLIENT = NodeId(0)  # where all clients are, and the harness
@@ -177,8 +177,20 @@ class Network:
         self._latency_ms = 0
         self.resets: dict[Link, int] = {}  # how many streams a flaky link broke
         self._ways = dict(_ways(nodes))
+        self._links = {
+            (node, host_name(other)): Link(node, other)
+            for node in nodes
+            for other in nodes
+            if node != other
+        }
 
     # --- for those who live on it ---
+
+    def resolve(self, node: NodeId, address: Address) -> Address:
+        """What an address means in a node, where the others' names are the proxies of the links to
+        them, as in containers."""
+        link = self._links.get((node, address.host))
+        return address if link is None else Address(link_name(link), address.port)
 
     def listen(self, node: NodeId, port: int, accept: Accept, hear: Hear) -> None:
         """`hear` is how what happens reaches who listens: at once, or when it next looks."""

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
-from chaos.cluster.interface import Address, Link, NodeId
+from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.sim.drive import Drive, LateFlush
 from chaos.cluster.sim.invariant_keeper import Post
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import ConnectAttempt, Network, link_address
+from chaos.cluster.sim.network import ConnectAttempt, Network
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.sim.watched_node import WatchedNode
@@ -110,7 +110,7 @@ class SimProcess:
             config.limits,
             config.advertised[0].name,
         )
-        self._peers = PeerLinks(self._addresses(), self._turns.feed, self._dial)
+        self._peers = PeerLinks(self._turns.feed, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
         self._is_told_to_stop = False
@@ -270,11 +270,11 @@ class SimProcess:
             case SendReply():
                 self._connections.reply(deed.connection, deed.frame)
             case SendToPeer():
-                self._peers.send(deed.peer, deed.frame)
+                self._peers.send(deed.channel, deed.endpoint, deed.frame)
             case CloseConnection():
                 self._connections.close(deed.connection)
             case DisconnectPeer():
-                self._peers.disconnect(deed.peer)
+                self._peers.disconnect(deed.channel)
             case Stop():
                 self._stop(deed)
             case TruncateLog() | FlushLog() | PersistElectionState():
@@ -323,21 +323,10 @@ class SimProcess:
 
     # --- connections ---
 
-    def _addresses(self) -> dict[ids.NodeId, Endpoint]:
-        """The others' names resolve to the proxies of the links to them, as in containers."""
-        found = {}
-        for key, endpoints in self._found.voters:
-            other = NodeId(key.id)
-            if other != self._id:
-                address = link_address(Link(self._id, other))
-                found[key.id] = Endpoint(
-                    name=endpoints[0].name, host=address.host, port=address.port
-                )
-        return found
-
-    def _dial(self, address: Endpoint, link: PeerLink) -> ConnectAttempt:
-        attempt = self._around.network.connect(
-            Address(address.host, address.port),
+    def _dial(self, endpoint: Endpoint, link: PeerLink) -> ConnectAttempt:
+        network = self._around.network
+        attempt = network.connect(
+            network.resolve(self._id, Address(endpoint.host, endpoint.port)),
             link,
             self.hear,
             lambda end: link.failed() if end is None else None,

@@ -15,7 +15,7 @@ from node.records.metadata import ConfigRecord, MetadataRecord, decode_metadata,
 from node.wire.fetch import FetchResponse
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.memory_log import MemoryLog
-from tests.support.rig import NO_OP, QUIET, Rig, batch
+from tests.support.rig import NO_OP, QUIET, Rig, asked_node, batch
 
 # Half a piece: of small records, and of long ones.
 MANY = (MAX_RECORDS_PER_STEP // 2 - 5, NO_OP)
@@ -116,8 +116,8 @@ def test_a_long_log_is_handed_over_a_bounded_piece_a_step(count: int, text: byte
     rig.follow()
     ask = rig.asked[-1]
     end = log.end().offset
-    known = FetchResponse(leader=ask.peer, epoch=Epoch(1), high_watermark=end)
-    rig.core.on_response(ask.peer, ask.correlation_id, known, rig.now())
+    known = FetchResponse(leader=asked_node(ask), epoch=Epoch(1), high_watermark=end)
+    rig.core.on_response(ask.channel, ask.correlation_id, known, rig.now())
     steps = [rig.core.controller.applied]
     while rig.core.next_deadline_ns() <= rig.now_ns:
         rig.core.on_timeout(rig.now())

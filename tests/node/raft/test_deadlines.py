@@ -50,7 +50,7 @@ def leader(check_ns: int, begin_ns: dict[ReplicaKey, int]) -> Leader:
 
 def ballot(granted: int, rejected: int) -> Ballot:
     """Of node 1 and those after it."""
-    nodes = [NodeId(node) for node in range(1, 1 + granted + rejected)]
+    nodes = [key(node) for node in range(1, 1 + granted + rejected)]
     return Ballot(granted=frozenset(nodes[:granted]), rejected=frozenset(nodes[granted:]))
 
 

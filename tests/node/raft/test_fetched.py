@@ -20,7 +20,7 @@ from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
 from node.wire.fetch import FetchResponse
 from tests.support.power import Powered
-from tests.support.rig import MS, NO_OP, QUIET, Rig, batch, log_of
+from tests.support.rig import MS, NO_OP, QUIET, Rig, asked_node, batch, log_of
 
 LEADER_CHANGE = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=())
 CONFIG = encode_metadata(
@@ -112,7 +112,7 @@ def test_what_is_unsound_is_not_appended_and_ends_the_connection(unsound: bytes)
     rig.follow(leader=2, epoch=FETCH_EPOCH)
     rig.feed(unsound, epoch=FETCH_EPOCH, hwm=5)
     assert rig.log.end() == AT_END
-    assert DisconnectPeer(peer=NodeId(2)) in rig.outputs
+    assert DisconnectPeer(channel=rig.channel(2)) in rig.outputs
     assert [trace.fields["peer"] for trace in rig.traces if trace.event == "q.garbled"] == [2]
     # The node goes on, and takes the same offset when it comes in order.
     rig.pass_ms(30)
@@ -138,7 +138,7 @@ def test_a_divergence_where_the_log_cannot_be_cut_ends_the_connection(
         ),
     )
     assert rig.log.end() == AT_END
-    assert DisconnectPeer(peer=NodeId(2)) in rig.outputs
+    assert DisconnectPeer(channel=rig.channel(2)) in rig.outputs
 
 
 def test_a_leader_that_goes_on_sending_rot_is_asked_less_and_less_often() -> None:
@@ -148,7 +148,7 @@ def test_a_leader_that_goes_on_sending_rot_is_asked_less_and_less_often() -> Non
     asked_at_ms: list[int] = []
     began_ns = rig.now_ns
     while rig.now_ns < began_ns + 1500 * MS:
-        if any(isinstance(out, Ask) and out.peer == 2 for out in rig.outputs):
+        if any(isinstance(out, Ask) and asked_node(out) == 2 for out in rig.outputs):
             asked_at_ms.append((rig.now_ns - began_ns) // MS)
             rig.feed(rot, epoch=FETCH_EPOCH)
         else:
@@ -160,7 +160,7 @@ def test_a_leader_that_goes_on_sending_rot_is_asked_less_and_less_often() -> Non
     rig.feed(rot, epoch=FETCH_EPOCH)
     before = len(rig.asked)
     rig.pass_ms(21)
-    assert 2 in [ask.peer for ask in rig.asked[before:]]
+    assert 2 in [asked_node(ask) for ask in rig.asked[before:]]
 
 
 # --- many damages, and the log that a node really has ---

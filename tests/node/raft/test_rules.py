@@ -99,13 +99,13 @@ def test_election_time_outs_spread_over_t_to_2t() -> None:
 
 def test_a_ballot_counts_each_voter_once_and_knows_when_it_is_lost() -> None:
     voters = VoterSet.of([(key(i), ()) for i in range(1, 4)])
-    ballot = Ballot().with_vote(NodeId(1), granted=True)
-    assert ballot.unanswered(voters) == [2, 3]
-    refused = ballot.with_vote(NodeId(2), granted=False).with_vote(NodeId(2), granted=True)
+    ballot = Ballot().with_vote(key(1), granted=True)
+    assert ballot.unanswered(voters) == [key(2), key(3)]
+    refused = ballot.with_vote(key(2), granted=False).with_vote(key(2), granted=True)
     assert not is_won(refused, voters)
     assert not is_lost(refused, voters)
-    assert is_won(refused.with_vote(NodeId(3), granted=True), voters)
-    assert is_lost(refused.with_vote(NodeId(3), granted=False), voters)
+    assert is_won(refused.with_vote(key(3), granted=True), voters)
+    assert is_lost(refused.with_vote(key(3), granted=False), voters)
 
 
 E = Epoch(5)

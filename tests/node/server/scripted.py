@@ -33,7 +33,7 @@ from node.events import (
     LogFlushed,
     TimeoutElapsed,
 )
-from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.server.framing import with_size
 from node.server.listener import accept_from, bind
 from node.server.peer_links import PeerLinks, TcpDial
@@ -43,7 +43,7 @@ from node.server.traces import TraceWriter, to_descriptor
 
 FAR_NS = 10**9 * 3600
 INNER, OUTER = "CONTROLLER", "EXTERNAL"
-PEER = NodeId(2)
+CHANNEL = ChannelId(2)
 
 
 @dataclass
@@ -51,6 +51,7 @@ class ScriptedCore:
     """Frames are words: `echo`, `append` (answered when flushed), `later`, `close`, `peer`..."""
 
     account: list[str]
+    peer_port: int = 1
     deadline_ns: int = field(default_factory=lambda: time.monotonic_ns() + FAR_NS)
     waiting: list[ConnectionId] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -97,13 +98,14 @@ class ScriptedCore:
                 self.waiting.append(connection)
                 return []
             case b"peer":
+                peer = Endpoint(name="CONTROLLER", host="127.0.0.1", port=self.peer_port)
                 return [
-                    SendToPeer(peer=PEER, frame=b"hello"),
+                    SendToPeer(channel=CHANNEL, endpoint=peer, frame=b"hello"),
                     SendReply(connection=connection, frame=b"sent"),
                 ]
             case b"drop":
                 return [
-                    DisconnectPeer(peer=PEER),
+                    DisconnectPeer(channel=CHANNEL),
                     SendReply(connection=connection, frame=b"dropped"),
                 ]
             case b"stop":
@@ -172,7 +174,7 @@ async def world(
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> AsyncIterator[World]:
     account: list[str] = []
-    core, log = ScriptedCore(account), FlushedLog(account)
+    core, log = ScriptedCore(account, peer_port), FlushedLog(account)
     read_end, write_end = os.pipe()
     loop = asyncio.get_running_loop()
     failures: list[object] = []
@@ -186,8 +188,7 @@ async def world(
         stop=stopped.set_result,
     )
     connections = Connections(shell.feed, clock, loop.call_soon, limits, INNER)
-    address = Endpoint(name="CONTROLLER", host="127.0.0.1", port=peer_port)
-    peers = PeerLinks({PEER: address}, shell.feed, TcpDial(1.0))
+    peers = PeerLinks(shell.feed, TcpDial(1.0))
     listening, tasks = {}, []
     for name in (INNER, OUTER):
         (listening[name],) = bind(Endpoint(name=name, host="127.0.0.1", port=0))

@@ -16,7 +16,7 @@ from node.wire import (
 )
 from node.wire.apis import APIS, BY_REQUEST
 from node.wire.headers import RequestHeader
-from tests.node.server.scripted import INNER, PEER, ask, until, world
+from tests.node.server.scripted import CHANNEL, INNER, ask, until, world
 from tests.node.wire.samples import REQUESTS, RESPONSES
 from tests.support.quorum_processes import ROOT
 
@@ -64,9 +64,9 @@ async def _dial_by_name() -> None:
         told: list[object] = []
         there = Endpoint(name=INNER, host="localhost", port=at.inner_port)
         gone = Endpoint(name=INNER, host="localhost", port=1)
-        peers = PeerLinks({PEER: there}, told.append, TcpDial(5.0))
-        peers.send(PEER, b"echo")
-        PeerLinks({PEER: gone}, told.append, TcpDial(5.0)).send(PEER, b"echo")
+        peers = PeerLinks(told.append, TcpDial(5.0))
+        peers.send(CHANNEL, there, b"echo")
+        PeerLinks(told.append, TcpDial(5.0)).send(CHANNEL, gone, b"echo")
         await until(lambda: len(told) == 2)
         assert await ask(at, b"vote") == b"granted"
-        peers.disconnect(PEER)
+        peers.disconnect(CHANNEL)

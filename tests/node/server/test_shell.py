@@ -24,8 +24,8 @@ from node.server.shell import Shell
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from tests.node.server.scripted import (
+    CHANNEL,
     INNER,
-    PEER,
     Elections,
     FlushedLog,
     ScriptedCore,
@@ -72,7 +72,7 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         later = asyncio.get_running_loop().call_soon
         limits = ConnectionLimits()
         connections = Connections(shell.feed, time.monotonic_ns, later, limits, INNER)
-        shell.start(connections, PeerLinks({}, shell.feed, TcpDial(1.0)))
+        shell.start(connections, PeerLinks(shell.feed, TcpDial(1.0)))
         return account
 
     assert asyncio.run(story()) == ["step FrameReceived", "append", "flush", "step LogFlushed"]
@@ -268,7 +268,7 @@ def test_a_peer_gets_frames_and_its_answers_come_back() -> None:
             await ask(at, b"peer")
             await until(lambda: "step PeerFrameReceived" in at.account)
             await until(lambda: received == [b"hello", b"hello"])
-            answer = PeerFrameReceived(peer=PEER, frame=b"answer")
+            answer = PeerFrameReceived(channel=CHANNEL, frame=b"answer")
             assert answer in at.core.events
             assert await ask(at, b"drop") == b"dropped"
             await ask(at, b"peer")  # a new connection
@@ -283,7 +283,7 @@ def test_a_peer_that_is_not_there_or_goes_is_told() -> None:
     async def story() -> None:
         async with world(peer_port=1) as at:
             await ask(at, b"peer")
-            await until(lambda: PeerDisconnected(peer=PEER) in at.core.events)
+            await until(lambda: PeerDisconnected(channel=CHANNEL) in at.core.events)
             await ask(at, b"peer")  # tried again
             await until(lambda: at.account.count("step PeerDisconnected") == 2)
 
@@ -299,6 +299,6 @@ def test_a_peer_that_hangs_up_is_told() -> None:
         server = await asyncio.start_server(peer, "127.0.0.1", 0)
         async with server, world(server.sockets[0].getsockname()[1]) as at:
             await ask(at, b"peer")
-            await until(lambda: PeerDisconnected(peer=PEER) in at.core.events)
+            await until(lambda: PeerDisconnected(channel=CHANNEL) in at.core.events)
 
     asyncio.run(story())

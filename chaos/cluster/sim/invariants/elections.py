@@ -69,9 +69,9 @@ class Elections:
 
     def _count_votes(self, leader: ReplicaKey, role: Leader) -> None:
         """By what the voters did, not by what the leader believes."""
-        voters = [self._voters.get(node) for node in role.granting]
         votes = sum(
-            voter is not None and self._votes.get((voter, role.epoch)) == leader for voter in voters
+            self._voters.get(voter.id) == voter and self._votes.get((voter, role.epoch)) == leader
+            for voter in role.granting
         )
         if votes < self._majority:
             what = f"n{leader.id} leads epoch {role.epoch} with {votes} votes of the "
