@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from chaos.cluster.interface import PowerCutMode, StoppedDisk
+from chaos.cluster.interface import MovedReplica, PowerCutMode, StoppedDisk
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
+from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
@@ -116,9 +117,9 @@ class ScenarioSetting:
         return replace(fault, **{self.parameter: self.values(value)})
 
 
-# What disks forget at power cuts, and what becomes of the page cache of stopped nodes. All other
-# settings are of the target.
-CUT, STOPPED_DISK = "cut", "stopped_disk"
+# What disks forget at power cuts, and what becomes of the page cache of stopped nodes and of moved
+# replicas. All other settings are of the target.
+CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -133,6 +134,13 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=StoppedDisk,
         scripted=True,
         unfit="cuts the power of no node that it stopped before",
+    ),
+    MOVED_REPLICA: ScenarioSetting(
+        fault=MoveReplicas,
+        parameter="replica",
+        values=MovedReplica,
+        scripted=True,
+        unfit="moves no replica between log directories",
     ),
 }
 

@@ -69,6 +69,13 @@ class StoppedDisk(StrEnum):
     SYNCED = "synced"  # all of it is written out
 
 
+class MovedReplica(StrEnum):
+    """What becomes of a replica that was moved between log directories, when the move is done."""
+
+    UNSYNCED = "unsynced"  # what the broker does by itself
+    SYNCED = "synced"  # its disk is written out at once
+
+
 class DiskSickness(StrEnum):
     """What is wrong with a disk until it is mended."""
 
@@ -349,6 +356,20 @@ class DiskCopying(PowerCuttable, Protocol):
 
         `stopped`: the nodes are stopped in good order instead, before the first copy. The evidence
         is complete as that of `power_off` is. Raises as `stop_then_power_off` does.
+        """
+
+
+@runtime_checkable
+class Syncable(Protocol):
+    async def sync_disk(self, node: NodeId) -> FaultEvidence:
+        """Have the kernel write out all of the disk of a node that runs."""
+
+
+@runtime_checkable
+class ReplicaMoving(Protocol):
+    async def move_replicas(self, node: NodeId) -> FaultEvidence:
+        """Move every replica of clients' topics on a broker to another log directory of it; returns
+        when the broker says that all are there. Raises ClusterError where it does not come to that.
         """
 
 

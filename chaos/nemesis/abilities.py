@@ -11,9 +11,11 @@ from chaos.cluster.interface import (
     Killable,
     Pausable,
     PowerCuttable,
+    ReplicaMoving,
     Sickening,
     Slowable,
     StoppedPowerCuttable,
+    Syncable,
     Unsteady,
     Wipeable,
 )
@@ -34,6 +36,8 @@ class Ability(StrEnum):
     CLOCK = "make clocks of nodes go wrong"
     WIPE = "give nodes new disks"
     SHUT_OUT = "keep clients from nodes"
+    SYNC = "sync disks"
+    MOVE_REPLICAS = "move replicas between log directories"
 
 
 PROTOCOLS: dict[Ability, type] = {
@@ -49,6 +53,8 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.CLOCK: ClockShifting,
     Ability.WIPE: Wipeable,
     Ability.SHUT_OUT: Closable,
+    Ability.SYNC: Syncable,
+    Ability.MOVE_REPLICAS: ReplicaMoving,
 }
 
 

@@ -20,6 +20,7 @@ class Harm:
     cuts: bool = False  # nothing passes along its links while it lasts
     degrades: bool = False  # something is slower or less sure than it should be, yet up
     shifts_clock: bool = False  # the victims' clocks are wrong while it lasts
+    syncs: bool = False  # no harm: what was written before is durable on each victim's disk
 
     def as_columns(self) -> dict[str, bool]:
         """By the names of the columns in FAULTS."""

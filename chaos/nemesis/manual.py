@@ -30,6 +30,7 @@ _HARM = {
     "cuts": "nothing passes along its links",
     "degrades": "makes something slow or unsure",
     "shifts_clock": "clocks are wrong meanwhile",
+    "syncs": "makes durable what was written",
 }
 
 

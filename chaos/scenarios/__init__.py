@@ -23,6 +23,7 @@ from chaos.scenarios.laggard import LAGGARD
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
+from chaos.scenarios.moved_replica import MOVED_REPLICA, MOVED_REPLICAS
 from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
 from chaos.scenarios.partition_brokers import PARTITION_BROKERS
 from chaos.scenarios.partition_leader import PARTITION_LEADER
@@ -68,6 +69,8 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         OBSERVER_POWER_OFF,
         CLEAN_STOP_POWER_OFF,
         CLEAN_STOP_THEN_LEAD,
+        MOVED_REPLICA,
+        MOVED_REPLICAS,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,

@@ -48,11 +48,17 @@ class FaultFact:
     cuts: bool  # nothing passes along its links while it lasts
     degrades: bool  # something is slower or less sure than it should be, yet up
     shifts_clock: bool  # the nodes' clocks are wrong while it lasts
+    syncs: bool  # no harm: what was written before it is durable on each node's disk
 
     @property
     def may_have_bitten(self) -> bool:
         """Unless it was looked for, and it had not. Where its cure failed, nobody looked."""
         return self.bit is not False or self.t_healed is None
+
+    @property
+    def may_harm(self) -> bool:
+        """Whether it may do anything at all to processes, bytes, links or clocks."""
+        return any(getattr(self, name) for name in HARM if name != "syncs")
 
     @property
     def ran_its_course(self) -> bool:

@@ -12,6 +12,8 @@ were last in the ISR, one of them in a way that can lose bytes, before a loss is
 * A replica counts once, however often it went down: one that never did holds all that was
   acknowledged since, and is in the ISR or the ELR.
 * The rule is the same with ELR off. Kafka does not keep it there: that is what is to be shown.
+* What a disk had synced no power cut takes. A record that was acknowledged before all replicas'
+  disks were synced, and nothing happened to any of them until then, is never an allowed loss.
 * An unclean election that the configuration allows loses whatever it loses (KIP-966,
   "Unclean recovery").
 
@@ -23,7 +25,7 @@ neither allowed nor accused: it is undecided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Codes, Flags, Ints
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
+from checkers.evidence.isr_history import FOREVER_NS, NEVER_NS, IsrHistory, isr_histories
 from checkers.evidence.restarts import restarts
 
 
@@ -46,6 +48,7 @@ class Shutdown:
     started_ns: int
     up_ns: int
     may_lose: bool
+    synced_ns: int = NEVER_NS  # what was acknowledged before it was durable on this disk
 
 
 class Recovery(NamedTuple):
@@ -61,6 +64,7 @@ class LossWindow:
 
     from_ns: int
     until_ns: int
+    synced_ns: int = NEVER_NS  # what was acknowledged before it no disk could lose
 
 
 # Why a loss is neither allowed nor an accusation.
@@ -90,13 +94,22 @@ class LossBudget:
         """The same, and where it cannot be told whether the loss was allowed."""
         return _overlapping(self.possible, keys, key, begin, end)
 
+    def allows_loss(self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints) -> Flags:
+        """Whether records that were sent and answered at these times may be gone for good."""
+        return _losable(self.sure, keys, key, sent, answered)
+
+    def may_allow_loss(self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints) -> Flags:
+        """The same, and where it cannot be told whether the loss was allowed."""
+        return _losable(self.possible, keys, key, sent, answered)
+
     def said(self) -> str:
         """The budget, and how much of it was spent."""
         if self.unclean_elections:
             return "a leader was elected uncleanly, as is configured: nothing is promised"
+        synced = any(one.synced_ns > NEVER_NS for each in self.sure.values() for one in each)
         return (
             f"fewer than {self.min_isr} replicas shut down uncleanly between full recoveries; "
-            f"at most {self.worst} were"
+            f"at most {self.worst} were{', after their disks were synced' if synced else ''}"
         )
 
 
@@ -111,6 +124,17 @@ def _overlapping(
     return found
 
 
+def _losable(
+    windows: Windows, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints
+) -> Flags:
+    found = np.zeros(len(key), np.bool_)
+    for code, name in enumerate(keys):
+        for window in windows.get(name, ()):
+            before = (sent < window.until_ns) & (answered >= window.synced_ns)
+            found |= (key == code) & before
+    return found
+
+
 def loss_budget(evidence: Evidence) -> LossBudget:
     """Of all partitions that clients or disks know of. By `evidence.once`."""
     shutdowns = sorted(_shutdowns(evidence), key=lambda one: one.at_ns)
@@ -121,7 +145,11 @@ def loss_budget(evidence: Evidence) -> LossBudget:
     for key in _keys(evidence):
         history = histories.get(key)
         min_isr = _min_isr(evidence, history)
-        mine = [one for one in shutdowns if one.node in _replicas(evidence, key, history)]
+        mine = [
+            replace(one, synced_ns=_synced_ns(evidence, history, one))
+            for one in shutdowns
+            if one.node in _replicas(evidence, key, history)
+        ]
         recoveries = _recoveries(evidence, key, history, mine)
         sure[key], _ = _windows(mine, [one.may_ns for one in recoveries], min_isr)
         possible[key], spent = _windows(mine, [one.surely_ns for one in recoveries], min_isr)
@@ -194,6 +222,26 @@ def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> froze
     if len(nodes) >= _replication(evidence):
         return frozenset(nodes)
     return frozenset(evidence.brokers or evidence.voters.nodes) | nodes
+
+
+def _synced_ns(evidence: Evidence, history: IsrHistory | None, shutdown: Shutdown) -> int:
+    """Before when an acknowledgement of all in-sync replicas meant a durable record on this disk.
+
+    Told only of a sync before which every replica had always been in the ISR, and of a shutdown
+    before which nothing else went wrong: what is durable once may be cut off and fetched again.
+    """
+    before = [fault for fault in evidence.faults if fault.t_start < shutdown.at_ns]
+    own = [fault for fault in evidence.faults if fault.id == shutdown.fault_id]
+    if history is None or any(fault.may_harm for fault in before):
+        return NEVER_NS
+    if any(fault.damages_bytes or fault.wipes for fault in own):
+        return NEVER_NS
+    syncs = [
+        fault for fault in before if fault.syncs and fault.bit and shutdown.node in fault.nodes
+    ]
+    last = max((fault.t_start for fault in syncs), default=NEVER_NS)
+    may_be_short = ~history.whole() & (history.not_before < last)
+    return NEVER_NS if may_be_short.any() else last
 
 
 # --- full recoveries ---
@@ -278,5 +326,6 @@ def _windows(
         worst = max(worst, spent)
         if spent >= min_isr and any(one.may_lose for one, _ in counted):
             until = max(recovered for _, recovered in counted)
-            windows.append(LossWindow(from_ns=last.at_ns, until_ns=until))
+            synced = min(one.synced_ns for one, _ in counted if one.may_lose)
+            windows.append(LossWindow(from_ns=last.at_ns, until_ns=until, synced_ns=synced))
     return tuple(windows), worst

@@ -90,6 +90,7 @@ HARM = (
     "cuts",
     "degrades",
     "shifts_clock",
+    "syncs",
 )
 
 # One row a fault. bit: evidence that it had its effect; null = never asked (the run broke off).

@@ -83,15 +83,20 @@ class Findings:
 
     def lost_within_budget(self) -> Flags:
         """By row of `SentRecords`: what was promised and is gone, though the budget was kept."""
-        sent = self.log.sent
-        since = self.began_ns[sent.op], np.full(len(sent), FOREVER_NS)
-        return self.fates.lost & ~self.budget.may_allow(self.log.keys, sent.key, *since)
+        times = self._sent_and_acknowledged()
+        keys = self.log.keys, self.log.sent.key
+        return self.fates.lost & ~self.budget.may_allow_loss(*keys, *times)
 
     def lost_beyond_budget(self) -> Flags:
         """By row of `SentRecords`: what is gone, and was surely allowed to be."""
-        sent = self.log.sent
-        since = self.began_ns[sent.op], np.full(len(sent), FOREVER_NS)
-        return self.fates.lost & self.budget.allows(self.log.keys, sent.key, *since)
+        times = self._sent_and_acknowledged()
+        keys = self.log.keys, self.log.sent.key
+        return self.fates.lost & self.budget.allows_loss(*keys, *times)
+
+    def _sent_and_acknowledged(self) -> tuple[Ints, Ints]:
+        """Times by row of `SentRecords`. What was never acknowledged may have been written late."""
+        op = self.log.sent.op
+        return self.began_ns[op], np.where(self.fates.acknowledged, self.ended_ns[op], FOREVER_NS)
 
 
 def findings_of(evidence: Evidence) -> Findings:

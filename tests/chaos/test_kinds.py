@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.cluster.interface import DiskTrouble, NodeId, StoppedDisk
+from chaos.cluster.interface import DiskTrouble, MovedReplica, NodeId, StoppedDisk
 from chaos.nemesis.abilities import PROTOCOLS, Ability
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault, OfLinks, cure, inject
@@ -20,6 +20,7 @@ from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.upkeep import MoveReplicas, SyncDisks
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.nemesis.victims import (
@@ -122,6 +123,8 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     ShutOut(victim=RandomNode()),
     Kill(victim=RandomFollower(), latency_ms=100),
     *(StopThenPowerOff(victim=AllBrokers(), disk=disk) for disk in StoppedDisk),
+    SyncDisks(victim=AllBrokers()),
+    *(MoveReplicas(victim=AllBrokers(), replica=replica) for replica in MovedReplica),
     *(PowerOff(victim=AllVoters(), disks=disks) for disks in DiskTrouble),
 ]
 

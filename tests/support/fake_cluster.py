@@ -177,6 +177,14 @@ class FakeCluster:
             self._lead_anew(node)
         return {node: FaultEvidence(bit=False, what="not on again yet") for node in nodes}
 
+    async def sync_disk(self, node: NodeId) -> FaultEvidence:
+        self._called(f"sync_disk {node}")
+        return FaultEvidence(bit=self.bites, what="written out")
+
+    async def move_replicas(self, node: NodeId) -> FaultEvidence:
+        self._called(f"move_replicas {node}")
+        return FaultEvidence(bit=self.bites, what="3 replicas lie in another log directory")
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")
 

@@ -10,5 +10,6 @@ fetch.py              Fetch and ListOffsets
 metadata.py           which broker leads which partition
 topic_requests.py     CreateTopics and DeleteTopics
 topic_partitions.py   how partitions stand: DescribeTopicPartitions
+log_directories.py    where replicas lie: DescribeLogDirs and AlterReplicaLogDirs
 error_codes.py        which errors prove that nothing happened
 """

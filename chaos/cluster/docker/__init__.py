@@ -10,6 +10,7 @@ gate.py             work in threads, and the moment when no more of it may begin
 proxy_links.py      the directed links between nodes, by toxiproxy (toxiproxy_api.py, metrics.py)
 proxy_entrances.py  the ways in for clients
 power_cuts.py       power cuts, with the canary that proves each
+replica_moves.py    replicas that a broker moves to another of its log directories
 wiping.py           a new disk for a node that is off
 salvage.py          what a node leaves, copied off the engine
 agent.py            the harness's end of the disk agent

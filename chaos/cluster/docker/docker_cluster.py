@@ -21,6 +21,7 @@ from chaos.cluster.docker.proxy_entrances import Entrances
 from chaos.cluster.docker.proxy_links import ProxyLinks
 from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
+from chaos.cluster.docker.replica_moves import move_replicas
 from chaos.cluster.docker.salvage import save_nodes
 from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.fault_evidence import IN_ORDER
@@ -230,6 +231,9 @@ class DockerCluster:
     async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, FaultEvidence]:
         return await self._gate.run(self._entrances.open, nodes)
 
+    async def move_replicas(self, node: NodeId) -> FaultEvidence:
+        return await move_replicas(node, self.entries[node])
+
     async def slow_links(self, latency_ms: int) -> None:
         await self._gate.run(self._links.slow, latency_ms)
 
@@ -337,6 +341,9 @@ class PoweredDockerCluster(DockerCluster):
     ) -> Mapping[NodeId, FaultEvidence]:
         return await self._gate.run(self._power_off_copying, nodes, mode, copies, stopped)
 
+    async def sync_disk(self, node: NodeId) -> FaultEvidence:
+        return await self._gate.run(self._sync_disk, node)
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         await self._gate.run(self._trouble_disks, nodes, trouble)
 
@@ -410,6 +417,10 @@ class PoweredDockerCluster(DockerCluster):
             self._power.let_go(held)
         self._power.wait_gone(nodes)
         return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
+
+    def _sync_disk(self, node: NodeId) -> FaultEvidence:
+        self._power.sync(self._running([node])[node])
+        return FaultEvidence(bit=True, what="its file system was written out")
 
     def _running(self, nodes: Sequence[NodeId]) -> dict[NodeId, Container]:
         """Their containers. Raises ClusterError if one is off."""

@@ -110,6 +110,10 @@ class Power:
             self._troubles.pop(node, None)
         return {node: self.cuts[node] for node in nodes}
 
+    def sync(self, container: Container) -> None:
+        """Write out all of the disk of a node that runs."""
+        self._agent.call("sync", pid=_pid(container), path=DATA)
+
     def hold(self, victims: Mapping[NodeId, Container]) -> Places:
         """Keep their disks mounted beyond the end of their processes, until `let_go`."""
         nodes = sorted(victims)

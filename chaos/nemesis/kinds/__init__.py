@@ -8,7 +8,7 @@ what the seeds mean.
 from collections.abc import Mapping
 
 from chaos.nemesis.fault import Fault, Menace
-from chaos.nemesis.kinds import clocks, cuts, disks, entrances, links, power, processes
+from chaos.nemesis.kinds import clocks, cuts, disks, entrances, links, power, processes, upkeep
 
 KINDS: tuple[type[Fault], ...] = (
     processes.Kill,
@@ -25,6 +25,8 @@ KINDS: tuple[type[Fault], ...] = (
     disks.Wipe,
     entrances.ShutOut,
     power.StopThenPowerOff,
+    upkeep.SyncDisks,
+    upkeep.MoveReplicas,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

@@ -1,9 +1,10 @@
 """What may be lost, by the metadata log on the disks: full recoveries need no answer to be seen."""
 
+import numpy as np
 import pytest
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.loss_budget import LossBudget, loss_budget
+from checkers.evidence.loss_budget import LossBudget, LossWindow, loss_budget
 from tests.support.histories import MS
 from tests.support.kafka_runs import ALL, Cluster, change, register, registration_change, started
 
@@ -103,3 +104,52 @@ def test_a_power_cut_after_which_nobody_came_back_counts() -> None:
         cluster.rows["faults"][-1] |= {"t_heal": 2 * SECOND * MS, "t_healed": None, "bit": False}
     assert budget(cluster).possible["t-0"]
     assert budget(cluster).worst == 3
+
+
+def synced_then_all_cut(
+    *, before: str = "", short: bool = False, kind: str = "power-off", synced: int = 3
+) -> int:
+    """Up to when, in ms, an acknowledgement meant that no disk could lose the record; -1: never.
+
+    All disks are synced at 5 s, and all powers fail at 10 s. `before` is a fault at 2 s, `short` a
+    time in which 3 was not in the ISR; so many disks are `synced`.
+    """
+    cluster = started()
+    cluster.told(1, 1, 1, 1 * SECOND, high_watermark=cluster.end)
+    if short:
+        cluster.commit(change("t-0", isr=[1, 2]), change("t-0", isr=ALL))
+    if before:
+        ended(cluster, before, 3, 2 * SECOND, 3 * SECOND)
+    cluster.ended("sync-disks", 1, 5 * SECOND)
+    cluster.rows["faults"][-1]["nodes"] = ALL[:synced]
+    cluster.told(1, 1, 1, 6 * SECOND, high_watermark=cluster.end)
+    cluster.told(1, 1, 1, 9 * SECOND, high_watermark=cluster.end + 1)
+    for node in ALL:
+        ended(cluster, kind, node, 10 * SECOND, 11 * SECOND)
+        cluster.rows["faults"][-1]["fault_id"] = 7
+    cluster.commit(change("t-0", isr=[], elr=[]))
+    (window, *_) = budget(cluster).possible["t-0"]
+    return max(-1, window.synced_ns // MS)
+
+
+def test_what_all_disks_had_synced_no_power_cut_may_take() -> None:
+    assert synced_then_all_cut() == 5 * SECOND
+
+
+def test_a_sync_counts_only_where_nothing_was_wrong_before_it() -> None:
+    assert synced_then_all_cut(before="kill") == -1
+    assert synced_then_all_cut(before="partition") == -1
+    assert synced_then_all_cut(short=True) == -1
+    assert synced_then_all_cut(synced=2) == -1
+    assert synced_then_all_cut(kind="wipe") == -1
+    assert synced_then_all_cut(before="move-replicas") == 5 * SECOND
+
+
+def test_records_are_losable_by_when_they_were_acknowledged() -> None:
+    window = LossWindow(from_ns=10, until_ns=20, synced_ns=5)
+    windows = {"t-0": (window,)}
+    found = LossBudget(min_isr=2, worst=3, sure=windows, possible=windows, unclean_elections=False)
+    key, sent = np.zeros(4, np.int32), np.array([1, 1, 12, 25])
+    answered = np.array([4, 5, 13, 26])
+    for losable in (found.allows_loss, found.may_allow_loss):
+        assert losable(["t-0"], key, sent, answered).tolist() == [False, True, True, False]
