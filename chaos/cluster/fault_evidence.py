@@ -260,12 +260,13 @@ def of_pause(states: str) -> FaultEvidence:
     the node's status, before it resumes.
     """
     moving = sum(state in "RS" for state in states)
+    if not states:
+        what = "it has no process any more"
+    elif moving:
+        what = f"{moving} of {len(states)} threads go on"
+    else:
+        what = f"{counted(len(states), 'thread')} stopped"
     bit = bool(states) and moving == 0
-    what = (
-        f"{counted(len(states), 'thread')} stopped"
-        if bit
-        else f"{moving} of {len(states)} threads go on"
-    )
     return FaultEvidence(bit=bit, what=what, facts={"threads": len(states), "moving": moving})
 
 
@@ -309,8 +310,10 @@ def of_power_cut(seen: PowerCutMeasured) -> FaultEvidence:
         facts["synced"] = seen.synced
     if not seen.canary:
         what = "the canary has not been looked at: start the node first"
-    elif not seen.stopped and (seen.threads_moving or not seen.threads_stopped):
+    elif not seen.stopped and seen.threads_moving:
         what = f"{counted(seen.threads_moving, 'thread')} ran on during the cut"
+    elif not seen.stopped and not seen.threads_stopped:
+        what = "it had no process any more when the power was to fail"
     elif not seen.overwritten:
         what = "the canary was not overwritten before the cut"
     elif seen.canary != FORGOTTEN:

@@ -171,11 +171,19 @@ def test_a_wipe_bit_when_the_directory_id_is_another(
 
 
 @pytest.mark.parametrize(
-    ("states", "bit"),
-    [("TTt", True), ("TDT", True), ("D", True), ("TS", False), ("RTT", False), ("", False)],
+    ("states", "bit", "what"),
+    [
+        ("TTt", True, "3 threads stopped"),
+        ("TDT", True, "3 threads stopped"),
+        ("D", True, "1 thread stopped"),
+        ("TS", False, "1 of 2 threads go on"),
+        ("RTT", False, "1 of 3 threads go on"),
+        ("", False, "it has no process any more"),
+    ],
 )
-def test_a_pause_bit_when_every_thread_stands_still(states: str, bit: bool) -> None:
-    assert of_pause(states).bit is bit
+def test_a_pause_bit_when_every_thread_stands_still(states: str, bit: bool, what: str) -> None:
+    evidence = of_pause(states)
+    assert (evidence.bit, evidence.what) == (bit, what)
 
 
 @pytest.mark.parametrize("mode", list(PowerCutMode))
@@ -201,7 +209,7 @@ def test_a_power_cut_behind_a_stop_bit_when_the_process_had_ended_as_told(
         (replace(POWER, canary="other"), "survived"),
         (replace(POWER, overwritten=False), "not overwritten"),
         (replace(POWER, threads_moving=2), "2 threads ran on"),
-        (replace(POWER, threads_stopped=0), "0 threads ran on"),
+        (replace(POWER, threads_stopped=0), "no process any more"),
         (replace(POWER, exit_code=0), "exit code 0"),
         (replace(POWER, exit_code=-1), "exit code -1"),
         (replace(STOPPED, canary="overwriting"), "survived"),
