@@ -86,6 +86,22 @@ def test_what_two_followers_are_told_is_what_each_would_be_told_alone(
         assert frames.encode_response(header, response) == wire.encode_response(header, response)
 
 
+def test_a_frame_that_arrives_twice_or_after_it_was_forgotten_is_read() -> None:
+    frames = KnownFrames()
+    header, frame = ask(frames)
+    answer = frames.encode_response(header, FETCHED)
+    assert frames.decode_request(frame)[1] is FETCH
+    assert frames.decode_response(header, answer) is FETCHED
+    late = ask(frames, 2)[1]
+    for number in range(known_frames._MOST_UNDER_WAY):
+        ask(frames, 3 + number)
+    assert frames.decode_response(header, answer) == wire.decode_response(header, answer)
+    for each in (frame, late):
+        found = frames.decode_request(each)
+        assert found == wire.decode_request(each)
+        assert found[1] is not FETCH
+
+
 def test_frames_that_never_arrive_are_forgotten() -> None:
     frames = KnownFrames()
     for number in range(3 * known_frames._MOST_UNDER_WAY):
