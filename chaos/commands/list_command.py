@@ -5,13 +5,10 @@ import json
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING
 
 from chaos.commands import flags
 from chaos.commands.arguments import Commands, add
-
-if TYPE_CHECKING:  # its loads take their time
-    from chaos.scenario import Scenario
+from chaos.scenario import SCENARIO_SETTINGS, Scenario
 
 _BESIDE_S = 10  # creation, first write, final reads, removal
 _WIDEST = 100
@@ -49,7 +46,7 @@ def run(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def in_full(scenario: "Scenario") -> str:
+def in_full(scenario: Scenario) -> str:
     """What happens, why it is worth watching, and what it takes, for a terminal."""
     lines = [
         scenario.name,
@@ -62,7 +59,7 @@ def in_full(scenario: "Scenario") -> str:
     return "\n".join(lines)
 
 
-def _row(scenario: "Scenario") -> dict[str, object]:
+def _row(scenario: Scenario) -> dict[str, object]:
     return {
         "name": scenario.name,
         "summary": scenario.summary,
@@ -71,22 +68,32 @@ def _row(scenario: "Scenario") -> dict[str, object]:
         "needs": sorted(scenario.needs),
         "of_brokers": scenario.is_of_brokers,
         "sides": [side.name for side in scenario.sides],
+        "settings": {name: list(SCENARIO_SETTINGS[name].values) for name in _left_open(scenario)},
     }
 
 
-def _short(scenario: "Scenario", column: int) -> str:
+def _left_open(scenario: Scenario) -> list[str]:
+    """The scenario's settings; those of the target, every scenario has."""
+    return [name for name, setting in SCENARIO_SETTINGS.items() if setting.fits(scenario)]
+
+
+def _short(scenario: Scenario, column: int) -> str:
     summary = _wrapped(scenario.summary, " " * column)[column:]
     takes = _wrapped(_takes(scenario), " " * column)
     return f"{scenario.name:<{column}}{summary}\n{takes}"
 
 
-def _takes(scenario: "Scenario") -> str:
+def _takes(scenario: Scenario) -> str:
     needs = sorted(scenario.needs)
     what = f"; needs to {' and '.join(needs)}" if needs else "; needs no special power"
     brokers = "; of brokers (--target kafka)" if scenario.is_of_brokers else ""
     names = ", ".join(side.name for side in scenario.sides)
     sides = f"; compare {names}" if len(scenario.sides) > 1 else ""
-    return f"{scenario.default_duration_s:g} s by default{what}{brokers}{sides}"
+    settings = "".join(
+        f"; --set {name}={' or '.join(SCENARIO_SETTINGS[name].values)}"
+        for name in _left_open(scenario)
+    )
+    return f"{scenario.default_duration_s:g} s by default{what}{brokers}{sides}{settings}"
 
 
 def _wrapped(text: str, indent: str) -> str:

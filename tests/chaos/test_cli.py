@@ -251,7 +251,12 @@ def test_list_knows_the_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     assert "lose power at one moment" not in short
     assert "canary on the disk" in " ".join(capsys.readouterr().out.split())
     main(["list", "--json"])
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(SCENARIOS)
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == list(SCENARIOS)
+    assert rows["power-off"]["settings"] == {"cut": ["lose-all", "lose-data", "torn"]}
+    assert rows["clean-stop-then-lead"]["settings"] == {"stopped_disk": ["unsynced", "synced"]}
+    assert rows["fenced-last-leader"]["sides"] == ["kafka 4.0.2", "kafka 4.1.0"]
+    assert rows["swarm"]["settings"] == {}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
