@@ -25,7 +25,6 @@ from node.ids import (
 from node.wire.api import Api
 from node.wire.entities import (
     NO_THROTTLE,
-    leader_endpoint,
     metadata_partition,
     node_endpoints,
     our_error,
@@ -65,7 +64,7 @@ class FetchResponse:
     log_start: Offset = Offset(0)
     diverging: LogPosition | None = None
     records: bytes = b""
-    leader_endpoint: Endpoint | None = None
+    leader_endpoint: Endpoint | None = None  # told, and not read
 
 
 def _read_request(entity: Any) -> FetchRequest:
@@ -130,18 +129,16 @@ def _read_response(entity: Any) -> FetchResponse:
     partition = metadata_partition(entity.responses)
     if partition is None:
         return FetchResponse(top_error=top_error(entity))
-    leader = NodeId(partition.current_leader.leader_id)
     diverging = partition.diverging_epoch
     return FetchResponse(
         top_error=our_error(entity.error_code),
         error=our_error(partition.error_code),
-        leader=leader,
+        leader=NodeId(partition.current_leader.leader_id),
         epoch=Epoch(partition.current_leader.leader_epoch),
         high_watermark=partition.high_watermark,
         log_start=Offset(partition.log_start_offset),
         diverging=_position(diverging) if diverging.epoch >= 0 else None,
         records=partition.records or b"",
-        leader_endpoint=leader_endpoint(entity, leader),
     )
 
 

@@ -11,8 +11,6 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.wire.api import Api
 from node.wire.entities import (
-    endpoints,
-    leader_endpoint,
     listeners,
     metadata_partition,
     metadata_topics,
@@ -31,7 +29,7 @@ class BeginQuorumEpochRequest:
     voter_directory: UUID | None
     leader: NodeId
     epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader_endpoints: tuple[Endpoint, ...] = ()  # told, and not read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class EndQuorumEpochRequest:
     leader: NodeId
     epoch: Epoch
     preferred: tuple[ReplicaKey, ...] = ()
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader_endpoints: tuple[Endpoint, ...] = ()  # told, and not read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +52,7 @@ class QuorumEpochResponse:
     error: ErrorCode = ErrorCode.NONE
     leader: NodeId = NO_NODE
     epoch: Epoch = Epoch(0)
-    leader_endpoint: Endpoint | None = None
+    leader_endpoint: Endpoint | None = None  # told, and not read
 
 
 def _read_begin(entity: Any) -> BeginQuorumEpochRequest:
@@ -66,7 +64,6 @@ def _read_begin(entity: Any) -> BeginQuorumEpochRequest:
         voter_directory=getattr(partition, "voter_directory_id", None),
         leader=NodeId(partition.leader_id) if partition else NO_NODE,
         epoch=Epoch(partition.leader_epoch if partition else 0),
-        leader_endpoints=endpoints(entity, "leader_endpoints"),
     )
 
 
@@ -102,7 +99,6 @@ def _read_end(entity: Any) -> EndQuorumEpochRequest:
         leader=NodeId(partition.leader_id) if partition else NO_NODE,
         epoch=Epoch(partition.leader_epoch if partition else 0),
         preferred=preferred,
-        leader_endpoints=endpoints(entity, "leader_endpoints"),
     )
 
 
@@ -128,13 +124,11 @@ def _read_epoch_response(entity: Any) -> QuorumEpochResponse:
     partition = metadata_partition(entity.topics)
     if partition is None:
         return QuorumEpochResponse(top_error=top_error(entity))
-    leader = NodeId(partition.leader_id)
     return QuorumEpochResponse(
         top_error=our_error(entity.error_code),
         error=our_error(partition.error_code),
-        leader=leader,
+        leader=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
-        leader_endpoint=leader_endpoint(entity, leader),
     )
 
 

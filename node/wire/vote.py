@@ -14,7 +14,6 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.wire.api import Api
 from node.wire.entities import (
-    leader_endpoint,
     metadata_partition,
     metadata_topics,
     node_endpoints,
@@ -48,7 +47,7 @@ class VoteResponse:
     leader: NodeId = NO_NODE
     epoch: Epoch = Epoch(0)
     granted: bool = False
-    leader_endpoint: Endpoint | None = None
+    leader_endpoint: Endpoint | None = None  # told, and not read
 
 
 def _read_vote(entity: Any) -> VoteRequest:
@@ -97,14 +96,12 @@ def _read_vote_response(entity: Any) -> VoteResponse:
     partition = metadata_partition(entity.topics)
     if partition is None:
         return VoteResponse(top_error=top_error(entity))
-    leader = NodeId(partition.leader_id)
     return VoteResponse(
         top_error=our_error(entity.error_code),
         error=our_error(partition.error_code),
-        leader=leader,
+        leader=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
         granted=partition.vote_granted,
-        leader_endpoint=leader_endpoint(entity, leader),
     )
 
 

@@ -86,7 +86,5 @@ def _keep(known: dict[Hashable, T], frame: Hashable, message: T) -> None:
 
 
 def _as_read(response: FetchResponse) -> FetchResponse:
-    """Without the name of the leader's listener, which no frame tells."""
-    if response.leader_endpoint is None:
-        return response
-    return replace(response, leader_endpoint=replace(response.leader_endpoint, name=""))
+    """Without the leader's address, which our nodes do not read."""
+    return replace(response, leader_endpoint=None)

@@ -41,7 +41,6 @@ DIRECTORY = UUID(int=2**101 + 17)
 OTHER = UUID(int=2**99 + 3)
 LEADER = NodeId(2)
 EPOCH = Epoch(7)
-# NodeEndpoints do not carry the listener's name.
 ADDRESS = Endpoint(name="", host="node-2", port=9102)
 INNER = Endpoint(name="CONTROLLER", host="node-2", port=9102)
 OUTER = Endpoint(name="EXTERNAL", host="127.0.0.1", port=40000)
@@ -215,7 +214,9 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
 
 
 def request_in_version(message: Request, version: int) -> Request:
-    """What a sender of this version can say of it."""
+    """What a node reads of it in this version, which may lack some; addresses are for others."""
+    if isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+        message = replace(message, leader_endpoints=())
     match message:
         case VoteRequest() if version == 0:
             candidate = ReplicaKey(message.candidate.id)
@@ -224,10 +225,10 @@ def request_in_version(message: Request, version: int) -> Request:
         case VoteRequest() if version == 1:
             return replace(message, pre_vote=False)
         case BeginQuorumEpochRequest() if version == 0:
-            return replace(message, voter=NodeId(-1), voter_directory=None, leader_endpoints=())
+            return replace(message, voter=NodeId(-1), voter_directory=None)
         case EndQuorumEpochRequest() if version == 0:
             ids = tuple(ReplicaKey(key.id) for key in message.preferred)
-            return replace(message, preferred=ids, leader_endpoints=())
+            return replace(message, preferred=ids)
         case FetchRequest() if version < 17:
             no_directory = ReplicaKey(message.replica.id)
             return replace(message, replica=no_directory, high_watermark=2**63 - 1)
@@ -240,11 +241,9 @@ def request_in_version(message: Request, version: int) -> Request:
 
 
 def response_in_version(key: int, message: Response, version: int) -> Response:
-    """What a receiver of this version is told of it."""
+    """What a node reads of it in this version, which may lack some; addresses are for others."""
     match message:
-        case FetchResponse() if version < 16:
-            return replace(message, leader_endpoint=None)
-        case VoteResponse() | QuorumEpochResponse() if version == 0:
+        case FetchResponse() | VoteResponse() | QuorumEpochResponse():
             return replace(message, leader_endpoint=None)
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)

@@ -17,8 +17,10 @@ from node.wire.api import Api, kio_class
 from node.wire.api_versions import ApiVersionsResponse
 from node.wire.apis import APIS, BY_REQUEST, Request, Response
 from node.wire.headers import RequestHeader
+from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from tests.node.codec.shapes import kio_bytes
 from tests.node.wire.samples import (
+    LEADER,
     REQUESTS,
     RESPONSES,
     request_in_version,
@@ -106,6 +108,37 @@ def test_responses_are_what_kio_reads(api: Api, message: Response, version: int)
     assert kio_header.correlation_id == 9
     assert read_whole(response_class, frame, at) == entity
     assert kio_bytes(kio_header) + kio_bytes(entity) == frame
+
+
+@pytest.mark.parametrize("kind", [BeginQuorumEpochRequest, EndQuorumEpochRequest])
+def test_requests_tell_where_a_leader_listens(
+    kind: type[BeginQuorumEpochRequest | EndQuorumEpochRequest],
+) -> None:
+    (message,) = (each for each in REQUESTS if isinstance(each, kind))
+    assert message.leader_endpoints
+    api = BY_REQUEST[type(message)]
+    _, frame = encode_request(message, correlation_id=5, client_id="c", version=1)
+    entity_class = kio_class(api.package, api.name, 1, "request")
+    _, at = entity_reader(entity_class.__header_schema__)(frame, 0)
+    entity = read_whole(entity_class, frame, at)
+    assert [(each.name, each.host, each.port) for each in entity.leader_endpoints] == [
+        (each.name, each.host, each.port) for each in message.leader_endpoints
+    ]
+
+
+@pytest.mark.parametrize(("api", "message", "version"), EVERY_RESPONSE)
+def test_answers_tell_where_the_leader_listens(api: Api, message: Response, version: int) -> None:
+    endpoint = getattr(message, "leader_endpoint", None)
+    header = RequestHeader(api_key=api.key, api_version=version, correlation_id=9, client_id="x")
+    entity_class = kio_class(api.package, api.name, version, "response")
+    frame = encode_response(header, message)
+    _, at = entity_reader(entity_class.__header_schema__)(frame, 0)
+    entity = read_whole(entity_class, frame, at)
+    if endpoint is not None and hasattr(entity, "node_endpoints"):
+        (told,) = entity.node_endpoints
+        assert (told.node_id, told.host, told.port) == (LEADER, endpoint.host, endpoint.port)
+    else:
+        assert getattr(entity, "node_endpoints", ()) == ()
 
 
 @pytest.mark.parametrize("version", range(5))
