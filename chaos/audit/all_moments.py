@@ -1,9 +1,21 @@
 """The moments, in the order in which a cluster lives through them."""
 
-from chaos.audit import node_moments
-from chaos.audit.moment import Moment, Way
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chaos.audit import kafka_moments, node_moments
+from chaos.audit.kafka_client import KafkaClient
+from chaos.audit.moment import Moment, Reach, Way
+from chaos.cluster.interface import NodeId
 
 _LEAST_SEGMENT = 1024  # bytes, of our own node's metadata log
+_TWO_DIRECTORIES = {"log_dirs": "2"}
+_COMBINED = {"roles": "combined"}  # broker and controller in one
+
+
+def _kafka(reach: Reach[KafkaClient], settings: Mapping[str, str] = {}) -> Way[KafkaClient]:
+    return Way(reach=reach, settings={**_COMBINED, **settings})
+
 
 _ALL = (
     Moment(
@@ -11,30 +23,104 @@ _ALL = (
         summary="a node answers for the first time; nobody synced what the format wrote",
         ways={
             "node": Way(reach=node_moments.first_start, settings={"synced_format": "off"}),
+            "kafka": _kafka(kafka_moments.first_start, {"synced_format": "off"}),
         },
+    ),
+    Moment(
+        name="topic-created",
+        summary="a topic was created with a configuration",
+        ways={"kafka": _kafka(kafka_moments.topic_created)},
     ),
     Moment(
         name="record-acknowledged",
         summary="records were acknowledged, the last one just now",
-        ways={"node": Way(reach=node_moments.record_acknowledged)},
+        ways={
+            "node": Way(reach=node_moments.record_acknowledged),
+            "kafka": _kafka(kafka_moments.record_acknowledged),
+        },
+    ),
+    Moment(
+        name="syncs-waiting",
+        summary="changes of metadata are acknowledged while syncs are slow, and those that wait at "
+        "the cut are held back",
+        ways={
+            "node": Way(reach=node_moments.syncs_waiting),
+            "kafka": _kafka(kafka_moments.syncs_waiting),
+        },
     ),
     Moment(
         name="segment-rolled",
-        summary="a log has gone on in new segments",
+        summary="a log has gone on in new segments, and those before were flushed (Kafka: with a "
+        "transaction open)",
         ways={
             "node": Way(reach=node_moments.segment_rolled, segment_bytes=_LEAST_SEGMENT),
+            "kafka": _kafka(
+                kafka_moments.segment_rolled,
+                {**kafka_moments.QUICK_CHECKPOINTS, **kafka_moments.QUICK_TRANSACTIONS},
+            ),
         },
     ),
     Moment(
         name="leader-elected",
-        summary="who led was killed, another was elected, and a record acknowledged since",
-        ways={"node": Way(reach=node_moments.leader_elected, nodes=3)},
+        summary="who led was killed, one was elected, and a record acknowledged since",
+        ways={
+            "node": Way(reach=node_moments.leader_elected, nodes=3),
+            "kafka": _kafka(kafka_moments.leader_elected),
+        },
+    ),
+    Moment(
+        name="snapshot-taken",
+        summary="there is a snapshot of the metadata log",
+        ways={"kafka": _kafka(kafka_moments.snapshot_taken, kafka_moments.QUICK_SNAPSHOTS)},
+    ),
+    Moment(
+        name="high-watermark-checkpointed",
+        summary="records were acknowledged, and their high watermark is written down",
+        ways={
+            "kafka": _kafka(
+                kafka_moments.high_watermark_checkpointed, kafka_moments.QUICK_CHECKPOINTS
+            )
+        },
+    ),
+    Moment(
+        name="offsets-committed",
+        summary="a group has committed an offset",
+        ways={"kafka": _kafka(kafka_moments.offsets_committed)},
+    ),
+    Moment(
+        name="replica-moved",
+        summary="records long synced were moved to another log directory, which is reported done",
+        ways={"kafka": _kafka(kafka_moments.replica_moved, _TWO_DIRECTORIES)},
+    ),
+    Moment(
+        name="log-directory-assigned",
+        summary="the controller knows in which log directory the replicas of a new topic are",
+        ways={"kafka": _kafka(kafka_moments.log_directory_assigned, _TWO_DIRECTORIES)},
+    ),
+    Moment(
+        name="transaction-committed",
+        summary="a transaction was committed",
+        ways={
+            "kafka": _kafka(kafka_moments.transaction_committed, kafka_moments.QUICK_TRANSACTIONS)
+        },
     ),
     Moment(
         name="clean-stop",
         summary="nodes were stopped in good order, and the power fails before the kernel has "
         "written all out",
-        ways={"node": Way(reach=node_moments.record_acknowledged, stopped=True)},
+        ways={
+            "node": Way(reach=node_moments.record_acknowledged, stopped=True),
+            "kafka": replace(
+                _kafka(kafka_moments.clean_stop, kafka_moments.RETENTION), stopped=True
+            ),
+        },
+    ),
+    Moment(
+        name="controller-stopped",
+        summary="the controller was stopped in good order, its brokers run on",
+        ways={
+            "kafka": Way(reach=kafka_moments.controller_stopped, victims=(NodeId(2),), stopped=True)
+        },
     ),
 )
 

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from chaos.runtimes import DOCKER, RUNTIMES, let_go, why_lacking
 from checkers.counted import counted
 
 SUSPECT, VOID = 1, 3  # exit codes
+_FEW = 3  # answers that are shown of one cut
 _BAD = (NextStart.TRUSTED, NextStart.REFUSES)
 
 
@@ -163,16 +164,21 @@ def as_text(found: Audited) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in (_HEADINGS, *lines)
     ]
-    changed = [
-        f"{cut.moment}: {answer.question} was {answer.acknowledged}, is {answer.answered}"
-        for cut in found.cuts
-        for answer in cut.answers
-        if answer.broken
-    ]
     refused = [f"{cut.moment}: {cut.refusal}" for cut in found.cuts if cut.refusal]
     void = [f"{cut.moment}: void, {cut.void}" for cut in found.cuts if cut.void]
     same = f"always the same: {', '.join(always_same(found.cuts))}"
-    return "\n".join([*shown, same, *dict.fromkeys(changed), *dict.fromkeys(refused), *void])
+    return "\n".join([*shown, same, *_changed(found.cuts), *dict.fromkeys(refused), *void])
+
+
+def _changed(cuts: Sequence[ObservedCut]) -> Iterator[str]:
+    """What was promised and is another answer now: of each cut a few."""
+    for cut in cuts:
+        broken = [answer for answer in cut.answers if answer.broken]
+        for each in broken[:_FEW]:
+            was, now = each.acknowledged, each.answered
+            yield f"{cut.moment}: {each.question} was {was}, is {now}"
+        if len(broken) > _FEW:
+            yield f"{cut.moment}: and {len(broken) - _FEW} more answers; see {cut.directory}"
 
 
 def _cells(row: Row) -> Sequence[str]:

@@ -1,6 +1,8 @@
 """A moment at which power fails, as a value, and the stage on which it is reached."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -28,9 +30,29 @@ class Stage(Generic[Client]):
     scratch: Path
     flushed: bool = False
     expected: list[Acknowledgement] = field(default_factory=list)
+    going_on: list[asyncio.Task[None]] = field(default_factory=list)  # until the power is cut
+
+    def goes_on(self, act: Coroutine[Any, Any, None]) -> None:
+        """Do this until the power is cut."""
+        self.going_on.append(asyncio.create_task(act))
+
+    async def end(self) -> None:
+        """What goes on; raises what it has raised."""
+        for task in self.going_on:
+            task.cancel()
+        for task in self.going_on:
+            with suppress(asyncio.CancelledError):
+                await task
+        self.going_on.clear()
 
     def acknowledged(self, question: Question, value: str, *, promised: bool) -> None:
         self.expected.append(Acknowledgement(question=question, value=value, promised=promised))
+
+    def acknowledged_later(self, question: Question, value: str, *, promised: bool) -> None:
+        """Of a question that is not asked before the cut: it would take too long, or be too
+        early."""
+        told = Acknowledgement(question=question, value=value, promised=promised, now=False)
+        self.expected.append(told)
 
 
 Reach = Callable[[Stage[Client]], Awaitable[None]]
@@ -44,8 +66,8 @@ class Way(Generic[Client]):
     nodes: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     segment_bytes: int = 1 << 30  # of the metadata log
+    victims: tuple[NodeId, ...] = ()  # none: all nodes
     stopped: bool = False
-    asked_before: bool = True  # else a question would let the moment pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,9 @@ class NodeClient:
     def __init__(self, cluster: Cluster) -> None:
         self._driver: Driver = driver_for(cluster)
 
+    async def close(self) -> None:
+        """Every question has a connection of its own."""
+
     async def set_register(self, key: str, value: int) -> None:
         """Raises OperatorError unless it was acknowledged."""
         body = alter([Alteration(resource=key, changes=(ConfigChange(value=str(value)),))])

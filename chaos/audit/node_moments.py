@@ -1,8 +1,12 @@
 """How moments are reached on our own node."""
 
+import itertools
+
 from chaos.audit.moment import Stage
 from chaos.audit.node_client import NodeClient
-from chaos.cluster.interface import Killable, NodeId
+from chaos.audit.waiting import until
+from chaos.cluster.interface import DiskTrouble, DiskTroubling, Killable, NodeId
+from chaos.operator_errors import OperatorError
 
 NodeStage = Stage[NodeClient]
 
@@ -17,6 +21,15 @@ async def first_start(stage: NodeStage) -> None:
 
 async def record_acknowledged(stage: NodeStage) -> None:
     await _set_registers(stage, first=1)
+
+
+async def syncs_waiting(stage: NodeStage) -> None:
+    """Registers are set one after the other while every sync takes its time."""
+    assert isinstance(stage.cluster, DiskTroubling)
+    await _set_registers(stage, first=1)
+    await stage.cluster.trouble_disks(stage.victims, DiskTrouble.SLOW)
+    stage.goes_on(_go_on_setting(stage))
+    await until(lambda: _acknowledged(stage, 2 * _REGISTERS), "registers set by a slow disk")
 
 
 async def segment_rolled(stage: NodeStage) -> None:
@@ -38,10 +51,24 @@ async def leader_elected(stage: NodeStage) -> None:
     await stage.cluster.start(NodeId(before.node))
 
 
-async def _set_registers(stage: NodeStage, first: int) -> None:
+async def _go_on_setting(stage: NodeStage) -> None:
+    """Until the power fails; what was acknowledged is expected to be there."""
+    for first in itertools.count(1 + _REGISTERS, _REGISTERS):
+        try:
+            await _set_registers(stage, first, now=False)
+        except OperatorError:
+            return  # the power has failed
+
+
+async def _acknowledged(stage: NodeStage, least: int) -> bool:
+    return len(stage.expected) >= least
+
+
+async def _set_registers(stage: NodeStage, first: int, *, now: bool = True) -> None:
     """Each is acknowledged before the next is set."""
+    tell = stage.acknowledged if now else stage.acknowledged_later
     for number in range(first, first + _REGISTERS):
         key = f"register-{number}"
         value = 100 + number
         await stage.client.set_register(key, value)
-        stage.acknowledged(stage.client.register(key), str(value), promised=True)
+        tell(stage.client.register(key), str(value), promised=True)

@@ -83,19 +83,23 @@ async def _cut(
     stage = Stage(
         cluster=cluster,
         client=CLIENTS[plan.target](cluster),
-        victims=cluster.nodes,
+        victims=way.victims or cluster.nodes,
         scratch=directory / "scratch",
         flushed=plan.flushed,
     )
     progress.status(f"{plan.moment.name}: on the way there")
     await way.reach(stage)
-    if way.asked_before:
-        _require_kept(await asked(stage.expected))
+    _require_kept(await asked([each for each in stage.expected if each.now]))
     progress.status(f"{plan.moment.name}: cutting the power")
-    await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
+    try:
+        await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
+    finally:
+        await stage.end()
+    await stage.client.close()  # not before: a client that leaves says so to the nodes
     progress.status(f"{plan.moment.name}: starting from what the disk holds")
     refusal = await _start(cluster, stage.victims)
     answers = [] if refusal else await asked(stage.expected)
+    await stage.client.close()
     await cluster.copy_disks(stage.victims, directory / "now")
     observed = ObservedCut(
         moment=plan.moment.name,

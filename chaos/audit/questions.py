@@ -17,11 +17,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
-    """What a node has said it will answer. Not `promised`: it may be lost with the page cache."""
+    """What a node has said it will answer. Not `promised`: it may be lost with the page cache.
+
+    `now`: it would answer so before the cut, too.
+    """
 
     question: Question
     value: str
     promised: bool
+    now: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ _EXAMPLES = """\
     kraft-chaos audit                                  all moments of our own node
     kraft-chaos audit --target kafka                   all of Apache Kafka
     kraft-chaos audit --moment clean-stop --times 3    one, three times
-    kraft-chaos audit --mutation q-no-fsync            a node that forgets its fsync: must be red"""
+    kraft-chaos audit --mutation Q-NO-FSYNC            a node that forgets its fsync: must be red"""
 
 
 def add_parser(commands: Commands) -> None:

@@ -370,11 +370,14 @@ class PoweredDockerCluster(DockerCluster):
         self._power.trouble({node: self._life.container(node) for node in nodes}, trouble)
 
     def _power_off(
-        self, nodes: Sequence[NodeId], mode: PowerCutMode
+        self,
+        nodes: Sequence[NodeId],
+        mode: PowerCutMode,
+        before: Callable[[], None] = lambda: None,
     ) -> Mapping[NodeId, FaultEvidence]:
         victims = self._running(nodes)
         self._life.is_off(nodes)
-        cuts = self._power.off(victims, self._life.proxy_pid(), mode)
+        cuts = self._power.off(victims, self._life.proxy_pid(), mode, before)
         return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
 
     def _power_off_copying(
@@ -386,10 +389,7 @@ class PoweredDockerCluster(DockerCluster):
         if stopped:
             told = self._stop_then_power_off(nodes, synced=False, mode=mode, before=copy_said)
         else:
-            for node in nodes:
-                self._life.pause(node)
-            copy_said()
-            told = self._power_off(nodes, mode)
+            told = self._power_off(nodes, mode, copy_said)
         self._copy_disks(nodes, copies.held)
         return told
 

@@ -78,15 +78,21 @@ class Power:
         self._troubles.update(dict.fromkeys(victims, trouble))
 
     def off(
-        self, victims: Mapping[NodeId, Container], proxy_pid: int, mode: PowerCutMode
+        self,
+        victims: Mapping[NodeId, Container],
+        proxy_pid: int,
+        mode: PowerCutMode,
+        before: Callable[[], None] = lambda: None,
     ) -> Mapping[NodeId, PowerCutMeasured]:
-        """Cut the power of several running nodes at one moment."""
+        """Cut the power of several running nodes at one moment; `before` is called when all stand
+        still."""
         nodes = sorted(victims)
         pids = {node: _pid(victims[node]) for node in nodes}
         troubled = [pid for node, pid in pids.items() if node in self._troubles]
         self._agent.call("hold_trouble", pids=troubled)
         try:
             threads = self._quiesce(pids)
+            before()
             places = {node: {"pid": pid, "path": DATA} for node, pid in pids.items()}
             overwritten = self._canaries(places)
             self._silence(victims, proxy_pid)
