@@ -1,7 +1,8 @@
 """`kraft-node start`: from a formatted directory to a node that serves, and to its end.
 
-What may refuse is done before the first socket opens: identity, lock, recovery of the log. From
-then on there are two ends: in good order (`Stop`), or at once (`outcome.die`).
+What may refuse is done before the first socket opens: identity, lock, recovery of the log; and all
+codecs are loaded by then. From then on there are two ends: in good order (`Stop`), or at once
+(`outcome.die`).
 """
 
 import asyncio
@@ -63,6 +64,7 @@ def serve(config: NodeConfig) -> int:
     take_all_descriptors()
     lock = lock_directory(directory)
     found = recover(config, RealDisk(directory))
+    load_codecs()  # while there are descriptors for their modules
     try:
         stop = asyncio.run(_run(config, found))
     finally:
@@ -115,8 +117,6 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     _stop_on_signals(shell, stopped)
     shell.start(connections, peers)
     sys.stderr.write(f"kraft-node {name}: serving on {_list(config.listeners)}\n")
-    for _ in load_codecs():
-        await asyncio.sleep(0)  # one at a time: others are served in between
     stop = await stopped
     for task in tasks:
         task.cancel()

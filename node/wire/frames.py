@@ -1,7 +1,5 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
-from collections.abc import Iterator
-
 from node import limits
 from node.codec import (
     UnencodableMessage,
@@ -92,8 +90,8 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
     return response
 
 
-def load_codecs() -> Iterator[None]:
-    """Import and make, one a turn, all that the four functions otherwise make when they need it."""
+def load_codecs() -> None:
+    """Import and make all that the four functions otherwise make when they need it."""
     every = [
         (api, version, side)
         for api in APIS
@@ -104,10 +102,8 @@ def load_codecs() -> Iterator[None]:
         message = kio_class(api.package, api.name, version, side)
         struct_reader(message)
         struct_writer(message)
-        yield
     for api, version, side in every:  # when all versions are imported that a maker looks at
         api.makers(version, side)
-        yield
 
 
 def _tagged(api: Api, message: object) -> bool:

@@ -139,6 +139,11 @@ def test_an_idle_interval_of_zero_writes_nothing(tmp_path: Path) -> None:
 
 # --- a leader that sends what no node could replay ---
 
+PATIENT = """\
+controller.quorum.fetch.timeout.ms=60000
+controller.quorum.request.timeout.ms=60000
+"""
+
 
 class FalseLeader:
     """The voter 2 of a quorum of two, which answers each Fetch with `records`."""
@@ -179,7 +184,8 @@ class FalseLeader:
 
 
 def test_a_follower_hangs_up_on_what_it_cannot_replay(tmp_path: Path) -> None:
-    quorum = make_quorum(tmp_path, 2)
+    # It waits for this process as long as the test does.
+    quorum = make_quorum(tmp_path, 2, PATIENT)
     node, other = quorum.nodes[1], quorum.nodes[2]
     leader = FalseLeader(node, other.inner)
     unknown = encode_batch(

@@ -31,7 +31,8 @@ SEGMENT_BYTES = 1500
 
 class Storage(RuleBasedStateMachine):
     """`written` is the log as this machine knows it; the first `durable` batches must survive, and
-    the mark must vouch for all below offset `vouched`, and for no more than is durable."""
+    the mark must vouch for all below offset `vouched`, and for no more than `flushed` batches:
+    those that are durable, and those that are about to be cut off."""
 
     @initialize()
     def start(self) -> None:
@@ -41,7 +42,7 @@ class Storage(RuleBasedStateMachine):
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         self.store = ElectionStore(self.disk)
         self.written: list[bytes] = []
-        self.durable = 0
+        self.durable = self.flushed = 0
         self.vouched = Offset(0)
         # A node knows an epoch, durably, before it writes a record of it.
         self.saved = ElectionState(epoch=Epoch(1))
@@ -84,7 +85,7 @@ class Storage(RuleBasedStateMachine):
             return
         assert end == self.log.end().offset
         self.vouched = before
-        self.durable = len(self.written)
+        self.durable = self.flushed = len(self.written)
 
     @precondition(lambda self: not self.cut and self.written)
     @rule(data=st.data())
@@ -100,7 +101,7 @@ class Storage(RuleBasedStateMachine):
             self.cut = True
             return
         self.written = self.written[:keep]
-        self.durable = keep
+        self.durable = self.flushed = keep
 
     @precondition(lambda self: not self.cut)
     @rule(newer=st.integers(0, 2), voted=st.integers(-1, 3))
@@ -125,11 +126,11 @@ class Storage(RuleBasedStateMachine):
         self.power.power_off(mode, rng)
         self.power.steps_left = again
         try:
-            self._start_again(self.durable)
+            self._start_again()
         except PowerCut:
             self.power.power_off(mode, rng)
-            # What the start found was durable before it said so.
-            self._start_again(len(self.written))
+            self.flushed = len(self.written)  # what the start found, before it said so
+            self._start_again()
         self.power.steps_left = None
         self.cut = False
 
@@ -139,7 +140,7 @@ class Storage(RuleBasedStateMachine):
         """It was no power cut but a disk that takes no more: the process ends, the page cache
         lives."""
         self.power.steps_left = None
-        self._start_again(self.durable)
+        self._start_again()
         self.cut = False
 
     @precondition(lambda self: not self.cut)
@@ -159,12 +160,11 @@ class Storage(RuleBasedStateMachine):
             ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
             assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
 
-    def _start_again(self, flushed: int) -> None:
-        """At most so many batches were ever flushed."""
+    def _start_again(self) -> None:
         self._load_election_state()
         marked = find_mark(self.disk, METADATA_DIRECTORY)
         assert marked is not None
-        assert self.vouched <= marked <= sum(map(_records, self.written[:flushed]))
+        assert self.vouched <= marked <= sum(map(_records, self.written[: self.flushed]))
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         found = self._batches()
         assert found == self.written[: len(found)]
@@ -173,7 +173,7 @@ class Storage(RuleBasedStateMachine):
         self._all_is_durable()
 
     def _all_is_durable(self) -> None:
-        self.durable = len(self.written)
+        self.durable = self.flushed = len(self.written)
         self.vouched = self.log.end().offset
 
     def _load_election_state(self) -> None:
