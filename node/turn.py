@@ -86,10 +86,8 @@ class Turns:
                 yield from self._step(self._ready.popleft(), self._read_clocks())
                 continue
             yield from self._send()
-            for log in [log for log in self._wanted if log not in self._flushing]:
-                del self._wanted[log]
-                self._flushing[log] = None
-                yield FlushLog(log=log)
+            if self._wanted:
+                yield from self._flush()
             if not self._ready:
                 return
 
@@ -107,7 +105,7 @@ class Turns:
     def _step(self, event: Event, now: Now) -> Iterator[Deed]:
         if isinstance(event, LogFlushed):
             event = self._flushed(event)
-        yield from self._perform(self._node.step(event, now))
+        return self._perform(self._node.step(event, now))
 
     def _flushed(self, event: LogFlushed) -> LogFlushed:
         """What was cut off since the flush began may have been written anew, and not flushed."""
@@ -147,3 +145,9 @@ class Turns:
         yield Beat.TRACES_LEAVE
         outgoing, self._outgoing = self._outgoing, []
         yield from outgoing
+
+    def _flush(self) -> Iterator[Deed]:
+        for log in [log for log in self._wanted if log not in self._flushing]:
+            del self._wanted[log]
+            self._flushing[log] = None
+            yield FlushLog(log=log)

@@ -18,7 +18,6 @@ from node.ids import ZERO_UUID
 
 # Appends the encoding of a value to what is written so far.
 Writer = Callable[[bytearray, Any], None]
-_Tagged = list[tuple[int, str, Any, Writer]]  # tag, field, default, writer
 
 _MILLISECOND = timedelta(milliseconds=1)
 _INT32 = struct.Struct(">i")
@@ -45,20 +44,14 @@ def struct_writer(message_class: Any) -> Writer:
     """A writer of one class, compiled as the reader is."""
     flexible: bool = message_class.__flexible__
     fields = list(marked_fields(message_class))
-    names: dict[str, Any] = {"write_tags": _write_tags}
+    names: dict[str, Any] = {"write_tag": _write_tag, "write_unsigned": write_unsigned}
     lines = ["def write(out, message):"]
     for run in runs(field for field in fields if field.tag is None):
         lines += _fixed(run, names) if run[0].is_fixed else _single(run[0], flexible, names)
-    tagged: _Tagged = sorted(
-        (field.tag, field.name, field.default, _field_writer(field, flexible))
-        for field in fields
-        if field.tag is not None
-    )
-    if tagged:
-        names["tagged"] = tagged
-        lines.append("    write_tags(out, message, tagged)")
+    if flexible:
+        lines += _tags([field for field in fields if field.tag is not None], names)
     else:
-        lines.append("    out.append(0)" if flexible else "    return")
+        lines.append("    return")
     exec("\n".join(lines), names)
     writer: Writer = names["write"]
     return writer
@@ -81,6 +74,23 @@ def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
 def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterator[str]:
     names[f"write_{field.name}"] = _field_writer(field, flexible)
     yield f"    write_{field.name}(out, message.{field.name})"
+
+
+def _tags(tagged: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
+    """KIP-482: ascending tags, those left out whose value is the default."""
+    if not tagged:
+        yield "    out.append(0)"
+        return
+    yield "    count, section = 0, bytearray()"
+    for field in sorted(tagged, key=lambda field: field.tag or 0):
+        names[f"write_{field.name}"] = _field_writer(field, flexible=True)
+        names[f"default_{field.name}"] = field.default
+        yield f"    value, default = message.{field.name}, default_{field.name}"
+        yield "    if value is not default and value != default:"
+        yield "        count += 1"
+        yield f"        write_tag(section, {field.tag}, write_{field.name}, value)"
+    yield "    write_unsigned(out, count)"
+    yield "    out += section"
 
 
 def _field_writer(field: MarkedField, flexible: bool) -> Writer:
@@ -152,21 +162,12 @@ def _length_writer(layout: struct.Struct, flexible: bool) -> Callable[[bytearray
     return write_compact if flexible else write_old
 
 
-def _write_tags(out: bytearray, message: Any, tagged: _Tagged) -> None:
-    """KIP-482: ascending tags, those left out whose value is the default."""
-    count = 0
-    section = bytearray()
-    for tag, name, default, writer in tagged:
-        value = getattr(message, name)
-        if value != default:
-            content = bytearray()
-            writer(content, value)
-            write_unsigned(section, tag)
-            write_unsigned(section, len(content))
-            section += content
-            count += 1
-    write_unsigned(out, count)
-    out += section
+def _write_tag(section: bytearray, tag: int, writer: Writer, value: Any) -> None:
+    content = bytearray()
+    writer(content, value)
+    write_unsigned(section, tag)
+    write_unsigned(section, len(content))
+    section += content
 
 
 CONVERT: dict[str, Callable[[Any], Any]] = {

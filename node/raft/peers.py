@@ -138,13 +138,10 @@ class Peers:
                 on_timed_out(key)
 
     def deadline_ns(self) -> int:
-        earliest = NEVER_NS
+        due = [peer.ready_at_ns for peer in self._peers.values() if peer.ready_at_ns]
         for peer in self._peers.values():
-            if peer.ready_at_ns:
-                earliest = min(earliest, peer.ready_at_ns)
-            for deadline in peer.deadlines_ns.values():
-                earliest = min(earliest, deadline)
-        return earliest
+            due += peer.deadlines_ns.values()
+        return min(due, default=NEVER_NS)
 
     def _peer(self, key: ReplicaKey) -> _Peer:
         return self._peers.get(key) or self._meet(key)

@@ -31,11 +31,15 @@ class DurableState:
         """Every batch below is durable."""
         if self._looked_at != self._files.steps:
             self._looked_at = self._files.steps
-            paths = [f"{self._directory}/{segment.path}" for segment in self._log.segments]
-            is_durable = all(self._files.is_durable(path) for path in paths)
-            durable_end = self._log.next_offset if is_durable else self._log_end
-            self._log_end = min(durable_end, self._log.next_offset)
+            end = self._log.next_offset
+            self._log_end = end if self._is_log_durable() else min(self._log_end, end)
         return self._log_end
+
+    def _is_log_durable(self) -> bool:
+        for segment in self._log.segments:
+            if not self._files.is_durable(f"{self._directory}/{segment.path}"):
+                return False
+        return True
 
     @property
     def election(self) -> ElectionState:

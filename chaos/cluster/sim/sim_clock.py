@@ -52,7 +52,8 @@ class NodeClock:
 
     def true(self) -> Now:
         """The machine's monotonic clock, beside what this node takes for the time of day."""
-        return Now(self._clock.mono_ns(), self._wall_ns(self._loop.elapsed_ns()))
+        now = self._loop.elapsed_ns()
+        return Now(self._clock.started_mono_ns + now, self._wall_ns(now))
 
     def now(self) -> Now:
         elapsed = self._elapsed_ns(self._loop.elapsed_ns())

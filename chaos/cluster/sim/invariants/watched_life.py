@@ -144,13 +144,13 @@ class WatchedLife:
                 self._move(output.fields)
         if view.disk.log_end != self._durable_end:
             self._follow_disk()
-        led = self._role
-        if view.role is not led:
-            self._enter(view.role)
-        if view.committed != self._committed:
-            self._commit(view.committed, view.role if isinstance(view.role, Leader) else led)
-        if view.applied != self._applied:
-            self._apply(view.applied)
+        led, role, committed, applied = self._role, view.role, view.committed, view.applied
+        if role is not led:
+            self._enter(role)
+        if committed != self._committed:
+            self._commit(committed, role if isinstance(role, Leader) else led)
+        if applied != self._applied:
+            self._apply(applied)
         for output in outputs:
             if type(output) in _CLAIMS:
                 self._heed(output)
