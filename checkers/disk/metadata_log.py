@@ -1,7 +1,7 @@
 """`__cluster_metadata-0`: its batches, its records, and the snapshot that stands for its head."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,43 +24,68 @@ _Row = dict[str, int | str | bool | None]
 class MetadataLog:
     """As read off one node's disk."""
 
+    node: int
+    known: "KnownBatches"
     batches: list[pa.Table] = field(default_factory=list)
     records: list[_Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     end: int = 0
 
 
-def read_metadata_log(directory: Path, node: int, directory_id: str) -> MetadataLog:
+class KnownBatches:
+    """Batches that were decoded: the disks of a quorum mostly hold the same ones."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Hashable, list[_Row]] = {}
+
+    def rows(self, batch: Batch) -> Iterator[_Row]:
+        """Of its records, but for the node. Raises DamagedError behind those that can be read."""
+        header = (batch.base_offset, batch.epoch, batch.control, batch.codec, batch.records)
+        key = (*header, batch.crc_ok, batch.data)
+        known = self._rows.get(key)
+        if known is None:
+            known = []
+            for row in _rows(batch):
+                known.append(row)
+                yield row
+            self._rows[key] = known
+        else:
+            yield from known
+
+
+def read_metadata_log(
+    directory: Path, node: int, directory_id: str, known: KnownBatches | None = None
+) -> MetadataLog:
     """Read all of a metadata log; what is damaged is among its `problems`."""
-    files, found = LogFiles(directory), MetadataLog()
+    files, found = LogFiles(directory), MetadataLog(node, known or KnownBatches())
     for name, data, scanned in files.segments():
         columns = batch_columns(scanned)
         columns |= {"node": node, "directory": directory_id, "segment": name}
         found.batches.append(table(LOG_BATCHES, len(scanned.positions), columns))
         for batch in batches_of(data, scanned):
             where = f"{name} position {batch.position} (offset {batch.base_offset})"
-            _add(batch, node, where, found)
+            _add(batch, where, found)
     found.problems = files.problems + found.problems
     found.end = files.end
     if files.start > 0:
-        _begin_with_snapshot(directory, files.start, node, found)
+        _begin_with_snapshot(directory, files.start, found)
     return found
 
 
-def _add(batch: Batch, node: int, where: str, found: MetadataLog, at: int | None = None) -> None:
+def _add(batch: Batch, where: str, found: MetadataLog, at: int | None = None) -> None:
     """The records of a batch, at the offset `at` if it is one of a snapshot."""
     try:
-        for row in _rows(batch, node):
-            found.records.append(row if at is None else row | {"offset": at})
+        for row in found.known.rows(batch):
+            offset = row["offset"] if at is None else at
+            found.records.append({**row, "node": found.node, "offset": offset})
     except DamagedError as error:
         found.problems.append(f"{where}: {error}")
 
 
-def _rows(batch: Batch, node: int) -> Iterator[_Row]:
+def _rows(batch: Batch) -> Iterator[_Row]:
     for record in read_records(batch):
         decoded = decode_control(record) if batch.control else decode_metadata(record)
         yield {
-            "node": node,
             "offset": record.offset,
             "epoch": batch.epoch,
             "type": decoded.type,
@@ -73,7 +98,7 @@ def _rows(batch: Batch, node: int) -> Iterator[_Row]:
         }
 
 
-def _begin_with_snapshot(directory: Path, start: int, node: int, found: MetadataLog) -> None:
+def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> None:
     """Put the oldest snapshot that reaches the log's first offset before the log."""
     ends = {
         int(match[1]): path
@@ -84,13 +109,13 @@ def _begin_with_snapshot(directory: Path, start: int, node: int, found: Metadata
         found.problems.append(f"the log begins at {start}, and no snapshot reaches that far")
         return
     end = min(ends)
-    snapshot = MetadataLog()
+    snapshot = MetadataLog(found.node, found.known)
     try:
         for batch in read_batches(ends[end].read_bytes()):
             where = f"{ends[end].name} position {batch.position}"
             if not batch.crc_ok:
                 snapshot.problems.append(f"{where}: wrong CRC")
-            _add(batch, node, where, snapshot, at=end - 1)
+            _add(batch, where, snapshot, at=end - 1)
     except (DamagedError, OSError) as error:
         snapshot.problems.append(f"{ends[end].name}: {error}")
     if not snapshot.records or snapshot.records[-1]["type"] != "SnapshotFooter":

@@ -16,6 +16,7 @@ from checkers.disk.files import (
 )
 from checkers.disk.metadata_log import (
     METADATA_LOG,
+    KnownBatches,
     MetadataLog,
     batches_table,
     read_metadata_log,
@@ -47,9 +48,9 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
     A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
     """
     copies = [path for path in directory.glob("node-*") if _NODE.fullmatch(path.name)]
-    disks, replicas = [], Replicas()
+    disks, replicas, known = [], Replicas(), KnownBatches()
     for copy in sorted(copies, key=lambda path: int(path.name[5:])):
-        disk = _read_disk(copy)
+        disk = _read_disk(copy, known)
         disks.append(disk)
         read_replicas(copy, disk.node, replicas)
     logs = [disk.log for disk in disks if disk.log is not None]
@@ -61,7 +62,7 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
     }
 
 
-def _read_disk(copy: Path) -> _Disk:
+def _read_disk(copy: Path, known: KnownBatches) -> _Disk:
     disk = _Disk(node=int(copy.name[5:]))
     path = next(iter(sorted(copy.rglob(METADATA_LOG))), None)
     _identify(copy if path is None else path.parent, disk)
@@ -72,9 +73,8 @@ def _read_disk(copy: Path) -> _Disk:
         disk.state = _election_state(path)
     except DamagedError as error:
         disk.problems.append(str(error))
-    disk.log = read_metadata_log(
-        path, disk.node, disk.meta.directory_id if disk.meta else NO_DIRECTORY
-    )
+    directory_id = disk.meta.directory_id if disk.meta else NO_DIRECTORY
+    disk.log = read_metadata_log(path, disk.node, directory_id, known)
     disk.problems += disk.log.problems
     return disk
 
