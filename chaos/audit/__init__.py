@@ -15,5 +15,6 @@ with it. Then the nodes are started from exactly that disk, and asked for all th
     waiting.py      until a condition on the way there is true
     one_cut.py      one moment, from an empty disk to the answers
     matrix.py       many cuts as rows: file kind, moment, status, outcome, n of m
+    matrix_page.py, bytes_shown.py   the same on a page, with the bytes behind each cell
     auditing.py     all that the command does
 """

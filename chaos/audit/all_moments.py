@@ -6,7 +6,6 @@ from dataclasses import replace
 from chaos.audit import kafka_moments, node_moments
 from chaos.audit.kafka_client import KafkaClient
 from chaos.audit.moment import Moment, Reach, Way
-from chaos.cluster.interface import NodeId
 
 _LEAST_SEGMENT = 1024  # bytes, of our own node's metadata log
 _TWO_DIRECTORIES = {"log_dirs": "2"}
@@ -119,7 +118,9 @@ _ALL = (
         name="controller-stopped",
         summary="the controller was stopped in good order, its brokers run on",
         ways={
-            "kafka": Way(reach=kafka_moments.controller_stopped, victims=(NodeId(2),), stopped=True)
+            "kafka": Way(
+                reach=kafka_moments.controller_stopped, controllers_only=True, stopped=True
+            )
         },
     ),
 )

@@ -6,14 +6,16 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from chaos.audit.all_moments import MOMENTS, moments_of
 from chaos.audit.matrix import Row, always_same, rows_of
+from chaos.audit.matrix_page import render_audit
 from chaos.audit.moment import AuditedCluster, Moment
 from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
+from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once, never_cut
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import DiskCopying, PowerCutMode
 from chaos.cluster.targets.named import release_of
 from chaos.conditions import Conditions
@@ -24,6 +26,7 @@ from chaos.rundir import new_run_directory
 from chaos.runtimes import DOCKER, RUNTIMES, let_go, why_lacking
 from checkers.counted import counted
 
+_FLUSHED = "log.flush.interval.messages"
 SUSPECT, VOID = 1, 3  # exit codes
 _FEW = 3  # answers that are shown of one cut
 _BAD = (NextStart.TRUSTED, NextStart.REFUSES)
@@ -36,10 +39,15 @@ class AuditArguments:
     target: str
     moments: Sequence[str]  # none: all of the target
     mode: PowerCutMode
+    flushed: bool
+    nodes: int
     times: int
-    mutation: str
     out: Path
     as_json: bool
+
+
+class InterruptedAuditError(OperatorError):
+    """Somebody asked us to stop; everything was removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +56,17 @@ class Audited:
 
     target: str
     mode: PowerCutMode
-    cuts: Sequence[ObservedCut]
+    flushed: bool
+    cuts: list[ObservedCut] = field(default_factory=list)
 
     @property
     def rows(self) -> list[Row]:
         return rows_of(self.cuts)
+
+    @property
+    def title(self) -> str:
+        flushed = f", {_FLUSHED}=1" if self.flushed else ""
+        return f"What the disks of {self.target} held, {self.mode}{flushed}"
 
     @property
     def exit_code(self) -> int:
@@ -66,18 +80,25 @@ def audit(arguments: AuditArguments) -> int:
     evidence."""
     kind = "kafka" if release_of(arguments.target) else "node"
     moments = _chosen(arguments.moments, kind)
+    if arguments.flushed and kind == "node":
+        raise UsageError("--flushed: our own node syncs all that it acknowledges, as it is")
     progress = ConsoleProgress()
-    cuts: list[ObservedCut] = []
+    found = Audited(target=arguments.target, mode=arguments.mode, flushed=arguments.flushed)
+    page = arguments.out / f"audit-{kind}.html"
     try:
         for number in range(arguments.times):
             for moment in moments:
-                cut = _cut(arguments, kind, moment, number, progress)
+                found.cuts.append(cut := _cut(arguments, kind, moment, number, progress))
                 progress.tell(_told(cut, number, arguments.times))
-                cuts.append(cut)
+                page.write_text(
+                    render_audit(found.title, found.cuts, arguments.out), encoding="utf-8"
+                )
+    except InterruptedAuditError as error:
+        raise OperatorError(f"{error}; what was found so far is in {page}") from None
     finally:
         progress.end()
-    found = Audited(target=arguments.target, mode=arguments.mode, cuts=cuts)
-    sys.stdout.write(f"{as_json(found) if arguments.as_json else as_text(found)}\n")
+    told = as_json(found) if arguments.as_json else f"{as_text(found)}\npage: {page}"
+    sys.stdout.write(f"{told}\n")
     return found.exit_code
 
 
@@ -99,9 +120,14 @@ def _cut(
     progress: ConsoleProgress,
 ) -> ObservedCut:
     directory = new_run_directory(arguments.out, f"audit-{moment.name}", number, time.time_ns())
-    plan = CutPlan(moment=moment, target=kind, mode=arguments.mode)
+    plan = CutPlan(moment=moment, target=kind, mode=arguments.mode, flushed=arguments.flushed)
     cluster = _cluster(arguments, plan, directory)
-    return asyncio.run(_until_interrupted(plan, cluster, directory, progress))
+    try:
+        return asyncio.run(_until_interrupted(plan, cluster, directory, progress))
+    except InterruptedAuditError:
+        raise
+    except (ClusterError, OperatorError) as error:
+        return never_cut(plan, directory, str(error))
 
 
 def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> AuditedCluster:
@@ -109,12 +135,11 @@ def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> Audit
     way = plan.moment.ways[plan.target]
     cluster = RUNTIMES[DOCKER].new(
         run_id=f"{directory.name}-{os.getpid():x}",
-        nodes=way.nodes,
+        nodes=max(way.nodes, arguments.nodes),
         target=arguments.target,
         keep=False,
         directory=directory,
-        settings=way.settings,
-        mutation=arguments.mutation,
+        settings={**way.settings, **({_FLUSHED: "1"} if plan.flushed else {})},
         conditions=Conditions(segment_bytes=way.segment_bytes),
     )
     if not isinstance(cluster, DiskCopying):
@@ -129,7 +154,7 @@ def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> Audit
 async def _until_interrupted(
     plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: ConsoleProgress
 ) -> ObservedCut:
-    """Whoever interrupts gets a clean machine back. Raises OperatorError then."""
+    """Whoever interrupts gets a clean machine back. Raises InterruptedAuditError then."""
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cutting = asyncio.create_task(cut_once(plan, cluster, directory, progress))
@@ -140,7 +165,8 @@ async def _until_interrupted(
             cutting.cancel()
             await asyncio.wait({cutting})
         if interrupt.asked:
-            raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
+            name = interrupt.signal_name
+            raise InterruptedAuditError(f"interrupted by {name}; everything was removed")
         return cutting.result()
 
 
@@ -190,6 +216,7 @@ def as_json(found: Audited) -> str:
     content: Mapping[str, object] = {
         "target": found.target,
         "mode": found.mode,
+        "flushed": found.flushed,
         "rows": [asdict(row) for row in found.rows],
         "same": always_same(found.cuts),
         "cuts": [

@@ -54,6 +54,7 @@ _SHARED = (
     _kind("quorum-state", r"quorum-state"),
     _kind("meta.properties", r"meta\.properties", blamed=r"meta\.properties"),
     _kind("snapshot", r"\d{20}-\d{10}\.checkpoint"),
+    _kind("file on its way", r".*\.tmp", derived=True),  # to another name
     # Kafka does not name the file: what is not in it is what it misses.
     _kind("bootstrap.checkpoint", r"bootstrap\.checkpoint", blamed=r"bootstrap"),
 )

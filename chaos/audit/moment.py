@@ -60,13 +60,14 @@ Reach = Callable[[Stage[Client]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way(Generic[Client]):
-    """How one target gets to a moment. `stopped`: its victims are stopped in good order then."""
+    """How one target gets to a moment. `nodes`: the least that it takes, brokers of Apache Kafka.
+    `stopped`: its victims are stopped in good order then."""
 
     reach: Reach[Client]
     nodes: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     segment_bytes: int = 1 << 30  # of the metadata log
-    victims: tuple[NodeId, ...] = ()  # none: all nodes
+    controllers_only: bool = False  # are its victims, and not all nodes
     stopped: bool = False
 
 

@@ -3,6 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from tenacity import (
+    AsyncRetrying,
+    RetryError,
+    retry_if_exception_type,
+    stop_after_delay,
+    wait_fixed,
+)
+
 from chaos.audit.questions import Question
 from chaos.cluster.interface import Cluster
 from chaos.operator_errors import OperatorError
@@ -18,13 +26,19 @@ from workloads.wire.client_metrics import (
     read_altered,
     read_described,
 )
+from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 
 _METADATA_LOG = "__cluster_metadata-0"
 _ANSWERS_WITHIN_S = 10.0
 _LEADS_WITHIN_S = 30.0
+_ASKS_EVERY_S = 0.1
 
 T = TypeVar("T")
+
+
+class RefusedAnswerError(Exception):
+    """An answer with an error code."""
 
 
 class NodeClient:
@@ -40,16 +54,17 @@ class NodeClient:
         """Raises OperatorError unless it was acknowledged."""
         body = alter([Alteration(resource=key, changes=(ConfigChange(value=str(value)),))])
 
-        async def ask(connection: Connection) -> int:
-            return await connection.ask(
-                Api.INCREMENTAL_ALTER_CONFIGS,
-                body,
-                _ANSWERS_WITHIN_S,
-                lambda answer: read_altered(answer, [key])[0],
+        async def ask(connection: Connection) -> None:
+            _require(
+                await connection.ask(
+                    Api.INCREMENTAL_ALTER_CONFIGS,
+                    body,
+                    _ANSWERS_WITHIN_S,
+                    lambda answer: read_altered(answer, [key])[0],
+                )
             )
 
-        if error := await self._of_leader(ask):
-            raise OperatorError(f"{INTERVAL} of {key} was not acknowledged: error {error}")
+        await self._of_leader(ask)
 
     def register(self, key: str) -> Question:
         async def ask(connection: Connection) -> str:
@@ -59,7 +74,8 @@ class NodeClient:
                 _ANSWERS_WITHIN_S,
                 lambda answer: read_described(answer, [key])[0],
             )
-            return str(told.value) if not told.error else f"error {told.error}"
+            _require(told.error)
+            return str(told.value)
 
         return Question(
             text=f"{INTERVAL} of {key}",
@@ -87,15 +103,27 @@ class NodeClient:
         return found
 
     async def _of_leader(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
-        """Raises OperatorError where the leader does not answer."""
-        leader = await self.leader()
+        """Again and again: who was just elected does not serve at once. Raises OperatorError."""
+        trying = AsyncRetrying(
+            retry=retry_if_exception_type((NotSentError, LostError, RefusedAnswerError)),
+            stop=stop_after_delay(_LEADS_WITHIN_S),
+            wait=wait_fixed(_ASKS_EVERY_S),
+        )
         try:
-            connection = await self._driver.connect(leader.node, _ANSWERS_WITHIN_S)
-            try:
-                return await ask(connection)
-            finally:
-                connection.close()
-        except (NotSentError, LostError) as trouble:
-            raise OperatorError(
-                f"node {leader.node} leads and does not answer: {trouble}"
-            ) from None
+            return await trying(self._of_leader_once, ask)
+        except RetryError as error:
+            trouble = error.last_attempt.exception()
+            raise OperatorError(f"who leads does not answer: {trouble}") from error
+
+    async def _of_leader_once(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
+        leader = await self.leader()
+        connection = await self._driver.connect(leader.node, _ANSWERS_WITHIN_S)
+        try:
+            return await ask(connection)
+        finally:
+            connection.close()
+
+
+def _require(error: int) -> None:
+    if error:
+        raise RefusedAnswerError(error_name(error))

@@ -6,7 +6,6 @@ from chaos.audit.moment import Stage
 from chaos.audit.node_client import NodeClient
 from chaos.audit.waiting import until
 from chaos.cluster.interface import DiskTrouble, DiskTroubling, Killable, NodeId
-from chaos.operator_errors import OperatorError
 
 NodeStage = Stage[NodeClient]
 
@@ -54,10 +53,7 @@ async def leader_elected(stage: NodeStage) -> None:
 async def _go_on_setting(stage: NodeStage) -> None:
     """Until the power fails; what was acknowledged is expected to be there."""
     for first in itertools.count(1 + _REGISTERS, _REGISTERS):
-        try:
-            await _set_registers(stage, first, now=False)
-        except OperatorError:
-            return  # the power has failed
+        await _set_registers(stage, first, now=False)
 
 
 async def _acknowledged(stage: NodeStage, least: int) -> bool:

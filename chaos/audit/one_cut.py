@@ -9,15 +9,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from chaos.audit.copies import ComparedFile, compare_copies
 from chaos.audit.file_kinds import is_of_the_node, kind_of
-from chaos.audit.moment import AuditedCluster, Moment, Stage
+from chaos.audit.moment import AuditedCluster, Moment, Stage, Way
 from chaos.audit.next_start import Difference, NextStart, outcomes
 from chaos.audit.questions import ComparedAnswer, asked
 from chaos.audit.target_clients import CLIENTS
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.interface import DiskCopies, NodeId, PowerCutMode
+from chaos.cluster.interface import Described, DiskCopies, NodeId, PowerCutMode
 from chaos.operator_errors import OperatorError
 from chaos.progress import Progress
 
@@ -75,6 +76,18 @@ async def cut_once(
         await cluster.destroy()
 
 
+def never_cut(plan: CutPlan, directory: Path, why: str) -> ObservedCut:
+    """The moment was not reached, or the nodes were not cut then."""
+    return ObservedCut(
+        moment=plan.moment.name,
+        directory=directory.name,
+        files=[],
+        answers=[],
+        refusal="",
+        void=why,
+    )
+
+
 async def _cut(
     plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: Progress
 ) -> ObservedCut:
@@ -83,7 +96,7 @@ async def _cut(
     stage = Stage(
         cluster=cluster,
         client=CLIENTS[plan.target](cluster),
-        victims=way.victims or cluster.nodes,
+        victims=_victims(cluster, way),
         scratch=directory / "scratch",
         flushed=plan.flushed,
     )
@@ -112,6 +125,13 @@ async def _cut(
     text = json.dumps(asdict(observed), indent=2)
     (directory / FOUND).write_text(f"{text}\n", encoding="utf-8")
     return observed
+
+
+def _victims(cluster: AuditedCluster, way: Way[Any]) -> Sequence[NodeId]:
+    if not way.controllers_only:
+        return cluster.nodes
+    assert isinstance(cluster, Described)
+    return [node for node, roles in cluster.roles.items() if not roles.is_broker]
 
 
 def _require_kept(answers: Sequence[ComparedAnswer]) -> None:

@@ -27,7 +27,7 @@ _EXAMPLES = """\
     kraft-chaos audit                                  all moments of our own node
     kraft-chaos audit --target kafka                   all of Apache Kafka
     kraft-chaos audit --moment clean-stop --times 3    one, three times
-    kraft-chaos audit --mutation Q-NO-FSYNC            a node that forgets its fsync: must be red"""
+    kraft-chaos audit --target kafka --flushed         acknowledged shall mean synced"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -57,13 +57,25 @@ def add_parser(commands: Commands) -> None:
         "no sizes (lose-data), or all but random pages (torn)",
     )
     command.add_argument(
+        "--flushed",
+        action="store_true",
+        help="Apache Kafka with log.flush.interval.messages=1: what is acknowledged is promised, "
+        "so that every loss is suspicious",
+    )
+    command.add_argument(
+        "--nodes",
+        type=whole(1, 3),
+        default=1,
+        metavar="N",
+        help="at least so many nodes, whose power fails at one moment (default 1)",
+    )
+    command.add_argument(
         "--times",
         type=whole(1, _MOST_TIMES),
         default=1,
         metavar="N",
         help="cuts at each moment (default 1)",
     )
-    flags.add_mutation(command)
     flags.add_target(command)
     flags.add_json(command, "the table")
     flags.add_out(command, "where the copies of disks are kept", to="runs/audit")
@@ -78,8 +90,9 @@ def run(parsed: argparse.Namespace) -> int:
             target=parsed.target,
             moments=tuple(dict.fromkeys(parsed.moment)),
             mode=PowerCutMode(parsed.cut),
+            flushed=parsed.flushed,
+            nodes=parsed.nodes,
             times=parsed.times,
-            mutation=parsed.mutation,
             out=parsed.out,
             as_json=parsed.json,
         )

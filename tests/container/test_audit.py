@@ -1,4 +1,4 @@
-"""The audit, on containers: of the correct node nothing is trusted wrongly, of a planted bug
+"""The audit, on containers: of the correct node nothing is trusted wrongly, on a disk that lies
 something is, and a cut that did not bite shows nothing."""
 
 import json
@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from chaos.audit.matrix import rows_of
+from chaos.audit.moment import Moment, Way
+from chaos.audit.next_start import NextStart
+from chaos.audit.node_moments import NodeStage, record_acknowledged
+from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
 from chaos.cli import main
+from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
 from chaos.cluster.docker.power_cuts import Power
+from chaos.cluster.interface import DiskTrouble, DiskTroubling, PowerCutMode
 from chaos.installation import prepare
+from chaos.progress import ConsoleProgress
+from tests.container.clusters import run, run_id
 
 pytestmark = pytest.mark.container
 
@@ -31,23 +40,31 @@ def test_all_that_our_node_acknowledges_is_there(
     assert "metadata log segment" in found["same"]
 
 
-def test_a_node_that_forgets_its_fsync_is_found_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert audit(tmp_path, "--moment", "record-acknowledged", "--mutation", "Q-NO-FSYNC") == 1
-    found = json.loads(capsys.readouterr().out)
-    assert ("metadata log segment", "trusted") in {
-        (row["kind"], row["outcome"]) for row in found["rows"]
-    }
-    (cut,) = found["cuts"]
-    assert cut["changed"]
+def test_a_disk_that_lies_is_found_out(tmp_path: Path) -> None:
+    found = cut_of_a_lying_disk(tmp_path)
+    assert found.void == ""
+    assert {each.outcome for each in found.differences} & {NextStart.TRUSTED, NextStart.REFUSES}
 
 
 def test_a_cut_that_forgets_nothing_shows_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Power, "_forget", lambda *_: None)
-    assert audit(tmp_path, "--moment", "record-acknowledged", "--mutation", "Q-NO-FSYNC") == 3
-    found = json.loads(capsys.readouterr().out)
-    assert found["rows"] == []
-    assert "canary" in found["cuts"][0]["void"]
+    found = cut_of_a_lying_disk(tmp_path)
+    assert "canary" in found.void
+    assert rows_of([found]) == []
+
+
+async def acknowledged_by_a_lying_disk(stage: NodeStage) -> None:
+    assert isinstance(stage.cluster, DiskTroubling)
+    await stage.cluster.trouble_disks(stage.victims, DiskTrouble.LYING)
+    await record_acknowledged(stage)
+
+
+def cut_of_a_lying_disk(directory: Path) -> ObservedCut:
+    way = Way(reach=acknowledged_by_a_lying_disk)
+    moment = Moment(name="lying-disk", summary="syncs are not done", ways={"node": way})
+    plan = CutPlan(moment=moment, target="node", mode=PowerCutMode.LOSE_ALL)
+    cluster = DockerCluster.new(run_id=run_id("audit"), nodes=1, directory=directory)
+    assert isinstance(cluster, PoweredDockerCluster), cluster.no_power
+    return run(cut_once(plan, cluster, directory, ConsoleProgress()))

@@ -1,0 +1,70 @@
+"""The page: every cell leads to bytes, and what comes from disks stays text."""
+
+import re
+from pathlib import Path
+
+from chaos.audit.bytes_shown import shown_bytes
+from chaos.audit.copies import ByteRange, Status, compare_bytes
+from chaos.audit.matrix_page import render_audit
+from chaos.audit.next_start import NextStart
+from chaos.audit.one_cut import ObservedCut, ObservedFile
+from chaos.audit.questions import ComparedAnswer
+
+PATH = "kraft/orders-0/00000000000000000000.timeindex"
+SAID, HELD = b"entry <b>1</b>" * 20, bytes(280)
+
+
+def cut_of(tmp_path: Path) -> ObservedCut:
+    for copy, content in {"said": SAID, "held": HELD, "now": HELD}.items():
+        path = tmp_path / "cut" / copy / "node-1" / PATH
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    return ObservedCut(
+        moment="clean-stop",
+        directory="cut",
+        files=[
+            ObservedFile(
+                node=1,
+                kind="data time index",
+                file=compare_bytes(PATH, SAID, HELD),
+                outcome=NextStart.TRUSTED,
+            )
+        ],
+        answers=[
+            ComparedAnswer(
+                question="records <of> orders-0",
+                rests_on=("orders-0",),
+                acknowledged="5",
+                answered="0",
+                promised=True,
+            )
+        ],
+        refusal="",
+        void="",
+    )
+
+
+def test_every_cell_leads_to_the_bytes_that_differ(tmp_path: Path) -> None:
+    page = render_audit("What the disks held", [cut_of(tmp_path)], tmp_path)
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert links == ["clean-stop-data-time-index"]
+    assert all(f'id="{link}"' in page for link in links)
+    files = re.findall(r'href="(cut/[^"]+)"', page)
+    assert {file.split("/")[1] for file in files} == {"said", "held", "now"}
+    assert all((tmp_path / file).is_file() for file in files)
+    assert f"{Status.ZEROS}, 1 of 1: {NextStart.TRUSTED}" in page
+    assert "65 6e 74 72 79 20 3c" in page
+    assert "152 bytes more of this range" in page
+    assert "<b>" not in page
+    assert "records &lt;of&gt; orders-0" in page
+
+
+def test_bytes_of_what_ends_early_or_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    part = ByteRange(start=20, end=40)
+    assert shown_bytes(path, part) == "no such file"
+    path.write_bytes(b"0123456789abcdefghij")
+    assert shown_bytes(path, part).splitlines() == [
+        "00000010  67 68 69 6a                                      ghij",
+        "the file ends at 20",
+    ]
