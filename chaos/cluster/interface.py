@@ -59,6 +59,7 @@ class DiskTrouble(StrEnum):
     """How syncs go wrong while the power is still on."""
 
     SLOW = "slow"  # each takes tens of milliseconds
+    STALLED = "stalled"  # each takes a second
     LYING = "lying"  # each is acknowledged, and none is done
 
 

@@ -37,6 +37,19 @@ class IsrIs:
 
 
 @dataclass(frozen=True, slots=True)
+class ElrIs:
+    """Every partition's eligible leader replicas are these."""
+
+    nodes: tuple[int, ...]
+
+    def holds(self, sight: Sight) -> bool:
+        return _somebody_says(sight, lambda claim: sorted(claim.elr) == sorted(self.nodes))
+
+    def __str__(self) -> str:
+        return f"the ELR is {list(self.nodes)}"
+
+
+@dataclass(frozen=True, slots=True)
 class NobodyLeads:
     """Every partition is without a leader."""
 
@@ -108,7 +121,7 @@ class Acknowledged:
         return f"{counted(self.count, 'write is', 'writes are')} acknowledged"
 
 
-Condition = IsrIs | NobodyLeads | Led | PreferredLead | Whole | Acknowledged
+Condition = IsrIs | ElrIs | NobodyLeads | Led | PreferredLead | Whole | Acknowledged
 
 
 class ClusterView(Protocol):

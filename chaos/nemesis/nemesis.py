@@ -27,6 +27,7 @@ from chaos.nemesis.proof import of_failure
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until, in_words
+from chaos.nemesis.victims import OneNode
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
@@ -135,7 +136,9 @@ class Nemesis:
         match step:
             case Begin(name=name, fault=fault):
                 number = self._book.add(fault)
-                hurt = _hurt(other.hit for other in opened.values())
+                hurt: Collection[NodeId] = _hurt(other.hit for other in opened.values())
+                if isinstance(fault.victim, OneNode):  # meant, whatever else is wrong with it
+                    hurt = self._held.nodes(fault)
                 nodes, links = await self._aim(fault, alone=True, hurt=hurt)
                 free = self._held.free(fault, links)
                 hit = await self._begin(number, fault, nodes, free)

@@ -10,6 +10,7 @@ from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
+from chaos.scenarios.elr_wiped import ELR_WIPED
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_last_leader import FENCED_LAST_LEADER
 from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
@@ -22,6 +23,8 @@ from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.laggard import LAGGARD
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.scenarios.leader_relay import LEADER_RELAY
+from chaos.scenarios.lone_controller import LONE_CONTROLLER
+from chaos.scenarios.lost_observer import LOST_OBSERVER
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
 from chaos.scenarios.moved_replica import MOVED_REPLICA, MOVED_REPLICAS
 from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
@@ -71,6 +74,9 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         CLEAN_STOP_THEN_LEAD,
         MOVED_REPLICA,
         MOVED_REPLICAS,
+        LONE_CONTROLLER,
+        LOST_OBSERVER,
+        ELR_WIPED,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,

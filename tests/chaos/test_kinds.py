@@ -135,7 +135,7 @@ def test_there_is_one_of_each_kind() -> None:
 
 @pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.victim}")
 def test_a_fault_says_exactly_what_it_takes(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chaos.nemesis.kinds.power.TROUBLED_S", 0)
+    monkeypatch.setattr("chaos.nemesis.kinds.power.TROUBLED_S", dict.fromkeys(DiskTrouble, 0))
     cluster = FakeCluster()
 
     async def hurt_and_cure() -> None:

@@ -114,7 +114,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     timed = {"power-off", "blackout", "laggard", "power-off-brokers", "blackout-brokers"}
     assert set(CUTTING) == timed
     assert set(STOPPING) == {"clean-stop-power-off", "clean-stop-then-lead"}
-    assert set(FITTING["moved_replica"]) == {"moved-replica", "moved-replicas"}
+    assert set(FITTING["moved_replica"]) == {"moved-replica", "moved-replicas", "elr-wiped"}
     assert list(FITTING) == ["cut", "stopped_disk", "moved_replica"]
 
 

@@ -3,14 +3,17 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chaos.cluster.interface import NodeId
+from chaos.nemesis.aim import NobodyToHitError
 from chaos.nemesis.awaited import (
     Acknowledged,
     Condition,
+    ElrIs,
     IsrIs,
     Led,
     NobodyLeads,
@@ -20,6 +23,7 @@ from chaos.nemesis.awaited import (
 )
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill, Pause
+from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
@@ -62,6 +66,7 @@ ALL = claim((1, 2, 3))
     [
         (IsrIs((1,)), sight(ALL, claim((1,)), ALL), sight(ALL, claim((1, 2)), ALL)),
         (IsrIs((1, 2)), sight(claim((2, 1))), sight()),
+        (ElrIs((2,)), sight(ALL, replace(ALL, elr=(2,))), sight(ALL, replace(ALL, elr=(2, 3)))),
         (NobodyLeads(), sight(ALL, claim((), leader=-1)), sight(ALL)),
         (Led((2, 3)), sight(ALL, claim((2,), leader=2)), sight(ALL, ALL)),
         (Led(), sight(ALL), sight(claim((1,), leader=-1))),
@@ -180,6 +185,24 @@ def test_a_link_that_two_cut_is_healed_by_the_last(tmp_path: Path) -> None:
         "heal 2->1 1->2 3->2 2->3",
     ]
     assert [row["bit"] for row in rows] == [True, True]
+
+
+def test_a_node_that_is_named_is_hit_whatever_else_is_wrong_with_it(tmp_path: Path) -> None:
+    cut = Begin(name="cut", fault=NetworkPartition(victim=THREE))
+    ends = (End(name="other"), End(name="cut"))
+    move = Begin(name="other", fault=MoveReplicas(victim=THREE))
+    cluster = FakeCluster()
+    (tmp_path / "once").mkdir()
+    rows = told(tmp_path / "once", cluster, Script(steps=(cut, move, *ends)))
+    assert [(row["kind"], row["nodes"]) for row in rows] == [
+        ("partition", [3]),
+        ("move-replicas", [3]),
+    ]
+    assert "move_replicas 3" in cluster.calls
+    (tmp_path / "twice").mkdir()
+    paused = Begin(name="cut", fault=Pause(victim=THREE))
+    with pytest.raises(NobodyToHitError, match="no node could be hit as 3"):
+        told(tmp_path / "twice", FakeCluster(), Script(steps=(paused, move, *ends)))
 
 
 def test_what_never_comes_true_ends_the_scenario(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_power_cut_of_everybody_is_proved_by_the_canary(mode: PowerCutMode) ->
 def test_troubled_syncs_are_counted_and_end_with_the_power(trouble: DiskTrouble) -> None:
     async def story(cluster: SimCluster) -> None:
         await cluster.trouble_disks(cluster.nodes, trouble)
-        await asyncio.sleep(3)
+        await asyncio.sleep(10)  # a quorum of stalled disks comes to little
         await cluster.power_off(cluster.nodes)
         for node in cluster.nodes:
             await cluster.start(node)

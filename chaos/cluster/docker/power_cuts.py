@@ -37,7 +37,11 @@ from chaos.container_files import read_file
 FLAGS = {PowerCutMode.LOSE_ALL: 2, PowerCutMode.LOSE_DATA: 1, PowerCutMode.TORN: 1}
 MEMORY = "power "
 # What strace does to a sync: hold it back for so many microseconds, or answer in its place.
-INJECTED = {DiskTrouble.SLOW: "delay_enter=40000", DiskTrouble.LYING: "retval=0"}
+INJECTED = {
+    DiskTrouble.SLOW: "delay_enter=40000",
+    DiskTrouble.STALLED: "delay_enter=1000000",
+    DiskTrouble.LYING: "retval=0",
+}
 KILLED_WITHIN_S = 5.0
 STILL_WITHIN_S = 2.0
 STILL_RUNS = -1  # instead of an exit code

@@ -17,6 +17,7 @@ LOG_DIRECTORY = "kraft"  # other things lie beside it, as in containers
 _CANARY = "canary"
 _PAGES = 64  # of the canary: that a torn power cut keeps all of them does not happen
 _SLOW_NS = 40_000_000
+_STALLED_NS = 1_000_000_000
 _WRITES_LEFT = 20  # at most, before one fails
 
 
@@ -60,14 +61,13 @@ class Drive:
         self._well()
         match trouble:
             case DiskTrouble.SLOW:
-                self._make_slow()
+                self.files.trouble.sync_delay_ns = _SLOW_NS
+            case DiskTrouble.STALLED:
+                self.files.trouble.sync_delay_ns = _STALLED_NS
             case DiskTrouble.LYING:
                 self._make_lie()
             case _:
                 assert_never(trouble)
-
-    def _make_slow(self) -> None:
-        self.files.trouble.sync_delay_ns = _SLOW_NS
 
     def _make_lie(self) -> None:
         self.files.trouble.lying = True

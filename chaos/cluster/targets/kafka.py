@@ -157,7 +157,8 @@ class Kafka:
         if self.chosen.static:
             voters = ",".join(f"{node}@{self._controller(node)}" for node in controllers)
             return {"controller.quorum.voters": voters}
-        servers = ",".join(self._controller(node) for node in controllers)
+        named = controllers[: self.chosen.bootstrap]
+        servers = ",".join(self._controller(node) for node in named)
         return {"controller.quorum.bootstrap.servers": servers}
 
     def _controller(self, node: NodeId) -> str:

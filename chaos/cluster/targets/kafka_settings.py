@@ -22,7 +22,7 @@ _CHOICES = {
     "defaults": ("quick", "stock"),
     "synced_format": ("on", "off"),
 }
-_COUNTS = ("brokers", "controllers", "replication", "min_isr", "log_dirs")
+_COUNTS = ("brokers", "controllers", "replication", "min_isr", "log_dirs", "bootstrap")
 # Named by a word of ours, which the judges read.
 _OURS = {
     "kraft.version": "quorum",
@@ -62,6 +62,8 @@ class KafkaSettings:
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
     log_dirs: int = 1  # of a broker, all on its one disk
+    # How many of the controllers a node knows by controller.quorum.bootstrap.servers.
+    bootstrap: int = 1
     # The format is on the disk before a node starts. Else it is done by the node's first start, and
     # a power cut soon afterwards finds it unsynced.
     synced_format: bool = True
@@ -80,6 +82,7 @@ class KafkaSettings:
             "unclean": _switch(self.unclean),
             "defaults": "stock" if self.stock else "quick",
             "log_dirs": str(self.log_dirs),
+            "bootstrap": str(self.bootstrap),
             "synced_format": _switch(self.synced_format),
             **self.configuration,
         }
@@ -97,6 +100,11 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         raise SettingError(f"controllers={controllers}: of combined nodes, all {brokers} are both")
     if not combined and controllers not in (1, 3):
         raise SettingError(f"controllers={controllers}: a quorum of its own has 1 or 3")
+    bootstrap = _count(words, "bootstrap", controllers, controllers)
+    if chosen["quorum"] == "static" and bootstrap != controllers:
+        raise SettingError(
+            f"bootstrap={bootstrap}: with quorum=static, nodes know every controller"
+        )
     replication = _count(words, "replication", min(3, brokers), brokers)
     return KafkaSettings(
         combined=combined,
@@ -109,6 +117,7 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         unclean=chosen["unclean"] == "on",
         stock=chosen["defaults"] == "stock",
         log_dirs=_count(words, "log_dirs", 1, 2),
+        bootstrap=bootstrap,
         synced_format=chosen["synced_format"] == "on",
         configuration={name: value for name, value in words.items() if "." in name},
     )

@@ -26,7 +26,8 @@ from chaos.nemesis.harm import Harm
 from chaos.nemesis.parameters import always
 from chaos.nemesis.victims import Victim
 
-TROUBLED_S = 1.5  # how long syncs go wrong before the power fails: some hundred operations
+# How long syncs go wrong before the power fails: some hundred operations, or some stalled syncs.
+TROUBLED_S = {DiskTrouble.SLOW: 1.5, DiskTrouble.STALLED: 2.5, DiskTrouble.LYING: 1.5}
 
 
 def _power_off(mode: PowerCutMode) -> Callable[[random.Random, int], Fault]:
@@ -39,14 +40,16 @@ class PowerOff:
 
     `mode` says what else a disk may leave: `lose-all` keeps what was synced and nothing else,
     `lose-data` has written its journal (sizes survive, contents are NULs), of `torn` random pages
-    survive. With `disks`, their syncs are slow or a lie for some seconds before.
+    survive. With `disks`, each of their syncs takes 40 ms or a second, or is a lie, for some
+    seconds before.
 
-    Steps: where asked to, make the syncs of the victims go wrong for 1.5 s (slow ones of all but
-    the first victim: a leader that waits for its own disk counts nobody meanwhile). Then stop every
-    process of all victims, overwrite a canary (a block that was synced long ago) without a sync,
-    silence the network, shut the file systems down without a last flush, and only then kill: an
-    fsync that is in flight may otherwise return although nothing reached the disk. Cure: look
-    whether each is still off, mount, start all, and read the canaries.
+    Steps: where asked to, make the syncs of the victims go wrong for 1.5 s, stalled ones for 2.5 s
+    (where they only take longer, of all but the first of several victims: a leader that waits for
+    its own disk counts nobody meanwhile). Then stop every process of all victims, overwrite a
+    canary (a block that was synced long ago) without a sync, silence the network, shut the file
+    systems down without a last flush, and only then kill: an fsync that is in flight may otherwise
+    return although nothing reached the disk. Cure: look whether each is still off, mount, start
+    all, and read the canaries.
 
     Evidence: no thread ran during the cut, the new bytes of the canary could be read before it and
     are gone after it, the process ended by the cut, and a sync went wrong where one had to. It was
@@ -88,7 +91,7 @@ class PowerOff:
         if self.disks is not None:
             assert isinstance(cluster, DiskTroubling)
             await cluster.trouble_disks(_troubled(hit.nodes, self.disks), self.disks)
-            await asyncio.sleep(TROUBLED_S)
+            await asyncio.sleep(TROUBLED_S[self.disks])
         assert isinstance(cluster, PowerCuttable)
         await cluster.power_off(hit.nodes, self.mode)
         return {}  # the canary is looked at when the disk is back

@@ -141,6 +141,11 @@ def test_copies_are_no_more_than_brokers() -> None:
         ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),
         ({"replication": "1", "min_isr": "2"}, "a number from 1 to 1"),
         ({"log_dirs": "3"}, "a number from 1 to 2"),
+        ({"bootstrap": "2"}, "a number from 1 to 1"),
+        (
+            {"bootstrap": "1", "controllers": "3", "quorum": "static"},
+            "with quorum=static, nodes know every controller",
+        ),
         ({"min.insync.replicas": "1"}, "here that is min_isr=N"),
         ({"kraft.version": "0"}, "here that is quorum=dynamic or static"),
         ({"log.dirs": "/tmp"}, "the harness's to say"),
@@ -156,6 +161,13 @@ def test_a_broker_may_have_two_log_directories_on_its_disk() -> None:
     assert properties(two, BROKER)["log.dirs"] == "/data/kraft,/data/kraft.second"
     assert properties(two, CONTROLLER)["log.dirs"] == "/data/kraft"
     assert properties(kafka(), BROKER)["log.dirs"] == "/data/kraft"
+
+
+def test_nodes_may_know_fewer_controllers_than_there_are() -> None:
+    one = kafka(controllers="3", bootstrap="1")
+    name = "controller.quorum.bootstrap.servers"
+    assert properties(one, BROKER)[name] == properties(one, CONTROLLER)[name] == "node-4:9104"
+    assert properties(kafka(controllers="3"), BROKER)[name].count(",") == 2
 
 
 def test_settings_survive_the_record() -> None:

@@ -1,0 +1,61 @@
+"""A broker is cut off from the controllers, and the one it starts from does not lead."""
+
+from chaos.cluster.interface import NodeId
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Whole
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
+from chaos.nemesis.kinds.processes import Pause
+from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.victims import OneNode
+from chaos.scenario import Scenario, Side
+from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED
+
+_BOOTSTRAP, _CUT_OFF = OneNode(NodeId(4)), OneNode(NodeId(3))
+
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(100)),
+        # If it led, another one does now.
+        Begin(name="pause", fault=Pause(victim=_BOOTSTRAP)),
+        Rest(seconds=5.0),
+        End(name="pause"),
+        Rest(seconds=3.0),  # in which brokers find the one that leads
+        Until(condition=Whole(3)),
+        Begin(name="cut", fault=NetworkPartition(victim=_CUT_OFF, peers=OtherSide.CONTROLLERS)),
+        Until(condition=IsrIs((1, 2))),
+        Rest(seconds=2.0),
+        End(name="cut"),  # whether all are in sync again is for the judge
+    )
+)
+
+LOST_OBSERVER = Scenario(
+    name="lost-observer",
+    summary="a broker is cut off from controllers, of which its configuration names one follower",
+    description=(
+        "Brokers know one of three controllers by their configuration "
+        "(controller.quorum.bootstrap.servers), and it does not lead. A broker that heard nothing "
+        "for as long as its fetch time-out asks that one, which answers who leads: the same as "
+        "before. Releases before 4.2.0 go on asking it for ever (KAFKA-19354), so that the broker "
+        "learns nothing any more and stays fenced."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=30.0,
+    load=PROMISED,
+    settings={"min_isr": "2", "quorum": "dynamic", "controllers": "3", "bootstrap": "1"},
+    sides=(
+        Side(
+            name="kafka 4.1.0",
+            release="4.1.0",
+            settings={},
+            expected=NEVER_COMES_BACK,
+            promise="the broker never comes back",
+        ),
+        Side(
+            name="kafka 4.2.0",
+            release="4.2.0",
+            settings={},
+            expected=AS_PROMISED,
+            promise="it does",
+        ),
+    ),
+)
