@@ -17,6 +17,7 @@ from node.outbox import Answer, Outbox, Output
 from node.parking import Parking
 from node.raft.client import RaftClient
 from node.raft.raft import QuorumRequest, Raft
+from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
@@ -52,7 +53,7 @@ class Core:
         self.raft = Raft(
             cluster_id=cluster_id,
             key=key,
-            voters=VoterSet.of(voters),
+            voters=VoterHistory.of((Offset(0), VoterSet.of(voters))),
             timeouts=config.timeouts,
             advertised=config.advertised,
             election=election,

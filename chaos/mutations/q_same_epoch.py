@@ -4,7 +4,6 @@ from chaos.mutations.planted import Planted
 from node.effects import ElectionState
 from node.ids import Offset
 from node.raft import deadlines
-from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader, Role
 
@@ -15,14 +14,13 @@ def stay_leader(self: Quorum, stored: ElectionState, mono_ns: int) -> Role:
     """Unflushed records are gone, and their offsets are given away again in the same epoch."""
     if stored.leader != self.key.id:
         return _as_it_should(self, stored, mono_ns)
-    others = self.voters.others(self.key)
     return Leader(
         epoch=stored.epoch,
         leader=self.key.id,
         epoch_start=Offset(0),
         granting=(),
-        replicas={key: Progress() for key in others},
-        begin_due_ns=dict.fromkeys(others, mono_ns),
+        replicas={},
+        begin_due_ns={},
         check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
     )
 

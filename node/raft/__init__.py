@@ -12,7 +12,8 @@ KIP-996). **DescribeQuorum** shows the leader's view to anybody (`quorum_descrip
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order
     deadlines  deadlines.py   what is due when, and what happens then
-    rules      election, high_watermark, voter_set, reachable_epoch, progress, portion: pure leaves
+    voters     voter_set, voter_history: who votes, from which offset on; asked of the log
+    rules      election, high_watermark, reachable_epoch, progress, portion: pure leaves
     trust      peers_only.py   what is served on the voters' own listener alone
     exchanges  votes, begin_end_epoch, fetch_leader, fetch_follower, quorum_description,
                cluster_description

@@ -140,15 +140,15 @@ class Epochs:
                 pass
 
     def _send_begin(self, role: Leader, mono_ns: int) -> None:
-        silent = [key for key, due in role.begin_due_ns.items() if due <= mono_ns]
-        for key in silent:
+        others = self._quorum.voters.others(self._quorum.key)
+        for key in [key for key in others if role.begin_due_ns.get(key, 0) <= mono_ns]:
             request = BeginQuorumEpochRequest(
                 cluster_id=self._cluster_id,
                 voter=key.id,
                 voter_directory=key.directory,
                 leader=role.leader,
                 epoch=role.epoch,
-                leader_endpoints=self._quorum.voters.endpoints[self._quorum.key],
+                leader_endpoints=self._quorum.voters.endpoints.get(self._quorum.key, ()),
             )
             if self._peers.may_ask(key, request):
                 self._peers.ask(key, request, mono_ns)

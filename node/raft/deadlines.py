@@ -43,7 +43,7 @@ class Move(Enum):
     GO_ON = "go on in the next epoch"
 
 
-def due_move(role: Role, voters: VoterSet, elapsed_ns: int, *, is_voter: bool) -> Move | None:
+def due_move(role: Role, voters: VoterSet, elapsed_ns: int, me: ReplicaKey) -> Move | None:
     """All input from before `elapsed_ns` was heard, so what is due by then is due."""
     match role:
         case Unattached():
@@ -60,7 +60,7 @@ def due_move(role: Role, voters: VoterSet, elapsed_ns: int, *, is_voter: bool) -
         case Follower():
             if elapsed_ns < role.fetch_deadline_ns:
                 return None
-            return Move.ASK if is_voter else Move.LOOK_AROUND
+            return Move.ASK if me in voters else Move.LOOK_AROUND
         case Leader():
             return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
         case Resigned():

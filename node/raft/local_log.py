@@ -1,10 +1,11 @@
-"""The node's own log: what was written in this step, and how much of the log is durable."""
+"""The node's own log: what was written in this step, how much of the log is durable, who votes."""
 
 from collections.abc import Sequence
 
 from node.effects import AppendBatches, FlushLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset
 from node.outbox import Outbox
+from node.raft.voter_history import VoterHistory
 from node.records.batch import BatchHeader, KeyValue, encode_batch, read_header
 from node.storage.view import LogView
 
@@ -15,8 +16,9 @@ class LocalLog:
     Invariant: durable <= end.offset.
     """
 
-    def __init__(self, view: LogView, outbox: Outbox) -> None:
+    def __init__(self, view: LogView, voters: VoterHistory, outbox: Outbox) -> None:
         self.view = view
+        self.voters = voters
         self.end: LogPosition = view.end()
         # Nothing is claimed before the first flush: what a killed process left in the page cache
         # is readable, and not yet durable.

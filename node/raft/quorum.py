@@ -51,7 +51,6 @@ from node.outbox import Outbox
 from node.raft import deadlines
 from node.raft.election import Ballot
 from node.raft.local_log import LocalLog
-from node.raft.progress import Progress
 from node.raft.reachable_epoch import LAST_EPOCH
 from node.raft.roles import (
     STATE_NAMES,
@@ -92,7 +91,6 @@ class Quorum:
         self,
         *,
         key: ReplicaKey,
-        voters: VoterSet,
         timeouts: QuorumTimeouts,
         log: LocalLog,
         election: ElectionState,
@@ -100,15 +98,21 @@ class Quorum:
         outbox: Outbox,
     ) -> None:
         self.key = key
-        self.voters = voters
         self.timeouts = timeouts
-        self.is_voter = key in voters
         self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=NEVER_NS)
         self.committed: Offset | None = None  # the highest high watermark known in this life
         self._log = log
         self._stored = election
         self._rng = rng
         self._outbox = outbox
+
+    @property
+    def voters(self) -> VoterSet:
+        return self._log.voters.newest
+
+    @property
+    def is_voter(self) -> bool:
+        return self.key in self.voters
 
     @property
     def epoch(self) -> Epoch:
@@ -210,15 +214,14 @@ class Quorum:
         """The caller appends LeaderChange in the same step: it is the first batch of the epoch."""
         role = self.role
         assert isinstance(role, Candidate), f"{role} cannot win"
-        others = self.voters.others(self.key)
         self._become(
             Leader(
                 epoch=role.epoch,
                 leader=self.key.id,
                 epoch_start=self._log.end.offset,
                 granting=tuple(sorted(role.ballot.granted)),
-                replicas={key: Progress() for key in others},
-                begin_due_ns=dict.fromkeys(others, mono_ns),
+                replicas={},
+                begin_due_ns={},
                 check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),
             ),
             mono_ns,

@@ -30,7 +30,7 @@ from node.raft.quorum_description import describe_quorum
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
-from node.raft.voter_set import VoterSet
+from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes
 from node.records.batch import KeyValue
 from node.records.control import LeaderChange, encode_control
@@ -55,7 +55,7 @@ class Raft:
         *,
         cluster_id: str,
         key: ReplicaKey,
-        voters: VoterSet,
+        voters: VoterHistory,
         timeouts: QuorumTimeouts,
         advertised: tuple[Endpoint, ...],
         election: ElectionState,
@@ -64,10 +64,9 @@ class Raft:
         outbox: Outbox,
         parking: Parking,
     ) -> None:
-        self.log = LocalLog(view, outbox)
+        self.log = LocalLog(view, voters, outbox)
         self.quorum = Quorum(
             key=key,
-            voters=voters,
             timeouts=timeouts,
             log=self.log,
             election=election,
@@ -115,7 +114,7 @@ class Raft:
         role = self.quorum.role
         if not isinstance(role, Resigned) or self._elapsed_ns >= role.election_deadline_ns:
             return True
-        return len(role.told) == len(self.quorum.voters.others(self.quorum.key))
+        return role.told.issuperset(self.quorum.voters.others(self.quorum.key))
 
     # --- events ---
 
@@ -224,7 +223,7 @@ class Raft:
         role = quorum.role
         if isinstance(role, Resigned) and self.is_shutting_down():
             return False
-        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, is_voter=quorum.is_voter)
+        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, quorum.key)
         match move:
             case None:
                 return False
@@ -259,13 +258,14 @@ class Raft:
         assert isinstance(leader, Leader)
         record = LeaderChange(
             leader=leader.leader,
-            voters=tuple(self.quorum.voters.by_id),
+            voters=tuple(self.log.voters.at(leader.epoch_start).by_id),
             granting_voters=tuple(key.id for key in leader.granting),
         )
         self.log.append_as_leader([encode_control(record)], leader.epoch, now, control=True)
 
     def _trace_voters(self) -> None:
-        voters: list[dict[str, int | str]] = [
-            {"id": key.id, "dir": uuid_text(key.directory)} for key in self.quorum.voters.keys
-        ]
-        self._outbox.trace("q.voters", offset=0, epoch=0, voters=voters)
+        for offset, voters in self.log.voters.sets:
+            keys: list[dict[str, int | str]] = [
+                {"id": key.id, "dir": uuid_text(key.directory)} for key in voters.keys
+            ]
+            self._outbox.trace("q.voters", offset=offset, epoch=0, voters=keys)

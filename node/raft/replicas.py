@@ -27,15 +27,16 @@ class Replicas:
         if key == self._quorum.key:
             return  # nobody fetches from itself: the frame is damaged, and proves nothing
         known = leader.replicas.get(key)
-        if known is not None or self._has_room(leader, key):
+        if known is not None or key in self._quorum.voters or self._has_room(leader, key):
             self._note_progress(leader, request, known or Progress(), now)
         if key in self._quorum.voters:
             self._reads.on_fetch(connection, key)
             self._renew_check_quorum(key, now.mono_ns)
             self.advance_high_watermark()
 
-    def _has_room(self, leader: Leader, key: ReplicaKey) -> bool:
-        return key.id >= 0 and len(leader.replicas) < len(self._quorum.voters) + _OBSERVERS
+    def _has_room(self, leader: Leader, observer: ReplicaKey) -> bool:
+        voters = self._quorum.voters
+        return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
 
     def _note_progress(
         self, leader: Leader, request: FetchRequest, known: Progress, now: Now
@@ -79,7 +80,7 @@ class Replicas:
             if key == self._quorum.key:
                 ends.append(self._log.durable)
             else:
-                ends.append(leader.replicas[key].end or Offset(0))
+                ends.append(leader.replicas.get(key, Progress()).end or Offset(0))
         return ends
 
     def _leader(self) -> Leader:

@@ -52,8 +52,8 @@ class Leader:
     epoch_start: Offset  # where this epoch's LeaderChange lies
     high_watermark: Offset | None = None  # > epoch_start; unknown until LeaderChange is committed
     granting: tuple[ReplicaKey, ...]
-    replicas: Mapping[ReplicaKey, Progress]  # the other voters, and observers that fetched
-    begin_due_ns: Mapping[ReplicaKey, int]  # when each other voter is to hear BeginQuorumEpoch
+    replicas: Mapping[ReplicaKey, Progress]  # that fetched in this epoch
+    begin_due_ns: Mapping[ReplicaKey, int]  # who is not to hear BeginQuorumEpoch before when
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed
     check_quorum_deadline_ns: int
 

@@ -8,6 +8,7 @@ from chaos.mutations.q_same_epoch import stay_leader
 from node.ids import Offset
 from node.raft import deadlines
 from node.raft.fetch_follower import FollowerFetch
+from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
@@ -30,8 +31,9 @@ class ForgetsElections(Mischief):
 
 def count_unflushed(self: Replicas, leader: Leader) -> list[Offset]:
     """The leader counts what it has only written."""
-    others = [progress.end or Offset(0) for progress in leader.replicas.values()]
-    return [*others, self._log.end.offset]
+    voters, me = self._quorum.voters, self._quorum.key
+    told = [leader.replicas.get(key, Progress()) for key in voters.others(me)]
+    return [*(progress.end or Offset(0) for progress in told), self._log.end.offset]
 
 
 def fetch_unflushed(_self: FollowerFetch) -> bool:
