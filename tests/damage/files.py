@@ -29,26 +29,31 @@ def damage_file(directory: Path, rng: random.Random) -> str:
 
 
 def damage_nodes(directory: Path, rng: random.Random) -> str:
-    """Damage the same file of several nodes, or of all: the traces, or one of each disk."""
+    """Damage the same file of several nodes, or of all that have it: the traces, or one of each
+    disk."""
     unseal(directory)
     like = rng.choice([path for path in evidence(directory) if "node-" in path.as_posix()])
-    number = re.search(r"node-(\d+)", like.as_posix())
-    assert number is not None
-    nodes = sorted((directory / "disks").iterdir())
+    own = re.search(r"node-\d+", like.as_posix())
+    assert own is not None
+    nodes = [path.name for path in sorted((directory / "disks").iterdir())]
+    others = [node for node in nodes if node != own[0]]
     done = []
-    for node in rng.sample(nodes, rng.randint(2, len(nodes))):
-        path = Path(like.as_posix().replace(f"node-{number[1]}", node.name))
-        if path.exists() and path.stat().st_size:
+    for node in [own[0], *rng.sample(others, rng.randint(1, len(others)))]:
+        path = Path(like.as_posix().replace(own[0], node))
+        if path.exists():
             done.append(_damage(path, directory, rng))
     return "; ".join(done)
 
 
 def _damage(path: Path, directory: Path, rng: random.Random) -> str:
     name = path.relative_to(directory).as_posix()
-    if rng.random() < 0.15:
+    data = path.read_bytes()
+    if rng.random() < (0.15 if data else 0.5):
         path.unlink()
         return f"{name} deleted"
-    data = path.read_bytes()
+    if not data:
+        path.write_bytes(b"\0")
+        return f"{name} has a byte"
     cuts = _cuts_of(path)
     while True:
         cut = rng.choice(cuts)
@@ -65,14 +70,14 @@ def unseal(directory: Path) -> None:
 
 
 def evidence(directory: Path) -> list[Path]:
-    """Files that evidence is read from."""
+    """Files that evidence is read from; of some, such as a mark of flushes, the name is all."""
     found = [*directory.glob("events-*.jsonl.zst"), directory / "run.json"]
     logs = (directory / "logs").glob("node-*.log")
     found += (path for path in logs if path.read_bytes().startswith(b"{"))  # else it is prose
     found.append(directory / "inventory.json")
     disks = (path for path in (directory / "disks").rglob("*") if path.is_file())
     found += (path for path in disks if not path.suffix.endswith("index"))
-    return sorted(path for path in found if path.stat().st_size)
+    return sorted(found)
 
 
 def _cuts_of(path: Path) -> Sequence[Cut]:
