@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import orjson
 
@@ -19,30 +19,11 @@ from node.effects import Effect
 from node.events import Event
 from node.ids import Now
 from node.outbox import Output
+from tests.support.recorded import ListedHistory
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
 
 LOAD = RegisterOptions(concurrency=4, rate=40.0)
-
-
-class NoHistory:
-    """Keeps nothing."""
-
-    def __init__(self) -> None:
-        self.processes = 0
-
-    def new_process(self) -> int:
-        self.processes += 1
-        return self.processes
-
-    def new_request(self) -> int:
-        return 0
-
-    def invoke(self, *_: object) -> None:
-        pass
-
-    def complete(self, *_: object) -> None:
-        pass
 
 
 @dataclass
@@ -52,7 +33,6 @@ class Rig:
     cluster: SimCluster
     clock: VirtualClock
     loop: VirtualLoop
-    history: NoHistory = field(default_factory=NoHistory)
 
     def machine(self, node: int) -> Machine:
         return self.cluster.machines[NodeId(node)]
@@ -90,7 +70,7 @@ def lived(
         )
         rig = Rig(cluster, clock, loop)
         await cluster.create()
-        workload = RegisterWorkload(driver_for(cluster), rig.history, seed=seed, options=LOAD)
+        workload = RegisterWorkload(driver_for(cluster), ListedHistory(), seed=seed, options=LOAD)
         load = asyncio.create_task(workload.run())
         while not workload.acknowledged_writes:
             await asyncio.sleep(0.1)

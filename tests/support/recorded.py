@@ -16,15 +16,25 @@ class Operation:
     value: int | None
     node: int
     phase: str
+    request: int | None = None
+    sent: Span | None = None
+    acks: int | None = None
+    idempotent: bool = False
     outcome: EventType | None = None
     result: int | None = None
     error: str | None = None
-    request: int | None = None
+    told: tuple[Span, ...] = ()
+
+    @property
+    def values(self) -> range:
+        """The values of a send."""
+        assert self.sent is not None, "a send"
+        return range(self.sent.value, self.sent.value + self.sent.records)
 
 
 @dataclass(slots=True)
 class ListedHistory:
-    """Implements `workloads.operation_history.History`; refuses what no history may hold."""
+    """Implements `workloads.operation_history.LogHistory`; refuses what no history may hold."""
 
     operations: list[Operation] = field(default_factory=list)
     retired: set[int] = field(default_factory=set)
@@ -51,7 +61,14 @@ class ListedHistory:
         phase: str,
         request: int | None = None,
     ) -> None:
-        self._begin(Operation(process, f, key, value, node, phase, request=request))
+        self._begin(Operation(process, f, key, value, node, phase, request))
+
+    def invoke_send(
+        self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
+    ) -> None:
+        operation = Operation(process, SEND, span.key, span.value, node, phase)
+        operation.sent, operation.acks, operation.idempotent = span, acks, idempotent
+        self._begin(operation)
 
     def _begin(self, operation: Operation) -> None:
         assert operation.process not in self._open, "one operation at a time"
@@ -67,60 +84,12 @@ class ListedHistory:
         if outcome is EventType.INFO:
             self.retired.add(process)
 
-    def of(self, f: str, outcome: EventType) -> list[Operation]:
-        return [each for each in self.operations if (each.f, each.outcome) == (f, outcome)]
-
-
-@dataclass(slots=True)
-class LogOperation(Operation):
-    """What it sent, and what its completion told."""
-
-    sent: Span | None = None
-    acks: int | None = None
-    idempotent: bool = False
-    told: tuple[Span, ...] = ()
-
-    @property
-    def values(self) -> range:
-        """The values of a send."""
-        assert self.sent is not None, "a send"
-        return range(self.sent.value, self.sent.value + self.sent.records)
-
-
-@dataclass(slots=True)
-class ListedLogHistory(ListedHistory):
-    """Implements `workloads.operation_history.LogHistory`."""
-
-    def invoke(
-        self,
-        process: int,
-        f: str,
-        key: str,
-        value: int | None,
-        node: int,
-        phase: str,
-        request: int | None = None,
-    ) -> None:
-        self._begin(LogOperation(process, f, key, value, node, phase, request=request))
-
-    def invoke_send(
-        self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str
-    ) -> None:
-        operation = LogOperation(process, SEND, span.key, span.value, node, phase)
-        operation.sent, operation.acks, operation.idempotent = span, acks, idempotent
-        self._begin(operation)
-
     def complete_spans(
         self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None
     ) -> None:
-        operation = self._open[process]
-        assert isinstance(operation, LogOperation)
-        operation.told = tuple(spans)
+        self._open[process].told = tuple(spans)
         self.complete(process, outcome, None, error)
 
-    def logs(self, f: str, outcome: EventType | None = None) -> list[LogOperation]:
-        return [
-            each
-            for each in self.operations
-            if isinstance(each, LogOperation) and each.f == f and outcome in (None, each.outcome)
-        ]
+    def of(self, f: str, outcome: EventType | None = None) -> list[Operation]:
+        """With any outcome, or with none yet, unless one is asked for."""
+        return [each for each in self.operations if each.f == f and outcome in (None, each.outcome)]

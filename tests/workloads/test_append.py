@@ -11,7 +11,7 @@ from kio.schema.errors import ErrorCode
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS
 from tests.support.fake_logs import FINE, Ending, FakeBrokers, Fate
-from tests.support.recorded import ListedLogHistory, LogOperation
+from tests.support.recorded import ListedHistory, Operation
 from workloads.administering import NoTopicsError
 from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import TcpDriver
@@ -28,29 +28,29 @@ FAST = AppendOptions(
     record_bytes=64,
     rate=400,
     admin_rate=0,
-    timeout_s=2.0,  # a busy machine is not silence
-    delivery_s=0.6,
+    timeout_s=30.0,  # a busy machine is not silence
+    delivery_s=30.0,
 )
-IMPATIENT = replace(FAST, timeout_s=0.2)
+IMPATIENT = replace(FAST, timeout_s=0.2, delivery_s=0.6)
 IDEMPOTENT = replace(FAST, idempotent_share=1)
 
-Act = Callable[[FakeBrokers, AppendWorkload, ListedLogHistory], Awaitable[None]]
+Act = Callable[[FakeBrokers, AppendWorkload, ListedHistory], Awaitable[None]]
 
 
 async def enough(
-    history: ListedLogHistory, f: str, outcome: EventType | None = None, count: int = 10
+    history: ListedHistory, f: str, outcome: EventType | None = None, count: int = 10
 ) -> None:
     """Wait until so many operations ended so."""
-    async with asyncio.timeout(20):
-        while len(history.logs(f, outcome)) < count:
+    async with asyncio.timeout(60):
+        while len(history.of(f, outcome)) < count:
             await asyncio.sleep(0.005)
 
 
 def load(
     act: Act, options: AppendOptions = FAST, *, within_s: float = 10.0
-) -> tuple[ListedLogHistory, FakeBrokers, tuple[str, ...]]:
+) -> tuple[ListedHistory, FakeBrokers, tuple[str, ...]]:
     """Run the workload against fake brokers while `act` goes on; stop it, and read all."""
-    history = ListedLogHistory()
+    history = ListedHistory()
     brokers = FakeBrokers()
 
     async def main() -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def held(brokers: FakeBrokers) -> dict[tuple[str, int], int]:
     }
 
 
-def told(operation: LogOperation) -> dict[tuple[str, int], int]:
+def told(operation: Operation) -> dict[tuple[str, int], int]:
     """What an operation says that logs hold."""
     return {
         (span.key, span.offset + each): span.value + each
@@ -89,11 +89,11 @@ def told(operation: LogOperation) -> dict[tuple[str, int], int]:
     }
 
 
-def all_sent(history: ListedLogHistory) -> list[int]:
-    return [value for operation in history.logs("send") for value in operation.values]
+def all_sent(history: ListedHistory) -> list[int]:
+    return [value for operation in history.of("send") for value in operation.values]
 
 
-async def some_sends(_: FakeBrokers, __: AppendWorkload, history: ListedLogHistory) -> None:
+async def some_sends(_: FakeBrokers, __: AppendWorkload, history: ListedHistory) -> None:
     await enough(history, "send", EventType.OK, 60)
     await enough(history, "poll", EventType.OK, 3)
 
@@ -101,7 +101,7 @@ async def some_sends(_: FakeBrokers, __: AppendWorkload, history: ListedLogHisto
 def with_fate(fate: Fate, outcome: EventType, count: int = 10) -> Act:
     """Some sends go well; then each meets its fate."""
 
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "send", EventType.OK)
         brokers.on_produce = lambda _: fate
         await enough(history, "send", outcome, count)
@@ -115,20 +115,20 @@ def test_what_is_recorded_is_what_the_logs_hold(records: int) -> None:
     history, brokers, short = load(some_sends, replace(FAST, batch_records=records, rate=200))
     assert short == ()
     truth = held(brokers)
-    sends = history.logs("send", EventType.OK)
-    assert len(sends) == len(history.logs("send")) >= 60
+    sends = history.of("send", EventType.OK)
+    assert len(sends) == len(history.of("send")) >= 60
     assert {key: value for send in sends for key, value in told(send).items()} == truth
-    for poll in history.logs("poll", EventType.OK):
+    for poll in history.of("poll", EventType.OK):
         assert told(poll).items() <= truth.items()
         assert all((span.high_watermark or 0) > (span.offset or 0) for span in poll.told)
         assert all(span.epoch == 0 for span in poll.told)
-    final = [each for each in history.logs("poll", EventType.OK) if each.phase == "final"]
+    final = [each for each in history.of("poll", EventType.OK) if each.phase == "final"]
     assert {key: value for poll in final for key, value in told(poll).items()} == truth
     assert not history.retired
 
 
 def test_values_are_never_sent_twice_by_two_operations() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         fates = [FINE, Fate(ending=Ending.CLOSE), Fate(appends=False, ending=Ending.SILENCE)]
         brokers.on_produce = lambda _: fates[len(brokers.produced) % 3]
         await enough(history, "send", EventType.INFO, 20)
@@ -136,7 +136,7 @@ def test_values_are_never_sent_twice_by_two_operations() -> None:
     history, _, _ = load(act, replace(IMPATIENT, batch_records=3))
     sent = all_sent(history)
     assert len(sent) == len(set(sent)) >= 60
-    assert len(history.retired) == len(history.logs("send", EventType.INFO))
+    assert len(history.retired) == len(history.of("send", EventType.INFO))
 
 
 @pytest.mark.parametrize("appends", [True, False])
@@ -157,8 +157,8 @@ def test_a_send_that_was_not_refused_for_sure_is_info(fate: Fate, appends: bool)
         with_fate(replace(fate, appends=appends), EventType.INFO), IMPATIENT
     )
     assert short == ()
-    assert not [each for each in history.logs("send", EventType.FAIL) if each.node != -1]
-    failed = {value for each in history.logs("send", EventType.FAIL) for value in each.values}
+    assert not [each for each in history.of("send", EventType.FAIL) if each.node != -1]
+    failed = {value for each in history.of("send", EventType.FAIL) for value in each.values}
     assert not failed & set(held(brokers).values())
 
 
@@ -169,18 +169,18 @@ def test_an_error_after_the_append_is_told_from_one_before_it(error: ErrorCode) 
     """A leader that is deposed while it waits for its replicas answers both in the same words."""
     after = with_fate(Fate(error=error), EventType.INFO)
     history, brokers, _ = load(after)
-    in_doubt = {value for each in history.logs("send", EventType.INFO) for value in each.values}
+    in_doubt = {value for each in history.of("send", EventType.INFO) for value in each.values}
     assert in_doubt <= set(held(brokers).values())
     before = with_fate(Fate(error=error, appends=False), EventType.FAIL)
     history, brokers, _ = load(before)
-    assert not history.logs("send", EventType.INFO)
-    failed = {value for each in history.logs("send", EventType.FAIL) for value in each.values}
+    assert not history.of("send", EventType.INFO)
+    failed = {value for each in history.of("send", EventType.FAIL) for value in each.values}
     assert failed.isdisjoint(held(brokers).values())
     assert not history.retired
 
 
 def test_idempotent_producers_send_the_same_batch_until_it_is_acknowledged() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         fates = [Fate(ending=Ending.CLOSE), Fate(appends=False, ending=Ending.CLOSE), FINE]
         brokers.on_produce = lambda _: fates[len(brokers.produced) % 3]
         await enough(history, "send", EventType.OK, 40)
@@ -189,17 +189,15 @@ def test_idempotent_producers_send_the_same_batch_until_it_is_acknowledged() -> 
     assert short == ()
     values = list(held(brokers).values())
     assert len(values) == len(set(values)), "a batch that was sent again is there once"
-    acknowledged = {
-        key: value for each in history.logs("send") for key, value in told(each).items()
-    }
+    acknowledged = {key: value for each in history.of("send") for key, value in told(each).items()}
     assert acknowledged.items() <= held(brokers).items()
-    assert len(brokers.produced) > len(history.logs("send"))
+    assert len(brokers.produced) > len(history.of("send"))
 
 
 def test_an_idempotent_send_in_doubt_stays_in_doubt_whatever_follows() -> None:
     """Appended, not answered; what a later attempt is refused for does not undo it."""
 
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "send", EventType.OK)
         seen: set[bytes] = set()
 
@@ -214,16 +212,16 @@ def test_an_idempotent_send_in_doubt_stays_in_doubt_whatever_follows() -> None:
         await enough(history, "send", EventType.INFO, 4)
         brokers.on_produce = lambda _: FINE
 
-    history, brokers, _ = load(act, IDEMPOTENT)
-    assert not [each for each in history.logs("send", EventType.FAIL) if each.node != -1]
-    in_doubt = {value for each in history.logs("send", EventType.INFO) for value in each.values}
+    history, brokers, _ = load(act, replace(IDEMPOTENT, delivery_s=0.6))
+    assert not [each for each in history.of("send", EventType.FAIL) if each.node != -1]
+    in_doubt = {value for each in history.of("send", EventType.INFO) for value in each.values}
     assert in_doubt <= set(held(brokers).values())
 
 
 def test_sends_without_acks_end_well_and_are_promised_nothing() -> None:
     history, _, short = load(some_sends, replace(FAST, acks_none_share=1))
     assert short == ()
-    sends = history.logs("send", EventType.OK)
+    sends = history.of("send", EventType.OK)
     assert all(each.acks == 0 for each in sends)
     assert all(span.offset is None for each in sends for span in each.told)
 
@@ -247,28 +245,28 @@ def test_acks_are_mixed_as_told() -> None:
 
 
 def test_clients_follow_new_leaders() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "send", EventType.OK)
         brokers.move_leaders(to=3)
-        before = len(history.logs("send", EventType.OK))
+        before = len(history.of("send", EventType.OK))
         await enough(history, "send", EventType.OK, before + 20)
-        await enough(history, "poll", EventType.OK, len(history.logs("poll", EventType.OK)) + 3)
+        await enough(history, "poll", EventType.OK, len(history.of("poll", EventType.OK)) + 3)
 
     history, _, short = load(act)
     assert short == ()
-    assert {each.node for each in history.logs("send", EventType.OK)[-10:]} == {3}
-    assert {span.epoch for each in history.logs("poll") for span in each.told} == {0, 1}
-    assert not history.logs("send", EventType.INFO)
+    assert {each.node for each in history.of("send", EventType.OK)[-10:]} == {3}
+    assert {span.epoch for each in history.of("poll") for span in each.told} == {0, 1}
+    assert not history.of("send", EventType.INFO)
 
 
 def test_a_damaged_record_is_nobodys() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await some_sends(brokers, _, history)
         brokers.logs["append-0", 0].damage(0)
 
     history, _, short = load(act)
     assert short == ()
-    final = [each for each in history.logs("poll") if each.phase == "final"]
+    final = [each for each in history.of("poll") if each.phase == "final"]
     nobodys = [span for each in final for span in each.told if span.value == NOBODYS]
     assert [(span.key, span.offset, span.records) for span in nobodys] == [("append-0-0", 0, 1)]
 
@@ -276,7 +274,7 @@ def test_a_damaged_record_is_nobodys() -> None:
 def test_final_reads_go_on_until_they_have_seen_what_anybody_saw() -> None:
     """The partition is refused at first, and comes back."""
 
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await some_sends(brokers, _, history)
         brokers.refuses_fetch.add(("append-0", 1))
         loop = asyncio.get_running_loop()
@@ -284,7 +282,7 @@ def test_final_reads_go_on_until_they_have_seen_what_anybody_saw() -> None:
 
     history, brokers, short = load(act)
     assert short == ()
-    final = [each for each in history.logs("poll") if each.phase == "final"]
+    final = [each for each in history.of("poll") if each.phase == "final"]
     refused = [each for each in final if each.outcome is EventType.FAIL]
     assert {each.error for each in refused} == {"NOT_LEADER_OR_FOLLOWER"}
     seen = {key: value for each in final for key, value in told(each).items()}
@@ -292,12 +290,10 @@ def test_final_reads_go_on_until_they_have_seen_what_anybody_saw() -> None:
 
 
 def test_what_was_acknowledged_and_is_gone_is_said_in_words() -> None:
-    async def act(
-        brokers: FakeBrokers, workload: AppendWorkload, history: ListedLogHistory
-    ) -> None:
+    async def act(brokers: FakeBrokers, workload: AppendWorkload, history: ListedHistory) -> None:
         await some_sends(brokers, workload, history)
         workload.stop()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while any(each.outcome is None for each in history.operations):
                 await asyncio.sleep(0.01)
         del brokers.logs["append-0", 0].batches[-3:]
@@ -308,14 +304,14 @@ def test_what_was_acknowledged_and_is_gone_is_said_in_words() -> None:
 
 
 def test_a_consumer_whose_position_is_gone_takes_it_up_anew() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await some_sends(brokers, _, history)
         brokers.on_produce = lambda _: Fate(appends=False, error=ErrorCode.not_enough_replicas)
         for log in brokers.logs.values():
             log.batches.clear()
         await enough(history, "poll", EventType.FAIL, 1)
         brokers.on_produce = lambda _: FINE
-        await enough(history, "poll", EventType.OK, len(history.logs("poll", EventType.OK)) + 5)
+        await enough(history, "poll", EventType.OK, len(history.of("poll", EventType.OK)) + 5)
 
     history, _, _ = load(act, within_s=0.2)
     reading = [each for each in history.operations if each.f in ("poll", "assign")]
@@ -326,7 +322,7 @@ def test_a_consumer_whose_position_is_gone_takes_it_up_anew() -> None:
 
 
 def test_topics_come_and_go() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "delete-topic", EventType.OK, 3)
         brokers.on_create = ErrorCode.request_timed_out
         await enough(history, "create-topic", EventType.INFO, 2)
@@ -334,10 +330,10 @@ def test_topics_come_and_go() -> None:
         await enough(history, "create-topic", EventType.FAIL, 2)
 
     history, brokers, _ = load(act, replace(FAST, admin_rate=200))
-    created = [each.key for each in history.logs("create-topic")]
+    created = [each.key for each in history.of("create-topic")]
     assert len(set(created)) == len(created)
-    there = {each.key for each in history.logs("create-topic", EventType.OK)}
-    there -= {each.key for each in history.logs("delete-topic", EventType.OK)}
+    there = {each.key for each in history.of("create-topic", EventType.OK)}
+    there -= {each.key for each in history.of("delete-topic", EventType.OK)}
     assert there == set(brokers.topics)
 
 
@@ -349,7 +345,7 @@ def test_topics_that_cannot_be_had_end_the_workload(monkeypatch: pytest.MonkeyPa
     async def main() -> None:
         async with brokers:
             workload = AppendWorkload(
-                TcpDriver(brokers.entries), ListedLogHistory(), seed=1, options=FAST
+                TcpDriver(brokers.entries), ListedHistory(), seed=1, options=FAST
             )
             try:
                 await workload.run()
@@ -361,31 +357,31 @@ def test_topics_that_cannot_be_had_end_the_workload(monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_listens_then_nothing_happened() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedLogHistory) -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "send", EventType.OK)
         for node in (1, 2, 3):
             brokers.stop(node)
-        in_flight = len(history.logs("send", EventType.INFO)) + FAST.producers
+        in_flight = len(history.of("send", EventType.INFO)) + FAST.producers
         await enough(history, "send", EventType.FAIL, 4)
-        assert len(history.logs("send", EventType.INFO)) <= in_flight
+        assert len(history.of("send", EventType.INFO)) <= in_flight
         for node in (1, 2, 3):
             await brokers.start(node)
-        await enough(history, "send", EventType.OK, len(history.logs("send", EventType.OK)) + 5)
+        await enough(history, "send", EventType.OK, len(history.of("send", EventType.OK)) + 5)
 
     history, _, short = load(act)
     assert short == ()
-    reasons = [str(each.error) for each in history.logs("send", EventType.FAIL)]
+    reasons = [str(each.error) for each in history.of("send", EventType.FAIL)]
     assert all("no leader" in reason or "no connection" in reason for reason in reasons)
 
 
 def test_the_workload_ends_by_itself_after_so_many_sends() -> None:
-    async def act(_: FakeBrokers, workload: AppendWorkload, __: ListedLogHistory) -> None:
-        async with asyncio.timeout(10):
+    async def act(_: FakeBrokers, workload: AppendWorkload, __: ListedHistory) -> None:
+        async with asyncio.timeout(60):
             while not workload.is_over:
                 await asyncio.sleep(0.01)
 
     history, _, _ = load(act, replace(FAST, most_operations=50))
-    assert len(history.logs("send")) == 50
+    assert len(history.of("send")) == 50
 
 
 @pytest.mark.parametrize("size", [0, 4, 12])

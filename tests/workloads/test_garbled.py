@@ -11,7 +11,7 @@ from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_logs import FakeBrokers
 from tests.support.garbled import Garbler, Keeper, Read, TappedDriver, read_or_malformed
-from tests.support.recorded import ListedHistory, ListedLogHistory
+from tests.support.recorded import ListedHistory
 from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
@@ -49,7 +49,7 @@ async def registers(pass_on: PassOn, history: ListedHistory) -> None:
         await cluster.destroy()
 
 
-async def logs(pass_on: PassOn, history: ListedLogHistory) -> None:
+async def logs(pass_on: PassOn, history: ListedHistory) -> None:
     async with FakeBrokers() as brokers:
         driver = TappedDriver(TcpDriver(brokers.entries, history.malformed.append), pass_on)
         workload = AppendWorkload(driver, history, seed=1, options=LOGS)
@@ -80,7 +80,7 @@ def real_answers() -> dict[Api, dict[int, tuple[bytes, Read]]]:
 
     async def main() -> None:
         await registers(keeper.pass_on, ListedHistory())
-        await logs(keeper.pass_on, ListedLogHistory())
+        await logs(keeper.pass_on, ListedHistory())
 
     asyncio.run(main())
     return keeper.kept
@@ -119,7 +119,7 @@ def test_clients_of_registers_go_on_and_record_each_answer_that_they_cannot_read
 
 @pytest.mark.parametrize("seed", range(3))
 def test_clients_of_logs_go_on_and_record_each_answer_that_they_cannot_read(seed: int) -> None:
-    history = ListedLogHistory()
+    history = ListedHistory()
     garbler = Garbler(random.Random(seed), 0.1)
     asyncio.run(logs(garbler.pass_on, history))
     _told_as_they_are(history, garbler)
