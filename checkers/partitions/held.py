@@ -111,6 +111,8 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
             looked_at += end > start
             breaches += _differences(key, one, two, *logs)
     sorted_breaches = sorted_out(evidence, breaches)
+    alone = evidence.info.settings.get("replication") == "1"
+    below = "no record is below the high watermarks that two replicas left"
     return conclude(
         looked_at=looked_at,
         unit="pairs of replicas",
@@ -120,7 +122,7 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
         algorithm="batches by offset, epoch and CRC, below the lower checkpoint",
         allowed=sorted_breaches.allowed,
         gaps=sorted_breaches.untold,
-        nothing="no record is below the high watermarks that two replicas left" if compared else "",
+        nothing="each partition has one replica" if alone else below if compared else "",
     )
 
 

@@ -114,6 +114,13 @@ def test_before_the_first_checkpoint_nothing_is_known_to_be_below_it() -> None:
     assert saw_nothing(replicas_agree(cluster.run()))
 
 
+def test_a_replica_that_is_alone_has_none_to_agree_with() -> None:
+    alone = started().replica(1, "t-0", TEN)
+    for replication, verdict in (("1", VALID), ("2", UNKNOWN)):
+        settings = {"min_isr": "1", "replication": replication}
+        assert judged(replicas_agree, alone, settings=settings).verdict is verdict
+
+
 def test_compacted_topics_differ() -> None:
     cluster = started().commit(config(2, "t", "cleanup.policy", "compact"))
     cluster.replica(1, "t-0", TEN).replica(2, "t-0", [(4, 999, 6, 0)])
