@@ -6,7 +6,8 @@
     answers    answers of that kind, some damaged, stepped through a voter that asked
     processes  such requests to three real processes, by many clients at once, good and bad
 
-`drawing` draws requests and answers. What `processes` sends, and by how many clients, is `storm`;
+The sessions of `requests` and `answers` are run by `sessions`, on the node of `bench`. `drawing`
+draws requests and answers. What `processes` sends, and by how many clients, is `storm`;
 `callers` and `steady` are these clients, and `aftermath` is what it looks at when they are done.
 Each is a command that takes `--seed` and says which one shows again what it found; `make fuzz` runs
 them all.

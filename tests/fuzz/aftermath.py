@@ -15,14 +15,11 @@ from node.wire.configs import (
     ResourceDescription,
     ResourceQuery,
 )
+from tests.fuzz.sessions import Surprise
 from tests.support.quorum_processes import NodeProcess, QuorumProcesses, run_kraft_node
 
 Configs = Mapping[str, Mapping[str, str]]  # by resource and name; what is set
 _AT_ONCE = 50  # resources in a request: an answer has room for so many of the longest values
-
-
-class Surprise(AssertionError):
-    """The nodes did what they must not do."""
 
 
 def check_logs(quorum: QuorumProcesses) -> Configs:

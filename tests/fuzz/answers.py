@@ -8,10 +8,8 @@ replayed by the next node that opens it.
     python -m tests.fuzz.answers --count 100000 --seed 1
 """
 
-import argparse
 import random
 import sys
-import time
 from collections import Counter
 
 from node.effects import ElectionState
@@ -25,9 +23,10 @@ from node.wire.fetch import FetchRequest
 from node.wire.headers import RequestHeader
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.vote import VoteRequest
+from tests.fuzz.bench import Bench, check_log
 from tests.fuzz.drawing import Draw, draw_answer, one_of
 from tests.fuzz.frames import spoil
-from tests.fuzz.requests import Bench, Surprise, check_log
+from tests.fuzz.sessions import Surprise, command, run_sessions
 from tests.support.memory_log import MemoryLog
 
 SESSION = 60
@@ -78,8 +77,7 @@ def likely(rng: random.Random, peer: NodeId, request: PeerRequest) -> dict[str, 
     return values
 
 
-def session(seed: int, number: int, counts: Counter[str]) -> None:
-    rng = random.Random(f"{seed}:{number}")
+def session(rng: random.Random, counts: Counter[str]) -> None:
     bench = Bench(MemoryLog(), ElectionState(), rng, size=3)
     try:
         for _ in range(SESSION):
@@ -148,35 +146,16 @@ def _surprise(header: RequestHeader, answer: bytes, error: Exception) -> Surpris
     return Surprise(f"answer to {header}: {error!r}; frame {answer.hex()[:2000]}")
 
 
-def fuzz(seed: int, sessions: range) -> Counter[str]:
-    """Raises Surprise, which says how to see it again."""
+def fuzz(seed: int, numbers: range) -> Counter[str]:
+    """Raises Surprise."""
     counts: Counter[str] = Counter()
-    for number in sessions:
-        try:
-            session(seed, number, counts)
-        except Exception as error:
-            again = f"python -m tests.fuzz.answers --seed {seed} --first {number} --count 1"
-            raise Surprise(f"{error!r}\n  try: {again}") from error
+    run_sessions("answers", seed, numbers, lambda rng: session(rng, counts))
     return counts
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100_000, help="answers, about")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the first session")
-    options = parser.parse_args()
-    sessions = range(options.first, options.first + max(options.count // SESSION, 1))
-    began = time.monotonic()
-    try:
-        counts = fuzz(options.seed, sessions)
-    except Surprise as surprise:
-        print(f"seed {options.seed}: {surprise}", file=sys.stderr)
-        return 1
-    parts = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"seed {options.seed}: {parts}; {time.monotonic() - began:.1f} s")
-    return 0
+def told(seed: int, numbers: range) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(fuzz(seed, numbers).items()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(__doc__, SESSION, told))

@@ -15,9 +15,8 @@ from node.config import ConnectionLimits
 from node.server.framing import FrameCutter, with_size
 from node.wire import MalformedFrame, decode_request
 from tests.fuzz.drawing import Drawn
+from tests.support.quorum_processes import PATIENCE_S
 
-# What a node may take for an answer, on a busy machine.
-PATIENCE_S = 20.0
 MORSEL = 200  # bytes that a slow reader takes at a time
 PAUSE_S = 0.005  # between two of its morsels
 SMALL_BUFFER = 4096

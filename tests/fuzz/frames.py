@@ -34,8 +34,10 @@ from node.wire import (
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import APIS, BY_REQUEST, PeerRequest
 from node.wire.headers import RequestHeader
+from tests.fuzz.sessions import Surprise
 from tests.node.wire.samples import REQUESTS, RESPONSES
 from tests.support.quorum_processes import (
+    PATIENCE_S,
     NodeProcess,
     get_interval,
     quorum_processes,
@@ -47,14 +49,8 @@ from tests.support.quorum_processes import (
 HUNG_UP = {errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
 # One frame in so many goes over TCP.
 TCP_SHARE = 20
-# What a node may take for a connection's frames, on a busy machine.
-PATIENCE_S = 20.0
 # Between checks that configs are still written and read.
 CONFIG_CHECK_EVERY = 250
-
-
-class Surprise(AssertionError):
-    """The node or the codec did what it must not do."""
 
 
 # --- damage: each takes a sound frame and spoils it ---

@@ -1,9 +1,11 @@
 """A client that behaves, whose waiting is measured beside those that do not."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from node.server.framing import FrameCutter, with_size
@@ -16,27 +18,30 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from tests.fuzz.callers import PATIENCE_S
 from tests.fuzz.drawing import Drawn, read_answer
+from tests.support.quorum_processes import PATIENCE_S
 
 REGISTER = "steady"
 TICK_S = 0.01
+DISK_TICK_S = 0.1
 
 
 @dataclass
 class Waits:
-    """In seconds: of each operation, and of this process for its own timers."""
+    """In seconds: of each operation, and of this process for its own timers and syncs."""
 
     operations: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
+    refusal: str = ""  # what ended it early, if something did
 
     @property
     def p99(self) -> float:
-        return sorted(self.operations)[len(self.operations) * 99 // 100]
+        """0 where nothing was done."""
+        return sorted(self.operations or [0.0])[len(self.operations) * 99 // 100]
 
     @property
     def latest(self) -> float:
-        """The machine kept a timer waiting for so long; a node's may have fared no better."""
+        """The machine kept a timer or a sync waiting for so long; a node's fared no better."""
         return max(self.late)
 
 
@@ -51,18 +56,29 @@ READ = DescribeConfigsRequest(
 )
 
 
-class Steady:
-    """Writes a register and reads it, on one connection that must never end."""
+class Refused(Exception):
+    """By a node that does not lead, or not any more."""
 
-    def __init__(self, port: int) -> None:
+
+class Steady:
+    """Writes a register and reads it, on one connection that must never end, until it is refused.
+
+    `scratch` is a file on the nodes' disk, to see how long syncs take there."""
+
+    def __init__(self, port: int, scratch: Path) -> None:
         self._port = port
+        self._scratch = scratch
         self._asked = 0
         self.value = 1000  # the last that was acknowledged
+        self.tried = 1000  # the last that was sent
 
     async def work(self, goes_on: Callable[[int], bool]) -> Waits:
         """As long as `goes_on` says so, of the number of operations that are done."""
         waits = Waits()
-        watch = asyncio.create_task(_watch(waits.late))
+        watches = [
+            asyncio.create_task(_watch(waits.late)),
+            asyncio.create_task(_watch_disk(waits.late, self._scratch)),
+        ]
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         try:
             while goes_on(len(waits.operations)):
@@ -70,8 +86,11 @@ class Steady:
                     began = time.monotonic()
                     await self._write_or_read(reader, writer)
                     waits.operations.append(time.monotonic() - began)
+        except Refused as refusal:
+            waits.refusal = str(refusal)
         finally:
-            watch.cancel()
+            for watch in watches:
+                watch.cancel()
             writer.transport.abort()
         return waits
 
@@ -80,12 +99,16 @@ class Steady:
     ) -> None:
         if self._asked % 2:
             (result,) = (await self._ask(reader, writer, READ)).results
+            if result.error_code != 0:
+                raise Refused(f"a read: {result}")
             (entry,) = result.configs
             assert entry.value == str(self.value), f"read {entry.value}, wrote {self.value}"
         else:
-            (told,) = (await self._ask(reader, writer, write(self.value + 1))).responses
-            assert told.error_code == 0, f"a write was refused: {told}"
-            self.value += 1
+            self.tried = self.value + 1
+            (told,) = (await self._ask(reader, writer, write(self.tried))).responses
+            if told.error_code != 0:
+                raise Refused(f"a write: {told}")
+            self.value = self.tried
 
     async def _ask(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request
@@ -109,3 +132,14 @@ async def _watch(late: list[float]) -> None:
         due = time.monotonic() + TICK_S
         await asyncio.sleep(TICK_S)
         late.append(time.monotonic() - due)
+
+
+async def _watch_disk(late: list[float], scratch: Path) -> None:
+    """Until cancelled."""
+    with scratch.open("ab", buffering=0) as file:
+        while True:
+            began = time.monotonic()
+            file.write(b"x")
+            await asyncio.to_thread(os.fdatasync, file.fileno())
+            late.append(time.monotonic() - began)
+            await asyncio.sleep(DISK_TICK_S)

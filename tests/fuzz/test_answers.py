@@ -8,13 +8,13 @@ from node.raft.fetched import Fetched
 from node.raft.reachable_epoch import LAST_EPOCH
 from node.records.batch import Batch
 from tests.fuzz.answers import fuzz
-from tests.fuzz.requests import Surprise
+from tests.fuzz.sessions import Surprise
 
 SESSIONS = range(70)
 
 
 def test_a_voter_outlives_what_the_others_answer() -> None:
-    counts = fuzz(seed=1, sessions=SESSIONS)
+    counts = fuzz(seed=1, numbers=SESSIONS)
     assert counts["answers to Fetch"] > 1000
     assert counts["answers to Vote"] > 100
     assert counts["answers to BeginQuorumEpoch"] > 10
@@ -27,7 +27,7 @@ def test_batches_of_any_epoch_in_the_log_are_seen(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(fetch_follower, "sound_batches", take_any)
     with pytest.raises(Surprise, match="an epoch that goes down"):
-        fuzz(seed=1, sessions=SESSIONS)
+        fuzz(seed=1, numbers=SESSIONS)
 
 
 def test_records_that_nobody_can_replay_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,4 +36,4 @@ def test_records_that_nobody_can_replay_are_seen(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(fetched, "check_contents", take_anything)
     with pytest.raises(Surprise, match=r"MalformedRecord|DamagedBatch|is unknown"):
-        fuzz(seed=1, sessions=SESSIONS)
+        fuzz(seed=1, numbers=SESSIONS)

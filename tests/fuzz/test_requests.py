@@ -7,13 +7,14 @@ import pytest
 from node import limits
 from node.controller import client_metrics
 from node.wire.apis import APIS
-from tests.fuzz.requests import SESSION, Surprise, fuzz
+from tests.fuzz.requests import SESSION, fuzz
+from tests.fuzz.sessions import Surprise
 
 SESSIONS = range(75)
 
 
 def test_the_node_outlives_requests_at_every_limit() -> None:
-    tally = fuzz(seed=1, sessions=SESSIONS)
+    tally = fuzz(seed=1, numbers=SESSIONS)
     served = {
         f"{api.name} {version}"
         for api in APIS
@@ -31,7 +32,7 @@ def test_the_node_outlives_requests_at_every_limit() -> None:
 def test_a_value_that_older_versions_cannot_tell_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_STRING_BYTES", 1 << 30)
     with pytest.raises(Surprise, match=r"argument out of range|format requires"):
-        fuzz(seed=1, sessions=SESSIONS)
+        fuzz(seed=1, numbers=SESSIONS)
 
 
 def test_a_pattern_that_ends_the_node_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,4 +44,4 @@ def test_a_pattern_that_ends_the_node_is_seen(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(client_metrics, "_compiles", compiles)
     with pytest.raises(Surprise, match=r"OverflowError|RecursionError|ValueError|FutureWarning"):
-        fuzz(seed=1, sessions=SESSIONS)
+        fuzz(seed=1, numbers=SESSIONS)

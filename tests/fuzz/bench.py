@@ -1,0 +1,155 @@
+"""A node that is stepped without sockets or a disk, and what its log must be like afterwards."""
+
+import random
+from collections import deque
+from uuid import UUID
+
+from checkers.disk.batches import read_batches, read_records
+from checkers.disk.records import decode_control, decode_metadata
+from node import limits
+from node.config import NodeConfig
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    DisconnectPeer,
+    Effect,
+    ElectionState,
+    FlushLog,
+    PersistElectionState,
+    SendReply,
+    SendToPeer,
+    Stop,
+    Trace,
+    TruncateLog,
+)
+from node.endpoint import Endpoint
+from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
+from node.node import Node
+from tests.fuzz.drawing import CLUSTER, DIRECTORY
+from tests.fuzz.sessions import Surprise
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
+
+# Steps until a request is answered, or a node leads again.
+PATIENCE = 200
+PORTS = 9100  # and the id of a node
+
+
+def endpoint(node: NodeId) -> Endpoint:
+    return Endpoint(name="CONTROLLER", host=f"node-{node}", port=PORTS + node)
+
+
+ENDPOINT = endpoint(NodeId(1))
+
+
+class Bench:
+    """Node 1 of `size` voters, and the least that a shell does for it."""
+
+    def __init__(
+        self, log: MemoryLog, election: ElectionState, rng: random.Random, size: int = 1
+    ) -> None:
+        self.now_ns = 0
+        self.log = log
+        self.election = election
+        self.answers: dict[ConnectionId, list[bytes]] = {}
+        self.closed: set[ConnectionId] = set()
+        self.unanswered: list[Trace] = []
+        self.asked: dict[ChannelId, list[bytes]] = {}
+        self.peers: dict[ChannelId, NodeId] = {}  # whom each channel leads to
+        keys = [ReplicaKey(NodeId(1 + n), UUID(int=DIRECTORY.int + n)) for n in range(size)]
+        key = keys[0]
+        self.node = Node(
+            config=NodeConfig(
+                node_id=key.id, log_dir="", listeners=(ENDPOINT,), advertised=(ENDPOINT,)
+            ),
+            cluster_id=CLUSTER,
+            key=key,
+            voters=tuple((each, (endpoint(each.id),)) for each in keys),
+            election=election,
+            log=log,
+            rng=rng,
+            bootstrap=BOOTSTRAP,
+        )
+        self._ready: deque[Event] = deque()
+        self._perform(self.node.start(self._now()))
+
+    @property
+    def is_active(self) -> bool:
+        return self.node.core.controller.is_active
+
+    def step(self, event: Event) -> None:
+        self._perform(self.node.step(event, self._now()))
+
+    def turn(self) -> None:
+        """What is ready; if nothing is, the next time-out."""
+        if self._ready:
+            self.step(self._ready.popleft())
+            return
+        self.now_ns = max(self.now_ns, self.node.next_deadline_ns())
+        self.step(TimeoutElapsed())
+
+    def lead(self) -> None:
+        for _ in range(PATIENCE):
+            if self.is_active and not self._ready:
+                return
+            self.turn()
+        raise Surprise(f"does not lead again: {self.node.core.raft.quorum.role}")
+
+    def ask(self, frame: bytes, connection: ConnectionId) -> bytes | None:
+        """The answer, or None after a hang-up."""
+        before = len(self.answers.get(connection, []))
+        self.step(FrameReceived(connection=connection, listener=ENDPOINT.name, frame=frame))
+        for _ in range(PATIENCE):
+            if connection in self.closed:
+                self.closed.remove(connection)
+                self.step(ConnectionClosed(connection=connection))
+                return None
+            if len(answers := self.answers.get(connection, [])) > before:
+                return answers[-1]
+            self.turn()
+        raise Surprise("neither an answer nor a hang-up")
+
+    def _now(self) -> Now:
+        return Now(self.now_ns, self.now_ns)
+
+    def _perform(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case AppendBatches(data=data):
+                    if len(data) > limits.MAX_BATCH_BYTES:
+                        raise Surprise(f"a batch of {len(data)} bytes")
+                    self.log.append(data)
+                case TruncateLog(end=end):
+                    self.log.truncate(end)
+                case FlushLog():
+                    self._ready.append(LogFlushed(log=METADATA_LOG, end=self.log.flush()))
+                case PersistElectionState(state=state):
+                    self.election = state
+                case SendReply(connection=connection, frame=frame):
+                    self.answers.setdefault(connection, []).append(frame)
+                case CloseConnection(connection=connection):
+                    self.closed.add(connection)
+                case Trace() if effect.event == "n.unanswered":
+                    self.unanswered.append(effect)
+                case Stop():
+                    raise Surprise(f"stops: {effect.reason}")
+                case SendToPeer(channel=channel, endpoint=at, frame=frame):
+                    self.peers[channel] = NodeId(at.port - PORTS)
+                    self.asked.setdefault(channel, []).append(frame)
+                case DisconnectPeer(channel=channel):
+                    self.asked.pop(channel, None)
+                case Trace():
+                    pass
+
+
+def check_log(log: MemoryLog) -> set[str]:
+    """The judge reads what was written; the resources that have configs, or had some."""
+    resources = set()
+    batches = list(read_batches(log.read(log.start(), 1 << 40)))
+    for batch in batches:
+        for record in read_records(batch):
+            found = decode_control(record) if batch.control else decode_metadata(record)
+            if found.type == "Config":
+                resources.add(str(found.resource))
+    assert len(batches) == len(log.batches)
+    return resources
