@@ -36,6 +36,10 @@ Many runs:
     audit/                      power cuts at given moments, and what disks hold then
     selftest/, mutations/, controls/   planted bugs and lies, which the judge must find
 
+Of Apache Kafka:
+
+    kafka_findings/             what was seen, for its maintainers
+
 For people:
 
     cli.py, commands/           `kraft-chaos`

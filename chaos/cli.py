@@ -22,6 +22,7 @@ from chaos.commands import (
     compare_command,
     doctor_command,
     down_command,
+    finding_command,
     heal_command,
     inject_command,
     list_command,
@@ -56,6 +57,7 @@ COMMANDS = (
     inject_command,
     heal_command,
     check_command,
+    finding_command,
     report_command,
 )
 

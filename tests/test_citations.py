@@ -25,6 +25,7 @@ MAPPED = (
     "chaos/cluster/docker",
     "chaos/cluster/sim",
     "chaos/cluster/targets",
+    "chaos/kafka_findings",
     "chaos/selftest",
     "checkers",
     "checkers/evidence",

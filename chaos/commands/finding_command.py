@@ -1,0 +1,84 @@
+"""`kraft-chaos finding`: what was seen in Apache Kafka, as its maintainers need it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from chaos.commands.arguments import Commands, add
+from chaos.operator_errors import UsageError
+
+_ABOUT = (
+    "Without a name: what was found. With one: the mechanism, the control and what is promised "
+    "(docs/findings.md), a shell script that shows it with Apache Kafka's own tools and nothing "
+    "of ours, and what that script printed, bytes before and after included. With a run of the "
+    "scenario also what that run shows: lines of the nodes' logs, records of the metadata log, "
+    "files on the disks."
+)
+
+_EXAMPLES = """\
+    kraft-chaos finding
+    kraft-chaos finding clean-stop-power-off
+    kraft-chaos finding clean-stop-power-off --script > show.sh && sudo KAFKA=/opt/kafka sh show.sh
+    kraft-chaos finding clean-stop-power-off runs/20260204-110312-clean-stop-power-off-1"""
+
+
+def add_parser(commands: Commands) -> None:
+    command = add(
+        commands,
+        "finding",
+        "what was seen in Apache Kafka, for its maintainers",
+        run,
+        about=_ABOUT,
+        examples=_EXAMPLES,
+    )
+    command.add_argument("name", nargs="?", metavar="NAME", help="of the finding")
+    command.add_argument("run_of", nargs="?", type=Path, metavar="RUN", help="a run that shows it")
+    command.add_argument("--script", action="store_true", help="print the shell script alone")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """0 whatever is printed."""
+    from chaos.kafka_findings.all_findings import FINDINGS
+
+    if parsed.name is None:
+        if parsed.script:
+            raise UsageError("--script of which finding?\n  try: kraft-chaos finding")
+        width = max(map(len, FINDINGS)) + 2
+        told = "\n".join(f"{each.name:<{width}}{each.title}" for each in FINDINGS.values())
+    elif parsed.name not in FINDINGS:
+        known = ", ".join(FINDINGS)
+        raise UsageError(f"no finding {parsed.name!r}; there are {known}")
+    else:
+        told = _script(parsed) if parsed.script else _whole(parsed.name, parsed.run_of)
+    sys.stdout.write(told.rstrip("\n") + "\n")
+    return 0
+
+
+def _script(parsed: argparse.Namespace) -> str:
+    from chaos.kafka_findings.all_findings import FINDINGS
+
+    name: str = parsed.name
+    if parsed.run_of is not None:
+        raise UsageError("--script prints the script alone, and of no run")
+    script = FINDINGS[name].script()
+    if not script:
+        raise UsageError(f"{name} has no script yet\n  try: kraft-chaos compare {name}")
+    return script
+
+
+def _whole(name: str, run_of: Path | None) -> str:
+    from chaos.kafka_findings.all_findings import FINDINGS
+    from chaos.kafka_findings.run_excerpt import excerpt
+
+    finding = FINDINGS[name]
+    parts = [finding.prose(), f"by our harness: kraft-chaos compare {' '.join(finding.scenarios)}"]
+    if finding.has_script:
+        parts += [
+            f"by Apache Kafka's own tools: kraft-chaos finding {name} --script; it printed",
+            "\n".join(f"    {line}".rstrip() for line in finding.printed().splitlines()),
+        ]
+    else:
+        parts.append("by Apache Kafka's own tools: there is no script yet")
+    if run_of is not None:
+        parts.append(excerpt(finding, run_of))
+    return "\n\n".join(parts)
