@@ -105,6 +105,13 @@ PYTHON
     wait "$(cat "$work/$1.pid")" 2> /dev/null || true
     rm "$work/$1.pid"
   fi
+  device=$(cat "$work/$1.device")
   umount "$work/disk-$1"
-  mount -t ext4 "$(cat "$work/$1.device")" "$work/disk-$1"
+  # A mount namespace that was made meanwhile may hold the dead file system for a moment.
+  left=60
+  while [ -e "/sys/fs/ext4/$(basename "$device")" ]; do
+    [ $((left -= 1)) -ge 0 ] || { echo "$device is still mounted somewhere" >&2; exit 1; }
+    sleep 1
+  done
+  mount -t ext4 "$device" "$work/disk-$1"
 }
