@@ -25,14 +25,14 @@ class MetadataLog:
     """As read off one node's disk."""
 
     node: int
-    known: "KnownBatches"
+    known: "DecodedBatches"
     batches: list[pa.Table] = field(default_factory=list)
     records: list[_Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     end: int = 0
 
 
-class KnownBatches:
+class DecodedBatches:
     """Batches that were decoded: the disks of a quorum mostly hold the same ones."""
 
     def __init__(self) -> None:
@@ -54,10 +54,10 @@ class KnownBatches:
 
 
 def read_metadata_log(
-    directory: Path, node: int, directory_id: str, known: KnownBatches | None = None
+    directory: Path, node: int, directory_id: str, known: DecodedBatches | None = None
 ) -> MetadataLog:
     """Read all of a metadata log; what is damaged is among its `problems`."""
-    files, found = LogFiles(directory), MetadataLog(node, known or KnownBatches())
+    files, found = LogFiles(directory), MetadataLog(node, known or DecodedBatches())
     for name, data, scanned in files.segments():
         columns = batch_columns(scanned)
         columns |= {"node": node, "directory": directory_id, "segment": name}

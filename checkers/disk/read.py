@@ -16,7 +16,7 @@ from checkers.disk.files import (
 )
 from checkers.disk.metadata_log import (
     METADATA_LOG,
-    KnownBatches,
+    DecodedBatches,
     MetadataLog,
     batches_table,
     read_metadata_log,
@@ -48,7 +48,7 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
     A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
     """
     copies = [path for path in directory.glob("node-*") if _NODE.fullmatch(path.name)]
-    disks, replicas, known = [], Replicas(), KnownBatches()
+    disks, replicas, known = [], Replicas(), DecodedBatches()
     for copy in sorted(copies, key=lambda path: int(path.name[5:])):
         disk = _read_disk(copy, known)
         disks.append(disk)
@@ -62,7 +62,7 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
     }
 
 
-def _read_disk(copy: Path, known: KnownBatches) -> _Disk:
+def _read_disk(copy: Path, known: DecodedBatches) -> _Disk:
     disk = _Disk(node=int(copy.name[5:]))
     path = next(iter(sorted(copy.rglob(METADATA_LOG))), None)
     _identify(copy if path is None else path.parent, disk)

@@ -15,8 +15,8 @@ from chaos.cluster.docker.replica_moves import lie_in, next_places
 from tests.workloads.test_wire import NOW, read, write
 from workloads.wire.header import Api
 from workloads.wire.log_directories import (
+    HostedReplica,
     LogDirectory,
-    Replica,
     alter_replica_log_dirs,
     describe_log_dirs,
     read_altered,
@@ -24,10 +24,12 @@ from workloads.wire.log_directories import (
 )
 
 FIRST, SECOND = "/data/kraft", "/data/kraft.second"
-A0, A1, B0 = Replica("a", 0), Replica("a", 1), Replica("b", 0)
+A0, A1, B0 = HostedReplica("a", 0), HostedReplica("a", 1), HostedReplica("b", 0)
 
 
-def directory(path: str, *replicas: Replica, coming: tuple[Replica, ...] = ()) -> LogDirectory:
+def directory(
+    path: str, *replicas: HostedReplica, coming: tuple[HostedReplica, ...] = ()
+) -> LogDirectory:
     return LogDirectory(path=path, error=0, replicas=frozenset(replicas), coming=frozenset(coming))
 
 
@@ -96,7 +98,7 @@ def test_a_refusal_is_told_of_its_replica() -> None:
 
 
 def test_a_replica_goes_to_the_other_directory_and_back_and_internal_topics_stay() -> None:
-    internal = Replica("__consumer_offsets", 0)
+    internal = HostedReplica("__consumer_offsets", 0)
     here = [directory(FIRST, A0, internal), directory(SECOND, B0)]
     assert next_places(here) == {A0: SECOND, B0: FIRST}
     assert next_places(here[:1]) == {}, "there is nowhere to go"

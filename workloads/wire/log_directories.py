@@ -10,7 +10,7 @@ _ALL_TOPICS, _NO_TAGS = b"\x00", b"\x00"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Replica:
+class HostedReplica:
     topic: str
     partition: int
 
@@ -21,8 +21,8 @@ class LogDirectory:
 
     path: str
     error: int
-    replicas: frozenset[Replica]
-    coming: frozenset[Replica]
+    replicas: frozenset[HostedReplica]
+    coming: frozenset[HostedReplica]
 
 
 def describe_log_dirs() -> bytes:
@@ -41,12 +41,12 @@ def read_log_dirs(body: bytes) -> tuple[LogDirectory, ...]:
 
 def _directory(reader: MessageReader) -> LogDirectory:
     error, path = reader.int16(), reader.name()
-    here: set[Replica] = set()
-    coming: set[Replica] = set()
+    here: set[HostedReplica] = set()
+    coming: set[HostedReplica] = set()
     for _ in range(reader.count()):
         topic = reader.name()
         for _ in range(reader.count()):
-            replica = Replica(topic, reader.int32())
+            replica = HostedReplica(topic, reader.int32())
             reader.skip(16)  # size, and how far it is behind
             (coming if reader.int8() else here).add(replica)
             reader.tags()
@@ -55,7 +55,7 @@ def _directory(reader: MessageReader) -> LogDirectory:
     return LogDirectory(path=path, error=error, replicas=frozenset(here), coming=frozenset(coming))
 
 
-def alter_replica_log_dirs(places: Mapping[Replica, str]) -> bytes:
+def alter_replica_log_dirs(places: Mapping[HostedReplica, str]) -> bytes:
     """Body of a request that sends each replica to the log directory of that path."""
     directories = [
         string(path) + array([_topic(r) for r in sorted(places) if places[r] == path]) + _NO_TAGS
@@ -64,19 +64,19 @@ def alter_replica_log_dirs(places: Mapping[Replica, str]) -> bytes:
     return array(directories) + _NO_TAGS
 
 
-def _topic(replica: Replica) -> bytes:
+def _topic(replica: HostedReplica) -> bytes:
     return string(replica.topic) + array([replica.partition.to_bytes(4, "big")]) + _NO_TAGS
 
 
-def read_altered(body: bytes) -> Mapping[Replica, int]:
+def read_altered(body: bytes) -> Mapping[HostedReplica, int]:
     """The error code of each replica. Raises MalformedAnswerError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
-    found: dict[Replica, int] = {}
+    found: dict[HostedReplica, int] = {}
     for _ in range(reader.count()):
         topic = reader.name()
         for _ in range(reader.count()):
-            replica = Replica(topic, reader.int32())
+            replica = HostedReplica(topic, reader.int32())
             found[replica] = reader.int16()
             reader.tags()
         reader.tags()

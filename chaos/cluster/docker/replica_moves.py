@@ -10,8 +10,8 @@ from workloads.broker_connections import Brokers
 from workloads.connection import ClientEntry, LostError, NotSentError, TcpDriver
 from workloads.wire.header import Api
 from workloads.wire.log_directories import (
+    HostedReplica,
     LogDirectory,
-    Replica,
     alter_replica_log_dirs,
     describe_log_dirs,
     read_altered,
@@ -64,7 +64,7 @@ async def _directories(node: NodeId, brokers: Brokers) -> Sequence[LogDirectory]
     return await brokers.ask(node, Api.DESCRIBE_LOG_DIRS, describe_log_dirs(), read_log_dirs)
 
 
-def next_places(directories: Sequence[LogDirectory]) -> Mapping[Replica, str]:
+def next_places(directories: Sequence[LogDirectory]) -> Mapping[HostedReplica, str]:
     """Where each replica goes: from each directory to the next, and from the last to the first."""
     paths = sorted(each.path for each in directories)
     after = dict(zip(paths, [*paths[1:], *paths[:1]], strict=True)) if len(paths) > 1 else {}
@@ -77,7 +77,7 @@ def next_places(directories: Sequence[LogDirectory]) -> Mapping[Replica, str]:
     }
 
 
-def lie_in(places: Mapping[Replica, str], directories: Sequence[LogDirectory]) -> bool:
+def lie_in(places: Mapping[HostedReplica, str], directories: Sequence[LogDirectory]) -> bool:
     """Whether every replica is where it was sent, and none is on its way."""
     where = {replica: each.path for each in directories for replica in each.replicas}
     coming = {replica for each in directories for replica in each.coming}
