@@ -19,7 +19,11 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 from chaos.audit.questions import Question
 from chaos.cluster.interface import Cluster, Described
 from chaos.operator_errors import OperatorError
-from chaos.probes import advertised
+from chaos.probes import advertised, driver_for
+from workloads.broker_connections import Brokers
+from workloads.connection import LostError, NotSentError
+from workloads.wire.header import Api
+from workloads.wire.log_directories import describe_log_dirs, read_log_dirs
 
 _METADATA_LOG = "__cluster_metadata-0"
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -39,6 +43,7 @@ class KafkaClient:
         roles = cluster.roles if isinstance(cluster, Described) else {}
         brokers = [node for node in cluster.nodes if roles[node].is_broker]
         entries = advertised(cluster, brokers)
+        self._driver = driver_for(cluster, brokers)
         self._common: dict[str, Any] = {
             "bootstrap_servers": [f"{each.host}:{each.port}" for each in entries.values()],
             "client_id": "kraft-chaos",
@@ -198,18 +203,26 @@ class KafkaClient:
     def directory_of(self, topic: str, partitions: int) -> Question:
         """Which log directories its partitions are in."""
 
-        def look() -> str:
-            told = self._admin.describe_log_dirs()
-            homes: dict[int, list[str]] = {number: [] for number in range(partitions)}
-            for broker in told:
-                for home in broker["log_dirs"]:
-                    for each in home["topics"]:
-                        if each["topic"] == topic:
-                            for part in each["partitions"]:
-                                homes[part["partition_index"]].append(home["log_dir"])
-            return ", ".join("+".join(found) or _NONE for _, found in sorted(homes.items()))
+        async def ask() -> str:
+            brokers = Brokers(self._driver, _ANSWERS_WITHIN_S)
+            try:
+                homes = await brokers.ask(
+                    self._driver.nodes[0], Api.DESCRIBE_LOG_DIRS, describe_log_dirs(), read_log_dirs
+                )
+            except (NotSentError, LostError) as trouble:
+                raise OperatorError(f"log directories: {trouble}") from trouble
+            finally:
+                brokers.close()
+            found = {
+                each.partition: home.path
+                for home in homes
+                for each in home.replicas
+                if each.topic == topic
+            }
+            return ", ".join(found.get(number, _NONE) for number in range(partitions))
 
-        return self._question(f"log directories of {topic}", look, topic, _METADATA_LOG)
+        rests_on = (topic, _METADATA_LOG)
+        return Question(text=f"log directories of {topic}", rests_on=rests_on, ask=ask)
 
     # How
 

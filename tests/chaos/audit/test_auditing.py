@@ -1,0 +1,93 @@
+"""What the command prints, and the code with which it ends."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from chaos.audit.auditing import SUSPECT, VOID, Audited, as_json, as_text
+from chaos.audit.copies import Status
+from chaos.audit.next_start import NextStart
+from chaos.audit.one_cut import ObservedCut
+from chaos.audit.questions import ComparedAnswer
+from chaos.cli import main
+from chaos.cluster.interface import PowerCutMode
+from tests.chaos.audit.test_matrix import cut
+
+
+def audited(*cuts: ObservedCut) -> Audited:
+    return Audited(target="node", mode=PowerCutMode.LOSE_ALL, flushed=False, cuts=list(cuts))
+
+
+def lost(questions: int) -> Sequence[ComparedAnswer]:
+    return [
+        ComparedAnswer(
+            question=f"question {number}",
+            rests_on=("orders-0",),
+            acknowledged="5",
+            answered="0",
+            promised=True,
+        )
+        for number in range(questions)
+    ]
+
+
+GOOD = cut([("log", Status.SHORTER, NextStart.LOST), ("index", Status.ZEROS, NextStart.IGNORED)])
+TRUSTED = cut([("time index", Status.ZEROS, NextStart.TRUSTED)])
+REFUSED = cut([("bootstrap.checkpoint", Status.SHORTER, NextStart.REFUSES)])
+NEVER = cut([], void="the canary kept its new bytes")
+
+
+@pytest.mark.parametrize(
+    ("cuts", "code"),
+    [
+        ((GOOD,), 0),
+        ((GOOD, TRUSTED), SUSPECT),
+        ((REFUSED,), SUSPECT),
+        ((GOOD, NEVER), VOID),
+        ((TRUSTED, NEVER), SUSPECT),  # proved stays proved
+    ],
+)
+def test_the_exit_code_says_whether_anything_is_suspect(
+    cuts: Sequence[ObservedCut], code: int
+) -> None:
+    assert audited(*cuts).exit_code == code
+
+
+def test_the_table_has_a_line_for_each_row_and_marks_what_is_the_kernels() -> None:
+    text = as_text(audited(GOOD, TRUSTED, NEVER))
+    lines = [line.split("  ") for line in text.splitlines()]
+    cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
+    assert ["first-start", "time index", "zeros", "1 of 2 ~", "trusted"] in cells
+    assert ["first-start", "log", "shorter", "1 of 2 ~", "lost, as allowed"] in cells
+    assert "first-start: void, the canary kept its new bytes" in text
+
+
+def test_of_many_changed_answers_a_few_are_shown_and_all_are_in_json() -> None:
+    changed = ObservedCut(
+        moment="clean-stop",
+        directory="cut",
+        files=TRUSTED.files,
+        answers=lost(10),
+        refusal="",
+        void="",
+    )
+    text = as_text(audited(changed))
+    assert text.count("was 5, is 0") == 3
+    assert "and 7 more answers" in text
+    (told,) = json.loads(as_json(audited(changed)))["cuts"]
+    assert len(told["changed"]) == 10
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("--moment topic-created", "no moment of this target"),
+        ("--flushed", "our own node syncs"),
+    ],
+)
+def test_what_the_target_does_not_have_is_refused_by_name(
+    line: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", *line.split()]) == 254
+    assert why in capsys.readouterr().err
