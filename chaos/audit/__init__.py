@@ -15,6 +15,7 @@ with it. Then the nodes are started from exactly that disk, and asked for all th
     waiting.py      until a condition on the way there is true
     one_cut.py      one moment, from an empty disk to the answers
     matrix.py       many cuts as rows: file kind, moment, status, outcome, n of m
+    audited.py      all that was shown, for a terminal and as JSON
     matrix_page.py, bytes_shown.py   the same on a page, with the bytes behind each cell
     auditing.py     all that the command does
 """

@@ -123,6 +123,17 @@ _ALL = (
             )
         },
     ),
+    Moment(
+        name="voter-changed",
+        summary="one of three controllers was removed from the voters",
+        ways={
+            "kafka": Way(
+                reach=kafka_moments.voter_changed,
+                settings={"controllers": "3"},
+                controllers_only=True,
+            )
+        },
+    ),
 )
 
 MOMENTS = {moment.name: moment for moment in _ALL}

@@ -1,19 +1,18 @@
 """`kraft-chaos audit`: all moments of a target, as a table on the terminal, as JSON, on a page."""
 
 import asyncio
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.audit.all_moments import MOMENTS, moments_of
-from chaos.audit.matrix import Row, always_same, rows_of
+from chaos.audit.audited import Audited, as_json, as_text
 from chaos.audit.matrix_page import render_audit
 from chaos.audit.moment import AuditedCluster, Moment
-from chaos.audit.next_start import NextStart
+from chaos.audit.next_start import SUSPECT
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once, never_cut
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import DiskCopying, PowerCutMode
@@ -27,9 +26,6 @@ from chaos.runtimes import DOCKER, RUNTIMES, let_go, why_lacking
 from checkers.counted import counted
 
 _FLUSHED = "log.flush.interval.messages"
-SUSPECT, VOID = 1, 3  # exit codes
-_FEW = 3  # answers that are shown of one cut
-_BAD = (NextStart.TRUSTED, NextStart.REFUSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,31 +44,6 @@ class AuditArguments:
 
 class InterruptedAuditError(OperatorError):
     """Somebody asked us to stop; everything was removed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
-    """What all cuts have shown."""
-
-    target: str
-    mode: PowerCutMode
-    flushed: bool
-    cuts: list[ObservedCut] = field(default_factory=list)
-
-    @property
-    def rows(self) -> list[Row]:
-        return rows_of(self.cuts)
-
-    @property
-    def title(self) -> str:
-        flushed = f", {_FLUSHED}=1" if self.flushed else ""
-        return f"What the disks of {self.target} held, {self.mode}{flushed}"
-
-    @property
-    def exit_code(self) -> int:
-        if any(row.outcome in _BAD for row in self.rows):
-            return SUSPECT
-        return VOID if any(cut.void for cut in self.cuts) else 0
 
 
 def audit(arguments: AuditArguments) -> int:
@@ -175,59 +146,6 @@ def _told(cut: ObservedCut, number: int, times: int) -> str:
     if cut.void:
         return f"{cut.moment}{of}: void, {cut.void}"
     differ = counted(len(cut.differences), "file")
-    bad = [each for each in cut.differences if each.outcome in _BAD]
+    bad = [each for each in cut.differences if each.outcome in SUSPECT]
     kinds = ", ".join(sorted({f"{each.kind} {each.outcome}" for each in bad}))
     return f"{cut.moment}{of}: {differ} of {len(cut.files)} differ{f': {kinds}' if kinds else ''}"
-
-
-_HEADINGS = ("moment", "file", "on the disk", "n of m", "the next start")
-
-
-def as_text(found: Audited) -> str:
-    lines = [_cells(row) for row in found.rows]
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *lines, strict=True)]
-    shown = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in (_HEADINGS, *lines)
-    ]
-    refused = [f"{cut.moment}: {cut.refusal}" for cut in found.cuts if cut.refusal]
-    void = [f"{cut.moment}: void, {cut.void}" for cut in found.cuts if cut.void]
-    same = f"always the same: {', '.join(always_same(found.cuts))}"
-    return "\n".join([*shown, same, *_changed(found.cuts), *dict.fromkeys(refused), *void])
-
-
-def _changed(cuts: Sequence[ObservedCut]) -> Iterator[str]:
-    """What was promised and is another answer now: of each cut a few."""
-    for cut in cuts:
-        broken = [answer for answer in cut.answers if answer.broken]
-        for each in broken[:_FEW]:
-            was, now = each.acknowledged, each.answered
-            yield f"{cut.moment}: {each.question} was {was}, is {now}"
-        if len(broken) > _FEW:
-            yield f"{cut.moment}: and {len(broken) - _FEW} more answers; see {cut.directory}"
-
-
-def _cells(row: Row) -> Sequence[str]:
-    timing = " ~" if row.is_of_the_kernel else ""
-    return row.moment, row.kind, row.status, f"{row.seen} of {row.cuts}{timing}", row.outcome
-
-
-def as_json(found: Audited) -> str:
-    content: Mapping[str, object] = {
-        "target": found.target,
-        "mode": found.mode,
-        "flushed": found.flushed,
-        "rows": [asdict(row) for row in found.rows],
-        "same": always_same(found.cuts),
-        "cuts": [
-            {
-                "moment": cut.moment,
-                "directory": cut.directory,
-                "void": cut.void,
-                "refusal": cut.refusal,
-                "changed": [asdict(answer) for answer in cut.answers if answer.changed],
-            }
-            for cut in found.cuts
-        ],
-    }
-    return json.dumps(content, indent=2)

@@ -7,7 +7,6 @@ drops them, and the next question opens others.
 import asyncio
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from kafka import IsolationLevel, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -17,13 +16,16 @@ from kafka.structs import OffsetAndMetadata
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from chaos.audit.questions import Question
-from chaos.cluster.interface import Cluster, Described
+from chaos.audit.waiting import comes_true
+from chaos.cluster.interface import Cluster, Described, NodeId
 from chaos.operator_errors import OperatorError
-from chaos.probes import advertised, driver_for
+from chaos.probes import NoLeaderError, QuorumProbe, advertised, driver_for
 from workloads.broker_connections import Brokers
 from workloads.connection import LostError, NotSentError
+from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 from workloads.wire.log_directories import describe_log_dirs, read_log_dirs
+from workloads.wire.raft_voters import read_removed, remove_raft_voter
 
 _METADATA_LOG = "__cluster_metadata-0"
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -44,6 +46,8 @@ class KafkaClient:
         brokers = [node for node in cluster.nodes if roles[node].is_broker]
         entries = advertised(cluster, brokers)
         self._driver = driver_for(cluster, brokers)
+        controllers = [node for node in cluster.nodes if roles[node].is_controller]
+        self._controllers = driver_for(cluster, controllers)
         self._common: dict[str, Any] = {
             "bootstrap_servers": [f"{each.host}:{each.port}" for each in entries.values()],
             "client_id": "kraft-chaos",
@@ -113,7 +117,30 @@ class KafkaClient:
 
         await self._patiently(commit)
 
+    async def remove_voter(self, node: NodeId, directory_id: str) -> None:
+        probe = QuorumProbe(self._controllers)
+        brokers = Brokers(self._controllers, _ANSWERS_WITHIN_S)
+        try:
+            leader = await probe.leader(_ANSWERS_WITHIN_S)
+            body = remove_raft_voter(node, directory_id)
+            error = await brokers.ask(leader, Api.REMOVE_RAFT_VOTER, body, read_removed)
+        except (NoLeaderError, NotSentError, LostError) as trouble:
+            raise OperatorError(f"voter {node} is not removed: {trouble}") from trouble
+        finally:
+            brokers.close()
+            await probe.close()
+        if error:
+            raise OperatorError(f"voter {node} is not removed: {error_name(error)}")
+
     # What brokers are asked
+
+    def voters(self) -> Question:
+        def look() -> str:
+            told = self._admin.describe_metadata_quorum()
+            (partition,) = told["topics"][0]["partitions"]
+            return ", ".join(sorted(str(v["replica_id"]) for v in partition["current_voters"]))
+
+        return self._question("voters", look, _METADATA_LOG)
 
     def topic(self, name: str) -> Question:
         def look() -> str:
@@ -144,11 +171,11 @@ class KafkaClient:
         """The same, asked until the answer is another one or the time is over."""
         now = self.records(topic, partition)
 
+        async def is_another() -> bool:
+            return await now.ask() != value
+
         async def ask() -> str:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(for_s):
-                    while await now.ask() == value:
-                        await asyncio.sleep(_ASKS_EVERY_S)
+            await comes_true(is_another, within_s=for_s)
             return await now.ask()
 
         return Question(text=f"{now.text} after retention", rests_on=now.rests_on, ask=ask)
@@ -176,14 +203,12 @@ class KafkaClient:
             )
             return "yes" if stable == end else f"no: stable up to {stable}, end {end}"
 
-        now = self._question("", ends, "")
+        async def reached() -> bool:
+            return await self._patiently(ends) == "yes"
 
         async def ask() -> str:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(within_s):
-                    while await now.ask() != "yes":
-                        await asyncio.sleep(_ASKS_EVERY_S)
-            return await now.ask()
+            await comes_true(reached, within_s=within_s)
+            return await self._patiently(ends)
 
         return Question(
             text=f"readers of committed records reach the end of {topic}-{partition}",

@@ -15,7 +15,7 @@ from chaos.cluster.interface import (
     Syncable,
 )
 from chaos.probes import driver_for
-from checkers.disk.files import read_offsets
+from checkers.disk.files import read_meta_properties, read_offsets
 from checkers.disk.metadata_log import read_metadata_log
 from checkers.history.events import EventType
 from workloads.raw_topics import RawTopicClient
@@ -185,6 +185,17 @@ async def clean_stop(stage: KafkaStage) -> None:
 async def controller_stopped(stage: KafkaStage) -> None:
     """The last of its metadata log was acknowledged before it ended."""
     await topic_created(stage)
+
+
+async def voter_changed(stage: KafkaStage) -> None:
+    """The last of the controllers votes no more."""
+    await topic_created(stage)
+    node = max(stage.victims)
+    (meta,) = (path for path in await _look(stage) if path.match(f"node-{node}/*/meta.properties"))
+    voters = await stage.client.voters().ask()
+    await stage.client.remove_voter(node, read_meta_properties(meta).directory_id)
+    left = ", ".join(voter for voter in voters.split(", ") if voter != str(node))
+    stage.acknowledged(stage.client.voters(), left, promised=True)
 
 
 async def _send(

@@ -6,14 +6,13 @@ from pathlib import Path
 from chaos.audit.bytes_shown import shown_bytes
 from chaos.audit.copies import ByteRange
 from chaos.audit.matrix import Row, always_same, rows_of
-from chaos.audit.next_start import NextStart
+from chaos.audit.next_start import SUSPECT
 from chaos.audit.one_cut import ObservedCut, ObservedFile
 from checkers.counted import counted
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, joined, tag
 from checkers.page.page_tables import table
 
-_BAD = (NextStart.TRUSTED, NextStart.REFUSES)
 _RANGES = 2  # of a file, that are shown
 _ANSWERS = 40
 _Key = tuple[str, str]  # moment, file kind
@@ -22,7 +21,7 @@ _Key = tuple[str, str]  # moment, file kind
 def render_audit(title: str, cuts: Sequence[ObservedCut], out: Path) -> str:
     """A self-contained page, to lie in `out`, below which the copies of the disks are."""
     rows = rows_of(cuts)
-    bad = [row for row in rows if row.outcome in _BAD]
+    bad = [row for row in rows if row.outcome in SUSPECT]
     said = f"{counted(len(cuts), 'power cut')}, {counted(len(bad), 'row')} trusted or refused"
     body = (
         tag(
@@ -68,7 +67,7 @@ def _cell(rows: Sequence[Row]) -> Markup:
 def _link(row: Row) -> Markup:
     timing = " ~" if row.is_of_the_kernel else ""
     words = f"{row.status}, {row.seen} of {row.cuts}{timing}: {row.outcome}"
-    bad = "word invalid" if row.outcome in _BAD else None
+    bad = "word invalid" if row.outcome in SUSPECT else None
     return tag("a", words, href=f"#{_anchor(row.moment, row.kind)}", class_=bad)
 
 

@@ -23,6 +23,7 @@ class NextStart(StrEnum):
     TRUSTED = "trusted"  # an answer changed that was promised
 
 
+SUSPECT = (NextStart.TRUSTED, NextStart.REFUSES)
 # The worst first: who is to be looked at.
 WORST = (
     NextStart.TRUSTED,

@@ -30,6 +30,7 @@ class Api(IntEnum):
     INCREMENTAL_ALTER_CONFIGS = 44
     DESCRIBE_QUORUM = 55
     DESCRIBE_TOPIC_PARTITIONS = 75
+    REMOVE_RAFT_VOTER = 81
 
     @property
     def version(self) -> int:
@@ -52,6 +53,7 @@ _VERSIONS = {
     Api.INCREMENTAL_ALTER_CONFIGS: 1,
     Api.DESCRIBE_QUORUM: 0,
     Api.DESCRIBE_TOPIC_PARTITIONS: 0,
+    Api.REMOVE_RAFT_VOTER: 0,
 }
 
 

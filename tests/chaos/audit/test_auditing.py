@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chaos.audit.auditing import SUSPECT, VOID, Audited, as_json, as_text
+from chaos.audit.audited import SUSPICIOUS, VOID, Audited, as_json, as_text
 from chaos.audit.copies import Status
 from chaos.audit.next_start import NextStart
 from chaos.audit.one_cut import ObservedCut
@@ -42,10 +42,10 @@ NEVER = cut([], void="the canary kept its new bytes")
     ("cuts", "code"),
     [
         ((GOOD,), 0),
-        ((GOOD, TRUSTED), SUSPECT),
-        ((REFUSED,), SUSPECT),
+        ((GOOD, TRUSTED), SUSPICIOUS),
+        ((REFUSED,), SUSPICIOUS),
         ((GOOD, NEVER), VOID),
-        ((TRUSTED, NEVER), SUSPECT),  # proved stays proved
+        ((TRUSTED, NEVER), SUSPICIOUS),  # proved stays proved
     ],
 )
 def test_the_exit_code_says_whether_anything_is_suspect(
@@ -61,6 +61,11 @@ def test_the_table_has_a_line_for_each_row_and_marks_what_is_the_kernels() -> No
     assert ["first-start", "time index", "zeros", "1 of 2 ~", "trusted"] in cells
     assert ["first-start", "log", "shorter", "1 of 2 ~", "lost, as allowed"] in cells
     assert "first-start: void, the canary kept its new bytes" in text
+
+
+def test_where_nothing_differs_that_is_said() -> None:
+    text = as_text(audited(cut([("log", Status.SAME, NextStart.REBUILT)])))
+    assert text.splitlines() == ["no file differs", "always the same: log"]
 
 
 def test_of_many_changed_answers_a_few_are_shown_and_all_are_in_json() -> None:
