@@ -71,8 +71,10 @@ class FollowerFetch:
 
     def _whom_to_ask(self, role: Follower | Unattached) -> ReplicaKey | None:
         """The leader; while it cannot be reached or is unknown, any voter may know a newer one."""
-        if isinstance(role, Follower) and not self._peers.is_backing_off(self._leader(role)):
-            return self._leader(role)
+        if isinstance(role, Follower):
+            leader = self._leader(role)
+            if not self._peers.is_backing_off(leader):
+                return leader
         ready = self._peers.ready()
         return self._rng.choice(ready) if ready else None
 

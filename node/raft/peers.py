@@ -27,6 +27,7 @@ def kind_of(request: PeerRequest) -> Kind:
 
 @dataclass(slots=True, kw_only=True)
 class _Peer:
+    key: ReplicaKey
     channel: ChannelId
     outstanding: dict[int, PeerRequest] = field(default_factory=dict)
     deadlines_ns: dict[int, int] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Peers:
     def __init__(self, quorum: Quorum, outbox: Outbox) -> None:
         self._quorum = quorum
         self._peers: dict[ReplicaKey, _Peer] = {}  # in the order of keys
-        self._keys: dict[ChannelId, ReplicaKey] = {}
+        self._by_channel: dict[ChannelId, _Peer] = {}
         self._request_timeout_ns = quorum.timeouts.request_ms * MS
         self._retry_backoff_ns = quorum.timeouts.retry_backoff_ms * MS
         self._next_correlation_id = 0
@@ -48,7 +49,7 @@ class Peers:
 
     def at(self, channel: ChannelId) -> ReplicaKey:
         """Whom that channel leads to."""
-        return self._keys[channel]
+        return self._by_channel[channel].key
 
     def may_ask(self, key: ReplicaKey, request: PeerRequest) -> bool:
         peer = self._peer(key)
@@ -98,15 +99,15 @@ class Peers:
             )
         )
 
-    def answered(self, key: ReplicaKey, correlation_id: int) -> PeerRequest | None:
+    def answered(self, channel: ChannelId, correlation_id: int) -> PeerRequest | None:
         """The request that this answers; None if it is of a connection since dropped."""
-        peer = self._peer(key)
+        peer = self._by_channel[channel]
         peer.deadlines_ns.pop(correlation_id, None)
         return peer.outstanding.pop(correlation_id, None)
 
-    def made_sense(self, key: ReplicaKey) -> None:
-        """What it answered, that is; an answer alone is no success."""
-        self._peer(key).failures = 0
+    def made_sense(self, channel: ChannelId) -> None:
+        """What was answered over it, that is; an answer alone is no success."""
+        self._by_channel[channel].failures = 0
 
     def back_off(self, key: ReplicaKey, mono_ns: int) -> None:
         """The answer was an error: do not ask again at once."""
@@ -147,8 +148,8 @@ class Peers:
         return self._peers.get(key) or self._meet(key)
 
     def _meet(self, key: ReplicaKey) -> _Peer:
-        peer = _Peer(channel=ChannelId(len(self._keys)))
-        self._keys[peer.channel] = key
+        peer = _Peer(key=key, channel=ChannelId(len(self._by_channel)))
+        self._by_channel[peer.channel] = peer
         met = {**self._peers, key: peer}
         self._peers = {each: met[each] for each in sorted(met)}
         return peer

@@ -149,7 +149,7 @@ class Raft:
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> None:
         key = self._peers.at(channel)
-        request, fault = self._peers.answered(key, correlation_id), None
+        request, fault = self._peers.answered(channel, correlation_id), None
         match request, response:
             case (VoteRequest(), VoteResponse()):
                 self._votes.on_response(key, request, response, now)
@@ -160,7 +160,7 @@ class Raft:
             case _:
                 return  # of a connection that we have dropped since
         if fault is None:
-            self._peers.made_sense(key)
+            self._peers.made_sense(channel)
         else:
             self.on_garbled(channel, fault, now)
 

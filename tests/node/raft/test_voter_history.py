@@ -21,7 +21,7 @@ def voters(*nodes: int) -> VoterSet:
 def changed(rig: Rig, *nodes: int) -> None:
     """From here on these vote, as the next step finds."""
     log = rig.core.raft.log
-    log.voters = VoterHistory((*log.voters.sets, (log.end.offset, voters(*nodes))), voters(*nodes))
+    log.voters = VoterHistory.of(*log.voters.sets, (log.end.offset, voters(*nodes)))
     rig.request(DescribeQuorumRequest(), connection=99)
 
 
