@@ -182,7 +182,7 @@ _CATALOGUE = (
         id="R-STALE-READ",
         wrong="reads are answered without asking whether the node still leads",
         real="Apache Kafka as shipped; Raft thesis 6.4",
-        checks=("linearizable",),
+        checks=("linearizable", "reads-are-confirmed"),
         scenario="partition-leader",
         duration_s=12.0,
     ),
