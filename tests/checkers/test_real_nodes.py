@@ -2,54 +2,98 @@
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
 
 from checkers.disk import read_disks
+from checkers.history.error_words import ACCEPTED, REFUSED, UNANSWERED
 from checkers.history.sealed_run import Run
 from checkers.history.tables import OPS
 from checkers.history.traces import parse_traces
 from checkers.suite import judge
 from checkers.verdict import Verdict
+from node.errors import ErrorCode
 from node.server.tool_client import Client
+from node.wire.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ConfigChange,
+    ResourceChange,
+)
 from tests.support.counted import counted
-from tests.support.histories import Row, make_run, op
+from tests.support.histories import Row, fault, make_run, op
 from tests.support.quorum_processes import (
+    CLIENT_METRICS,
     NodeProcess,
     QuorumProcesses,
     get_interval,
     quorum_processes,
-    set_interval,
     wait_until,
 )
+
+T = TypeVar("T")
 
 _LOAD = 20  # operations: what is done to the nodes is to meet some
 
 
 class Recorder:
-    """Closed clients that write unique values and read; indices are given under a lock."""
+    """Closed clients that write unique values and read; indices are given under a lock. Times are
+    since it was made."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.began_ns = time.monotonic_ns()
         self.ops: list[Row] = []
+        self.faults: list[Row] = []
         self.index = 0
 
-    def ask(self, process: int, node: NodeProcess, key: str, value: int | None, phase: str) -> bool:
-        """One operation at `node`; true if it succeeded."""
-        row = self._invoke(process, node.id, key, value, phase)
-        found: str | bool | None
-        try:
-            with Client("127.0.0.1", node.outer) as client:
-                found = (
-                    get_interval(client, key) if value is None else set_interval(client, key, value)
-                )
-            outcome = "info" if found is None else "ok"
-        except OSError:
-            found, outcome = None, "info"
-        self._complete(row, outcome, int(found) if isinstance(found, str) and found else value)
-        return outcome == "ok"
+    def now_ns(self) -> int:
+        return time.monotonic_ns() - self.began_ns
+
+    def read(self, process: int, node: NodeProcess, key: str, phase: str = "main") -> bool:
+        """At `node`; true if it succeeded."""
+        row = self._invoke(process, node.id, key, None, phase)
+        found = asked(node, lambda client: get_interval(client, key))
+        self._complete(row, "info" if found is None else "ok", int(found) if found else None)
+        return found is not None
+
+    def write(self, process: int, node: NodeProcess, *keys: str, value: int) -> None:
+        """The same value to all keys, in one request."""
+        rows = [self._invoke(process, node.id, key, value, "main") for key in keys]
+        told = asked(node, lambda client: set_intervals(client, keys, str(value)))
+        for row in rows:
+            row["request"] = rows[0]["op_id"] if len(rows) > 1 else None
+            outcome = "ok" if told == {ErrorCode.NONE} else "info"
+            self._complete(row, outcome, value)
+
+    def write_nonsense(self, process: int, node: NodeProcess, key: str, value: int) -> None:
+        """An interval below the least: INVALID_CONFIG, and nothing of it is written."""
+        row = self._invoke(process, node.id, key, value, "main")
+        told = asked(node, lambda client: set_intervals(client, [key], str(value)))
+        if told == {ErrorCode.INVALID_CONFIG}:
+            row["error"] = f"{REFUSED}an interval of {value}"
+            self._complete(row, "fail", value)
+        else:
+            begins = ACCEPTED if told == {ErrorCode.NONE} else UNANSWERED
+            row["error"] = f"{begins}an interval of {value}"
+            self._complete(row, "info", value)
+
+    @contextmanager
+    def kill(self, node: NodeProcess) -> Iterator[None]:
+        """A fault, until the node answers again."""
+        row = fault(len(self.faults), "kill", 0, 0) | {"nodes": [node.id], "t_start": self.now_ns()}
+        node.kill()
+        row |= {"t_bit": self.now_ns()}
+        yield
+        row |= {"t_heal": self.now_ns()}
+        node.start()
+        node.client().close()
+        self.faults.append(row | {"t_healed": self.now_ns()})
 
     def wait_for_more(self, count: int) -> None:
         """Until so many more operations have succeeded."""
@@ -64,16 +108,36 @@ class Recorder:
         with self.lock:
             f = "read" if value is None else "write"
             row = op(f, value, self.index, None, key=key, process=process, node=node, phase=phase)
-            row["t0"] = time.monotonic_ns()
+            row["t0"] = self.now_ns()
             self.index += 1
             self.ops.append(row)
             return row
 
     def _complete(self, row: Row, outcome: str, value: int | None) -> None:
         with self.lock:
-            at = {"complete_index": self.index, "t1": time.monotonic_ns()}
+            at = {"complete_index": self.index, "t1": self.now_ns()}
             row |= {**at, "outcome": outcome, "value": value}
             self.index += 1
+
+
+def asked(node: NodeProcess, ask: Callable[[Client], T]) -> T | None:
+    """None if no answer came."""
+    try:
+        with Client("127.0.0.1", node.outer) as client:
+            return ask(client)
+    except OSError:
+        return None
+
+
+def set_intervals(client: Client, keys: Sequence[str], value: str) -> set[ErrorCode]:
+    """In one request; what was told of the keys."""
+    change = ConfigChange(name="interval.ms", operation=0, value=value)
+    resources = tuple(
+        ResourceChange(type=CLIENT_METRICS, name=key, changes=(change,)) for key in keys
+    )
+    answer = client.ask(AlterConfigsRequest(resources=resources, validate_only=False))
+    assert isinstance(answer, AlterConfigsResponse)
+    return {result.error for result in answer.results}
 
 
 def load(quorum: QuorumProcesses, recorder: Recorder, process: int, stop: threading.Event) -> None:
@@ -81,8 +145,16 @@ def load(quorum: QuorumProcesses, recorder: Recorder, process: int, stop: thread
     while not stop.is_set():
         value += 1
         node = quorum.leader()
-        wanted = value if value % 2 else None
-        recorder.ask(process, node, f"r-{value % 3}", wanted, "main")
+        key, next_key = f"r-{value % 3}", f"r-{(value + 1) % 3}"
+        match value % 8:
+            case 0 | 2 | 4 | 6:
+                recorder.read(process, node, key)
+            case 1 | 3:
+                recorder.write(process, node, key, value=value)
+            case 5:
+                recorder.write(process, node, key, next_key, value=value)
+            case 7:
+                recorder.write_nonsense(process, node, key, -value)
 
 
 def hurt(quorum: QuorumProcesses, recorder: Recorder) -> None:
@@ -90,11 +162,9 @@ def hurt(quorum: QuorumProcesses, recorder: Recorder) -> None:
     for _ in range(2):
         recorder.wait_for_more(_LOAD)
         leader = quorum.leader()
-        leader.kill()
-        wait_for_another(quorum, leader)
-        recorder.wait_for_more(_LOAD)  # on the new leader, before the old one is back
-        leader.start()
-        leader.client().close()
+        with recorder.kill(leader):
+            wait_for_another(quorum, leader)
+            recorder.wait_for_more(_LOAD)  # on the new leader, before the old one is back
 
 
 def wait_for_another(quorum: QuorumProcesses, leader: NodeProcess) -> None:
@@ -102,20 +172,21 @@ def wait_for_another(quorum: QuorumProcesses, leader: NodeProcess) -> None:
 
 
 def read_last(quorum: QuorumProcesses, recorder: Recorder, key: str) -> None:
-    wait_until(lambda: recorder.ask(9, quorum.leader(), key, None, "final") or None, f"read {key}")
+    wait_until(lambda: recorder.read(9, quorum.leader(), key, "final") or None, f"read {key}")
 
 
-# The harness hurts nobody here, and its clients write one register at a time.
-NOTHING_TO_JUDGE = {
-    "Q10-no-cut-below-high-watermark",
+# No link is cut here.
+NOTHING_TO_JUDGE = {"Q22-cut-off-leader-resigns", "Q23-return-without-disturbance"}
+# Whether a leader that was killed had written what the next one cut off.
+BY_CHANCE = {"Q10-no-cut-below-high-watermark"}
+# Promises about time, and about how much succeeds in it: nobody measures how much of it this
+# machine had for the nodes.
+ABOUT_TIME = {
     "Q21-a-majority-elects",
-    "Q22-cut-off-leader-resigns",
-    "Q23-return-without-disturbance",
     "calm-operations-are-quick",
-    "faults-bit",
     "followers-keep-up",
-    "requests-are-whole",
-    "wrong-requests-refused",
+    "recovers-when-healed",
+    "workload-succeeded",
 }
 
 
@@ -140,21 +211,23 @@ def test_no_check_accuses_nodes_that_are_killed_and_restarted(tmp_path: Path) ->
         for node in quorum.running():
             node.terminate()
         judgement = judge(whole_run(quorum, recorder))
-    few = "workload-succeeded"  # on a busy machine, little may succeed while nodes are down
-    bad = [r for r in judgement.results if r.verdict is not Verdict.VALID and r.check != few]
+    judged = [row for row in judgement.results if row.check not in ABOUT_TIME]
+    bad = [row for row in judged if row.verdict is not Verdict.VALID]
     assert not bad, bad
-    idle = {row.check for row in judgement.results if not row.looked_at}
-    assert idle <= NOTHING_TO_JUDGE
+    idle = {row.check for row in judged if not row.looked_at}
+    assert NOTHING_TO_JUDGE <= idle <= NOTHING_TO_JUDGE | BY_CHANCE
 
 
 def whole_run(quorum: QuorumProcesses, recorder: Recorder) -> Run:
     traces = [
-        parse_traces(node.traces.read_bytes().splitlines(), 0) for node in quorum.nodes.values()
+        parse_traces(node.traces.read_bytes().splitlines(), recorder.began_ns)
+        for node in quorum.nodes.values()
     ]
     assert not any(found.prose for found in traces)
     disks = read_disks(quorum.nodes[1].directory.parent)
     assert disks["disks"].column("problem").null_count == 3
-    run = make_run()
+    ended_ns = recorder.now_ns()
+    run = make_run(faults=recorder.faults, duration_s=ended_ns / 1e9, duration_ns=ended_ns)
     tables = {
         **run.tables,
         **disks,

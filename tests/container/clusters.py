@@ -20,11 +20,14 @@ T = TypeVar("T")
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 
+PATIENCE_S = 30.0  # with an answer that has to come
+SILENT_S = 0.5  # who has not answered by then does not
+
 # Asks a node for its API versions: exits 0 when it answers, 1 when it stays silent, 2 when refused.
 ASK = """
 import socket, sys
 try:
-    peer = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=0.5)
+    peer = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[3]))
     peer.sendall(bytes.fromhex("0000000e00120000000000070004") + b"test")
     sys.exit(0 if peer.recv(100) else 2)
 except TimeoutError:
@@ -79,9 +82,9 @@ def last_words(name: str) -> str:
     return "\n".join(said) or "all nodes run"
 
 
-def answered(container: Container, host: str, port: int) -> bool:
+def answered(container: Container, host: str, port: int, within_s: float = PATIENCE_S) -> bool:
     """Whether that address answers when asked from inside a node."""
-    status, _ = container.exec_run(["python3", "-c", ASK, host, str(port)])
+    status, _ = container.exec_run(["python3", "-c", ASK, host, str(port), str(within_s)])
     return bool(status == 0)
 
 

@@ -22,6 +22,7 @@ from chaos.setup.needs import SetupError
 from checkers.history.events import EventType
 from tests.container.clusters import (
     ONE,
+    SILENT_S,
     THREE,
     TWO,
     answered,
@@ -42,7 +43,7 @@ from workloads.wire.topic_requests import create_topic, read_created
 NAME = "kafka"
 FOUR = NodeId(4)
 BROKERS = [ONE, TWO, THREE]
-UNFENCED_WITHIN_S = 30.0
+UNFENCED_WITHIN_S = 120.0  # broker.session.timeout.ms is 9 s; others may use the machine too
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -91,7 +92,7 @@ def test_every_node_is_reached_through_the_proxy_only(cluster: WipeableDockerClu
             assert answered(nodes[link.source], f"node-{link.destination}", port), link
             around = topology.networks[link.destination].address
             if link.source == ONE:
-                assert not answered(nodes[link.source], around, port), link
+                assert not answered(nodes[link.source], around, port, SILENT_S), link
 
 
 def test_another_process_finds_it_with_its_target(cluster: WipeableDockerCluster) -> None:
@@ -196,6 +197,8 @@ def test_a_stopped_broker_leaves_in_good_order(cluster: WipeableDockerCluster) -
 
 
 def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path: Path) -> None:
+    run(cluster.stop(FOUR))
+    run(cluster.start(FOUR))
     run(cluster.collect(tmp_path))
     for node in cluster.nodes:
         disk = tmp_path / f"disks/node-{node}"
@@ -203,7 +206,8 @@ def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path:
         log = disk / "__cluster_metadata-0" / "00000000000000000000.log"
         assert log.stat().st_size > 1000
         assert "Kafka Server started" in (tmp_path / f"logs/node-{node}.log").read_text()
-    assert "Fencing broker 3" in (tmp_path / "logs/node-4.log").read_text()
+    both_lives = (tmp_path / "logs/node-4.log").read_text()
+    assert both_lives.count("Kafka Server started") > 1
 
 
 def test_an_image_that_was_never_made_is_asked_for_by_its_release() -> None:

@@ -354,9 +354,9 @@ def test_a_million_operations_are_judged_in_a_moment() -> None:
     ops = long_history(200_000, 100, 20)
     zones.warm()
     columns = register_columns(ops)
-    began = time.perf_counter()
+    began = time.process_time()
     found = swept(ops, columns)
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert (found.counts, found.repeated) == ({}, [])
     assert took < 1.0  # the bar, 0.2 s for five times as many, is `make bench`'s
 
