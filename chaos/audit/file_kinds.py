@@ -17,6 +17,8 @@ _INTERNAL = {
     "__consumer_offsets": "offsets",
     "__transaction_state": "transactions",
 }
+# What stands behind the name of a directory: it is to go, is not all there yet, belongs to nobody.
+_BECAME = {"delete": "deleted", "future": "future", "stray": "stray"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,5 +102,5 @@ def _log_of(directory: str) -> tuple[str, str]:
     if match is None:
         return NODE_FILES, ""
     family = _INTERNAL.get(match["topic"], "data")
-    became = (match["rest"] or "").rpartition("-")[2]
+    became = _BECAME.get((match["rest"] or "").rpartition("-")[2], "")
     return f"{match['topic']}-{match['partition']}", f"{became} {family}".strip()

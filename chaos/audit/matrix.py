@@ -1,7 +1,9 @@
 """Many cuts as a matrix: file kind, moment, what the disk held, what the node made of it, n of m.
 
-A row that is seen in some of the cuts only is the kernel's own timing: what nobody synced may reach
-the disk before the power fails, and may not. One that is seen in all of them is the program's.
+A kind of file that came to an outcome in some of the cuts only is the kernel's own timing: what
+nobody synced may reach the disk before the power fails, and may not. What came about in all of them
+is the program's. Between shorter and zeros the kernel decides always: the size of a file is
+committed with the journal, whoever syncs, and its bytes are not.
 """
 
 from collections.abc import Sequence
@@ -19,13 +21,14 @@ class Row:
     status: Status
     outcome: NextStart
     seen: int  # cuts with such a file
+    of_outcome: int  # cuts with a file of this kind and outcome, whatever its status
     cuts: int  # at that moment, without void ones
     files: int  # in all those cuts
 
     @property
     def is_of_the_kernel(self) -> bool:
-        """Seen in some cuts only."""
-        return self.seen < self.cuts
+        """It came to this outcome in some cuts only."""
+        return self.of_outcome < self.cuts
 
 
 def rows_of(cuts: Sequence[ObservedCut]) -> list[Row]:
@@ -52,6 +55,9 @@ def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
             assert each.outcome is not None, "every difference has one"
             key = (each.kind, each.file.status, each.outcome)
             seen.setdefault(key, []).append((number, each))
+    of_outcome: dict[tuple[str, NextStart], set[int]] = {}
+    for (kind, _, outcome), found in seen.items():
+        of_outcome.setdefault((kind, outcome), set()).update(number for number, _ in found)
     return [
         Row(
             moment=moment,
@@ -59,6 +65,7 @@ def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
             status=status,
             outcome=outcome,
             seen=len({number for number, _ in found}),
+            of_outcome=len(of_outcome[kind, outcome]),
             cuts=len(cuts),
             files=len(found),
         )

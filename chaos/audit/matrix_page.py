@@ -31,7 +31,7 @@ def render_audit(title: str, cuts: Sequence[ObservedCut], out: Path) -> str:
             tag("p", _LEGEND, class_="soft"),
             class_="invalid" if bad else "valid",
         ),
-        section("What the disks held, and what the next start made of it", _matrix(rows)),
+        section("What the disks held, and what the next start made of it", _matrix(rows, cuts)),
         tag("p", f"Always as they said: {', '.join(always_same(cuts))}.", class_="soft"),
         section("Answers that changed", _answers(cuts)),
         *_refusals(cuts),
@@ -43,25 +43,29 @@ def render_audit(title: str, cuts: Sequence[ObservedCut], out: Path) -> str:
 _LEGEND = (
     "Rows are kinds of files, columns are moments; a cell has what the disk held of such a file "
     "after the power cut, in how many of how many cuts, and what the node made of it. Marked ~ is "
-    "the kernel's own timing: seen in some of the cuts only."
+    "the kernel's own timing: it came about in some of the cuts only."
 )
 
 
-def _matrix(rows: Sequence[Row]) -> Markup:
-    moments = list(dict.fromkeys(row.moment for row in rows))
-    kinds = sorted({row.kind for row in rows})
+def _matrix(rows: Sequence[Row], cuts: Sequence[ObservedCut]) -> Markup:
+    sound = [cut for cut in cuts if not cut.void]
+    moments = list(dict.fromkeys(cut.moment for cut in sound))
+    there = {(cut.moment, each.kind) for cut in sound for each in cut.files}
     cells: dict[_Key, list[Row]] = {}
     for row in rows:
         cells.setdefault((row.moment, row.kind), []).append(row)
     lines = [
-        ("", [kind, *(_cell(cells.get((moment, kind), [])) for moment in moments)])
-        for kind in kinds
+        ("", [kind, *(_cell(cells.get((m, kind), []), (m, kind) in there) for m in moments)])
+        for kind in sorted({row.kind for row in rows})
     ]
     return table([("file", "fixed"), *((moment, "narrow") for moment in moments)], lines)
 
 
-def _cell(rows: Sequence[Row]) -> Markup:
-    return joined(*(tag("p", _link(row)) for row in rows))
+def _cell(rows: Sequence[Row], is_there: bool) -> Markup:
+    """Empty where no node has such a file."""
+    if rows or not is_there:
+        return joined(*(tag("p", _link(row)) for row in rows))
+    return tag("p", "same", class_="soft")
 
 
 def _link(row: Row) -> Markup:

@@ -18,8 +18,9 @@ _ABOUT = (
     "acknowledgement promises no more than the page cache), refuses to start, or trusted: an "
     "answer that was promised is another one now. Every cut is proved by a canary, a block that "
     "the disk must have forgotten; a cut without is void. With --times each moment as often. "
-    "What a program never syncs differs in all of them; a row of some of them only, marked ~, is "
-    "the kernel's own timing, which may write out what nobody synced before the power fails. "
+    "What a program never syncs differs in all of them; a kind of file that came to an outcome in "
+    "some of them only, marked ~, is the kernel's own timing, which may write out what nobody "
+    "synced before the power fails, and which always decides between shorter and zeros. "
     "Exits 1 if anything was trusted or a node refused to start, 3 if a cut left no evidence."
 )
 

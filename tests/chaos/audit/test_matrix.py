@@ -52,6 +52,19 @@ def test_what_is_seen_in_some_cuts_only_is_the_kernels() -> None:
     ]
 
 
+def test_between_shorter_and_zeros_the_kernel_decides_and_not_about_the_outcome() -> None:
+    rows = rows_of(
+        [
+            cut([("log", Status.SHORTER, NextStart.TRUSTED)]),
+            cut([("log", Status.ZEROS, NextStart.TRUSTED)]),
+        ]
+    )
+    assert [(row.status, row.seen, row.is_of_the_kernel) for row in rows] == [
+        (Status.SHORTER, 1, False),
+        (Status.ZEROS, 1, False),
+    ]
+
+
 def test_the_worst_stands_first_within_its_moment() -> None:
     rows = rows_of(
         [cut([("a", Status.OLDER, NextStart.REBUILT), ("b", Status.OLDER, NextStart.TRUSTED)])]
@@ -73,7 +86,8 @@ def test_every_difference_is_in_one_row_and_every_kind_differs_or_does_not(
     sound = [each for each in cuts if not each.void]
     rows = rows_of(cuts)
     assert sum(row.files for row in rows) == sum(len(each.differences) for each in sound)
-    assert all(1 <= row.seen <= min(row.cuts, row.files) for row in rows)
+    assert all(1 <= row.seen <= min(row.of_outcome, row.files) for row in rows)
+    assert all(row.of_outcome <= row.cuts for row in rows)
     assert len({(row.moment, row.kind, row.status, row.outcome) for row in rows}) == len(rows)
     differing = {row.kind for row in rows}
     assert differing.isdisjoint(always_same(cuts))

@@ -1,6 +1,7 @@
 """The page: every cell leads to bytes, and what comes from disks stays text."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from chaos.audit.bytes_shown import shown_bytes
@@ -57,6 +58,16 @@ def test_every_cell_leads_to_the_bytes_that_differ(tmp_path: Path) -> None:
     assert "152 bytes more of this range" in page
     assert "<b>" not in page
     assert "records &lt;of&gt; orders-0" in page
+
+
+def test_a_moment_at_which_nothing_differs_has_its_column(tmp_path: Path) -> None:
+    differing = cut_of(tmp_path)
+    (file,) = differing.files
+    same = replace(file, file=compare_bytes(PATH, SAID, SAID), outcome=None)
+    quiet = replace(differing, moment="topic-created", files=[same], answers=[])
+    page = render_audit("What the disks held", [differing, quiet], tmp_path)
+    assert page.count('<th class="narrow">') == 2
+    assert page.count(">same<") == 1
 
 
 def test_bytes_of_what_ends_early_or_is_not_there(tmp_path: Path) -> None:

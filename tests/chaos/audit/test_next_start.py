@@ -36,7 +36,7 @@ def answer(answered: str, *, promised: bool, rests_on: str = "orders-0") -> Comp
         ("kraft/a-1-2/leader-epoch-checkpoint", "data leader-epoch-checkpoint", "a-1-2"),
         ("kraft/__consumer_offsets-2/00000000000000000007.log", "offsets log segment",
          "__consumer_offsets-2"),
-        ("kraft/orders-0.0123abcd-delete/00000000000000000000.log", "delete data log segment",
+        ("kraft/orders-0.0123abcd-delete/00000000000000000000.log", "deleted data log segment",
          "orders-0"),
         ("kraft/__cluster_metadata-0/00000000000000000010-0000000001.checkpoint",
          "metadata snapshot", "__cluster_metadata-0"),
