@@ -222,5 +222,5 @@ def _node_events(directory: Path, started_mono_ns: int) -> pa.Table:
     tables = []
     for path in sorted((directory / "logs").glob("node-*.log")):
         with path.open(encoding="utf-8", errors="replace") as lines:
-            tables.append(parse_trace_lines(lines, started_mono_ns))
+            tables.append(parse_trace_lines(lines, started_mono_ns, orjson.loads))
     return pa.concat_tables(tables) if tables else NODE_EVENTS.empty_table()

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -33,12 +34,8 @@ class ReplicaKey(NamedTuple):
     node: int
     directory: str = NO_DIRECTORY
 
-    def may_be(self, other: "ReplicaKey") -> bool:
-        unknown = NO_DIRECTORY in (self.directory, other.directory)
-        return self.node == other.node and (unknown or self.directory == other.directory)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VoterSet:
     """The voters of one moment. One node may be two of them, by two disks (KIP-856)."""
 
@@ -53,12 +50,23 @@ class VoterSet:
         """The fewest voters that are more than half of them."""
         return len(self.keys) // 2 + 1
 
+    @cached_property
+    def _directories(self) -> Mapping[int, set[str]]:
+        found: dict[int, set[str]] = defaultdict(set)
+        for key in self.keys:
+            found[key.node].add(key.directory)
+        return dict(found)
+
     def includes(self, replica: ReplicaKey) -> bool:
-        return replica in self.keys or any(key.may_be(replica) for key in self.keys)
+        """Also where nobody knows which disk is meant, here or there."""
+        known = self._directories.get(replica.node)
+        if known is None:
+            return False
+        return replica.directory in known or NO_DIRECTORY in (replica.directory, *known)
 
     def count(self, replicas: Iterable[ReplicaKey]) -> int:
         """How many of these replicas are voters; a replica is one at most."""
-        return sum(self.includes(replica) for replica in set(replicas))
+        return sum(map(self.includes, set(replicas)))
 
     def has_majority(self, replicas: Iterable[ReplicaKey]) -> bool:
         return self.count(replicas) >= self.majority

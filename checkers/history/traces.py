@@ -1,7 +1,7 @@
 """The reader's side of the nodes' trace lines (`node.trace` writes them; a test compares)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -66,6 +66,9 @@ _OUTCOMES = {True: "granted", False: "refused"}
 
 _Value = object
 _Row = tuple[_Value, ...]
+Decode = Callable[[str], _Value]  # of JSON; raises ValueError
+
+_DETAIL_ENCODER = json.JSONEncoder(sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +84,16 @@ class Traces:
     damaged: tuple[str, ...]
 
 
-def parse_trace_lines(lines: Iterable[str | bytes], started_mono_ns: int) -> pa.Table:
+def parse_trace_lines(
+    lines: Iterable[str | bytes], started_mono_ns: int, decode: Decode = json.loads
+) -> pa.Table:
     """NODE_EVENTS from one node's log, in the order of the lines. See `parse_traces`."""
-    return parse_traces(lines, started_mono_ns).table
+    return parse_traces(lines, started_mono_ns, decode).table
 
 
-def parse_traces(lines: Iterable[str | bytes], started_mono_ns: int) -> Traces:
+def parse_traces(
+    lines: Iterable[str | bytes], started_mono_ns: int, decode: Decode = json.loads
+) -> Traces:
     """Read a node's log; `started_mono_ns` becomes the zero of `t`.
 
     An event that we do not know is kept under its name, with its fields in `detail`. A line whose
@@ -101,7 +108,7 @@ def parse_traces(lines: Iterable[str | bytes], started_mono_ns: int) -> Traces:
         if not text.lstrip().startswith("{"):
             prose += bool(text.strip())
             continue
-        row, whole = _parse_line(text, started_mono_ns)
+        row, whole = _parse_line(text, started_mono_ns, decode)
         if row is not None:
             rows.append(row)
         if not whole:
@@ -110,18 +117,19 @@ def parse_traces(lines: Iterable[str | bytes], started_mono_ns: int) -> Traces:
     return Traces(table=table, prose=prose, damaged=(*damaged, *refused))
 
 
-def _parse_line(text: str, started_mono_ns: int) -> tuple[_Row | None, bool]:
+def _parse_line(text: str, started_mono_ns: int, decode: Decode) -> tuple[_Row | None, bool]:
     """The row of a line, and whether the line was whole."""
-    row = _row(_object(text), started_mono_ns)
+    row = _row(_object(text, decode), started_mono_ns)
     if row is not None:
         return row, True
     again = text.rfind('{"ev"', 1)
-    return (_row(_object(text[again:]), started_mono_ns) if again > 0 else None), False
+    rest = _object(text[again:], decode) if again > 0 else None
+    return _row(rest, started_mono_ns), False
 
 
-def _object(text: str) -> dict[str, _Value] | None:
+def _object(text: str, decode: Decode = json.loads) -> dict[str, _Value] | None:
     try:
-        found = json.loads(text)
+        found = decode(text)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
@@ -153,7 +161,7 @@ def _fill(row: list[_Value], fields: dict[str, _Value]) -> _Row:
         else:
             row[position] = _OUTCOMES[bool(value)] if name == _GRANTED else value
     if detail:
-        row[_DETAIL] = json.dumps(detail, sort_keys=True)
+        row[_DETAIL] = _DETAIL_ENCODER.encode(detail)
     return tuple(row)
 
 

@@ -125,11 +125,13 @@ def _held(evidence: Evidence, places: Mapping[tuple[int, int], set[ReplicaKey]])
     whole = evidence.once(whole_disks)
     times, most, possible = 0, 0, False
     for (offset, _), having in (places or {(NEWEST, 0): set()}).items():
+        has_majority = False
         for voters in _deciding(evidence, offset):
             count = voters.count(having)
             most = max(most, count)
             possible |= count + len(voters.keys) - voters.count(whole) >= voters.majority
-        times += any(voters.has_majority(having) for voters in _deciding(evidence, offset))
+            has_majority |= count >= voters.majority
+        times += has_majority
     return StoredOn(times, most, possible)
 
 
