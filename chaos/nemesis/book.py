@@ -1,9 +1,10 @@
 """What became of each fault: in the history as it happens, and in `schedule.json`."""
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.nemesis.fault import Fault
@@ -12,6 +13,7 @@ from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 
 ScheduleContent = dict[str, Any]  # of `schedule.json`
+_LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +109,7 @@ class FaultBook:
 
     def save(self, content: ScheduleContent) -> None:
         """Replace `schedule.json` as a whole, so that a killed run leaves a readable one."""
-        content = {
-            "seed": self._seed,
-            **content,
-            "done": [asdict(done) for done in self._done],
-        }
+        content = {"seed": self._seed, **content, "done": self._done}
         part = self._directory / ".schedule.json.tmp"
-        part.write_text(json.dumps(content, indent=2) + "\n")
+        part.write_bytes(orjson.dumps(content, option=_LAYOUT))
         part.replace(self._directory / "schedule.json")

@@ -208,13 +208,16 @@ class SimProcess:
         """That turn, and others while there is something to do."""
         self._look()
         yield from self._take(turn)
+        is_due = self._is_due()
         while self.exit_code is None:
             if self._inbox:
                 self._look()
                 yield from self._take(self._turns.drain())
-            elif self._is_due():
+                is_due = self._is_due()
+            elif is_due:
                 yield from self._take(self._turns.time_out())
-                if self._is_due():
+                is_due = self._is_due()
+                if is_due:
                     yield _SPIN_NS
             else:
                 return
