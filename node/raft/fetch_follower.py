@@ -38,11 +38,8 @@ class FollowerFetch:
 
     def send(self, mono_ns: int) -> None:
         """One Fetch at a time."""
-        self._hang_up_on_others()
-        role = self._quorum.role
-        if not isinstance(role, Follower | Unattached) or self._peers.fetching_from():
-            return
-        if not self.may_fetch():
+        is_fetching, role = self._hang_up_on_others(), self._quorum.role
+        if is_fetching or not isinstance(role, Follower | Unattached) or not self.may_fetch():
             return
         key = self._whom_to_ask(role)
         if key is not None:
@@ -53,11 +50,16 @@ class FollowerFetch:
         cannot lose any more (KAFKA-10533)."""
         return self._log.is_flushed
 
-    def _hang_up_on_others(self) -> None:
-        """A Fetch that we no longer care for may stay parked for long: drop its connection."""
+    def _hang_up_on_others(self) -> bool:
+        """A Fetch that we no longer care for may stay parked for long: drop its connection. Whether
+        one is out that we do care for."""
+        is_fetching = False
         for key, request in self._peers.fetching_from():
             if request.epoch != self._quorum.epoch or not self._cares_for(key):
                 self._peers.drop(key)
+            else:
+                is_fetching = True
+        return is_fetching
 
     def _cares_for(self, key: ReplicaKey) -> bool:
         """May it still tell us what we want to know?"""
