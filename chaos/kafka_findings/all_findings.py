@@ -36,5 +36,17 @@ FINDINGS: Mapping[str, Finding] = {
             scenarios=("fenced-last-leader",),
             says=(r"using an unclean election",),
         ),
+        Finding(
+            section=8,
+            scenarios=("moved-replicas", "moved-replica"),
+            says=(
+                r"successfully replaced with the future replica",
+                r"Recovering unflushed segment",
+            ),
+            files=("append-0-*/*.log", "kraft.second/append-0-*/*.log"),
+        ),
+        Finding(section=9, scenarios=("lone-controller",), files=("__cluster_metadata-0/*.log",)),
+        Finding(section=10, scenarios=("elr-wiped",), says=(r"handleBrokerUncleanShutdown",)),
+        Finding(section=11, scenarios=("lost-observer",), says=(r"transition to FollowerState",)),
     )
 }

@@ -44,6 +44,7 @@ NAME = "kafka"
 FOUR = NodeId(4)
 BROKERS = [ONE, TWO, THREE]
 UNFENCED_WITHIN_S = 120.0  # broker.session.timeout.ms is 9 s; others may use the machine too
+DIRECTORIES = ("/data/kraft", "/data/kraft.second")
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -52,7 +53,7 @@ pytestmark = pytest.mark.timeout(600)
 def cluster() -> Iterator[WipeableDockerCluster]:
     prepare(print, NEWEST)
     # A broker of a dynamic quorum may end by itself after an early power cut: docs/findings.md, 1.
-    target, nodes = layout("kafka", 3, {"quorum": "static"})
+    target, nodes = layout("kafka", 3, {"quorum": "static", "log_dirs": "2"})
     made = DockerCluster.new(run_id=run_id(NAME), nodes=nodes, target=target)
     assert isinstance(made, WipeableDockerCluster), made.no_power
     try:
@@ -163,6 +164,37 @@ def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
     assert (unwaited.outcome, again.code) == (EventType.OK, 0)
 
 
+def where(node: NodeId, replica: str) -> list[str]:
+    """The log directories of a node that have this replica, not counting one to be deleted."""
+    with containers_of(NAME) as nodes:
+        found = said_in(nodes[node], "find", *DIRECTORIES, "-type", "d", "-name", replica).decode()
+    return [path.split("/")[2] for path in found.split()]
+
+
+def test_replicas_move_to_the_other_log_directory_and_back(cluster: WipeableDockerCluster) -> None:
+    shape = TopicShape(partitions=1, replication=3, configs={})
+
+    async def create() -> None:
+        client = RawTopicClient(driver_for(cluster, BROKERS), 10.0)
+        try:
+            assert (await client.create("moved", shape)).outcome is EventType.OK
+        finally:
+            await client.close()
+        async with asyncio.timeout(UNFENCED_WITHIN_S):
+            while not where(ONE, "moved-0"):
+                await asyncio.sleep(0.1)  # between two looks: brokers hear of a topic later
+
+    run(create())
+    seen = []
+    for _ in range(3):
+        evidence = run(cluster.move_replicas(ONE))
+        assert evidence.bit, evidence
+        assert run(cluster.sync_disk(ONE)).bit
+        seen.append(where(ONE, "moved-0"))
+    assert seen[0] == seen[2] != seen[1]
+    assert sorted(seen[0] + seen[1]) == ["kraft", "kraft.second"]
+
+
 def test_brokers_and_controller_survive_a_power_cut(cluster: WipeableDockerCluster) -> None:
     run(cluster.power_off([TWO, FOUR], PowerCutMode.LOSE_ALL))
 
@@ -205,6 +237,7 @@ def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path:
         assert f"node.id={node}" in (disk / "meta.properties").read_text()
         log = disk / "__cluster_metadata-0" / "00000000000000000000.log"
         assert log.stat().st_size > 1000
+        assert (disk / "kraft.second" / "meta.properties").exists() is (node in BROKERS)
         assert "Kafka Server started" in (tmp_path / f"logs/node-{node}.log").read_text()
     both_lives = (tmp_path / "logs/node-4.log").read_text()
     assert both_lives.count("Kafka Server started") > 1
