@@ -39,6 +39,15 @@ FINDINGS: Mapping[str, Finding] = {
         Finding(
             section=8,
             scenarios=("moved-replicas", "moved-replica"),
+            says=(r"replaced with the future replica", r"0 recovered for append-"),
+            files=("append-0-0*/*.log", "*/append-0-0*/*.log"),
+        ),
+        Finding(section=9, scenarios=("lone-controller",)),
+        Finding(section=10, scenarios=("elr-wiped",)),
+        Finding(section=11, scenarios=("lost-observer",)),
+        Finding(
+            section=8,
+            scenarios=("moved-replicas", "moved-replica"),
             says=(
                 r"successfully replaced with the future replica",
                 r"Recovering unflushed segment",
