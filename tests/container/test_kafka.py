@@ -229,8 +229,6 @@ def test_a_stopped_broker_leaves_in_good_order(cluster: WipeableDockerCluster) -
 
 
 def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path: Path) -> None:
-    run(cluster.stop(FOUR))
-    run(cluster.start(FOUR))
     run(cluster.collect(tmp_path))
     for node in cluster.nodes:
         disk = tmp_path / f"disks/node-{node}"
@@ -239,8 +237,6 @@ def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path:
         assert log.stat().st_size > 1000
         assert (disk / "kraft.second" / "meta.properties").exists() is (node in BROKERS)
         assert "Kafka Server started" in (tmp_path / f"logs/node-{node}.log").read_text()
-    both_lives = (tmp_path / "logs/node-4.log").read_text()
-    assert both_lives.count("Kafka Server started") > 1
 
 
 def test_an_image_that_was_never_made_is_asked_for_by_its_release() -> None:

@@ -41,7 +41,7 @@ LAUNCH = (
 # Below the range from which the kernel takes the ports of outgoing connections.
 PORTS = range(20_000, 32_000)
 # On a machine that has little time for this; nothing is asserted of how long anything takes.
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 T = TypeVar("T")
 
