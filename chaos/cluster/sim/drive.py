@@ -61,13 +61,16 @@ class Drive:
         self._well()
         match trouble:
             case DiskTrouble.SLOW:
-                self.files.trouble.sync_delay_ns = _SLOW_NS
+                self._make_slow(_SLOW_NS)
             case DiskTrouble.STALLED:
-                self.files.trouble.sync_delay_ns = _STALLED_NS
+                self._make_slow(_STALLED_NS)
             case DiskTrouble.LYING:
                 self._make_lie()
             case _:
                 assert_never(trouble)
+
+    def _make_slow(self, delay_ns: int) -> None:
+        self.files.trouble.sync_delay_ns = delay_ns
 
     def _make_lie(self) -> None:
         self.files.trouble.lying = True
