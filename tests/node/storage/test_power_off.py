@@ -98,6 +98,7 @@ class Storage(RuleBasedStateMachine):
         try:
             self.log.truncate(end)
         except PowerCut:
+            self.flushed = max(self.flushed, keep)  # a cut flushes what it leaves
             self.cut = True
             return
         self.written = self.written[:keep]
