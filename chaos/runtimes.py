@@ -72,18 +72,16 @@ class DockerRuntime:
         mutation: str = "",
         conditions: Conditions = _USUAL,
     ) -> Cluster:
-        from chaos.cluster.docker.docker_cluster import DockerCluster
+        from chaos.cluster.docker.clusters import new_cluster
         from chaos.cluster.targets.named import layout
 
         made, count = layout(target, nodes, settings, mutation=mutation, conditions=conditions)
-        return DockerCluster.new(
-            run_id=run_id, nodes=count, keep=keep, directory=directory, target=made
-        )
+        return new_cluster(run_id=run_id, nodes=count, keep=keep, directory=directory, target=made)
 
     def attach(self, run_id: str) -> Cluster:
-        from chaos.cluster.docker.docker_cluster import DockerCluster
+        from chaos.cluster.docker.clusters import attached_cluster
 
-        return DockerCluster.attach(run_id)
+        return attached_cluster(run_id)
 
 
 class World(Protocol):

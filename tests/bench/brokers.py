@@ -14,7 +14,9 @@ from pathlib import Path
 from statistics import median
 
 from chaos.clock import MachineClock
-from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.clusters import new_cluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import NodeId
 from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, layout
@@ -58,7 +60,7 @@ def measure() -> Iterator[Row]:
 
 async def _on_one_cluster() -> list[Row]:
     target, nodes = layout(KAFKA, _BROKERS, {})
-    cluster = DockerCluster.new(run_id=f"bench-{time.time_ns()}", nodes=nodes, target=target)
+    cluster = new_cluster(run_id=f"bench-{time.time_ns()}", nodes=nodes, target=target)
     try:
         await cluster.create()
         driver = driver_for(cluster, brokers_of(cluster))

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from chaos.clock import MachineClock
-from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.interface import Address, Cluster, NodeId, PowerCuttable
 from chaos.cluster.topology import OUTER_PORT
 from chaos.recorder import Recorder
@@ -27,7 +27,7 @@ def measure() -> Iterator[Row]:
 
 
 async def _measure() -> list[Row]:
-    cluster = DockerCluster.new(run_id=f"bench-{time.time_ns()}")
+    cluster = new_cluster(run_id=f"bench-{time.time_ns()}")
     try:
         await cluster.create()
         direct = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.docker.docker_cluster import WipeableDockerCluster
+from chaos.cluster.docker.powered_cluster import WipeableDockerCluster
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.nemesis.abilities import PROTOCOLS
 from chaos.nemesis.fault import Fault

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from docker.models.containers import Container
 
 from chaos.cluster.docker import labels as label
-from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.labels import ContainerRole
+from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import NodeId
 from chaos.installation import prepare
 from chaos.setup import docker_engine
@@ -49,7 +50,7 @@ def run_id(name: str) -> str:
 def cluster_of_stand_ins(name: str, *, keep: bool = False) -> Iterator[PoweredDockerCluster]:
     """Three of them, with loop disks; removed afterwards."""
     prepare(print)
-    cluster = DockerCluster.new(run_id=run_id(name), nodes=3, keep=keep, target=StandIn())
+    cluster = new_cluster(run_id=run_id(name), nodes=3, keep=keep, target=StandIn())
     assert isinstance(cluster, PoweredDockerCluster), cluster.no_power
     try:
         run(cluster.create())

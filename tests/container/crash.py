@@ -3,12 +3,12 @@
 import asyncio
 import sys
 
-from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.clusters import new_cluster
 from tests.support.stand_in import StandIn
 
 
 async def main() -> None:
-    cluster = DockerCluster.new(run_id=sys.argv[1], nodes=3, target=StandIn())
+    cluster = new_cluster(run_id=sys.argv[1], nodes=3, target=StandIn())
     await cluster.create()
     print("up", flush=True)
     await asyncio.Event().wait()

@@ -12,8 +12,9 @@ from chaos.audit.next_start import NextStart
 from chaos.audit.node_moments import NodeStage, record_acknowledged
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
 from chaos.cli import main
-from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.power_cuts import Power
+from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import DiskTrouble, DiskTroubling, PowerCutMode
 from chaos.installation import prepare
 from chaos.progress import ConsoleProgress
@@ -65,6 +66,6 @@ def cut_of_a_lying_disk(directory: Path) -> ObservedCut:
     way = Way(reach=acknowledged_by_a_lying_disk)
     moment = Moment(name="lying-disk", summary="syncs are not done", ways={"node": way})
     plan = CutPlan(moment=moment, target="node", mode=PowerCutMode.LOSE_ALL)
-    cluster = DockerCluster.new(run_id=run_id("audit"), nodes=1, directory=directory)
+    cluster = new_cluster(run_id=run_id("audit"), nodes=1, directory=directory)
     assert isinstance(cluster, PoweredDockerCluster), cluster.no_power
     return run(cut_once(plan, cluster, directory, ConsoleProgress()))

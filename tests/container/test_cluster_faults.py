@@ -8,8 +8,8 @@ import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import power_cuts
-from chaos.cluster.docker.docker_cluster import PoweredDockerCluster
 from chaos.cluster.docker.metrics import Stream
+from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import (
     Cuttable,
     Killable,

@@ -11,8 +11,10 @@ import pytest
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.docker_cluster import DockerCluster, PoweredDockerCluster
+from chaos.cluster.docker.clusters import attached_cluster, new_cluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
+from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
 from chaos.cluster.interface import Cuttable, Link, NodeStatus, PowerCuttable
 from chaos.cluster.probe import answers
@@ -36,7 +38,7 @@ def agent_image(client: docker.DockerClient) -> str:
 
 def test_two_clusters_side_by_side_do_not_meet() -> None:
     with cluster_of_stand_ins("left") as left:
-        other = DockerCluster.new(run_id=run_id("right"), nodes=5, target=StandIn())
+        other = new_cluster(run_id=run_id("right"), nodes=5, target=StandIn())
         try:
             run(other.create())
             ports = {a.port for c in (left, other) for a in c.bootstrap.values()}
@@ -73,7 +75,7 @@ def test_a_cluster_destroyed_in_the_making_leaves_nothing() -> None:
 
     client = docker_engine.connect()
     try:
-        cluster = DockerCluster.new(run_id=run_id("broken-off"), nodes=3, target=StandIn())
+        cluster = new_cluster(run_id=run_id("broken-off"), nodes=3, target=StandIn())
         run(break_off(cluster))
         assert not left_of(client, run_id("broken-off"))
         assert not loop_devices(label.prefix(run_id("broken-off")))
@@ -110,25 +112,25 @@ def test_a_kept_cluster_is_found_again_and_never_reaped() -> None:
             assert name in kept(client)
             assert not [r for r in reap(client, agent_image(client)) if r.run_id == name]
             run(cluster.cut([Link(ONE, TWO)]))
-            found = DockerCluster.attach(name, target=StandIn())
+            found = attached_cluster(name, target=StandIn())
             assert isinstance(found, PoweredDockerCluster)
             assert (found.bootstrap, found.entries) == (cluster.bootstrap, cluster.entries)
             assert run(found.heal([Link(ONE, TWO)]))[Link(ONE, TWO)].bit
             run(found.power_off([TWO]))
             found.let_go()
             assert run(cluster.status(TWO)) is NodeStatus.OFF
-            again = DockerCluster.attach(name, target=StandIn())
+            again = attached_cluster(name, target=StandIn())
             assert isinstance(again, PoweredDockerCluster)
             run(again.start(TWO))
             assert run(again.power_evidence(TWO)).bit
-            twin = DockerCluster.new(run_id=name, nodes=3, target=StandIn())
+            twin = new_cluster(run_id=name, nodes=3, target=StandIn())
             with pytest.raises(ClusterError, match="already"):
                 run(twin.create())
             twin.let_go()
             run(again.destroy())
             assert not left_of(client, name)
         with pytest.raises(ClusterError, match="no cluster"):
-            DockerCluster.attach(name)
+            attached_cluster(name)
     finally:
         client.close()
 

@@ -124,7 +124,7 @@ def test_a_power_cut_is_refused_where_no_disk_can_lose_power(
 ) -> None:
     """What the disk agent says on a machine without loop devices; the other scenarios are named."""
     why = "losetup: cannot find an unused loop device"
-    monkeypatch.setattr("chaos.cluster.docker.docker_cluster.why_no_loop_disks", lambda *_: why)
+    monkeypatch.setattr("chaos.cluster.docker.clusters.why_no_loop_disks", lambda *_: why)
     assert main(["run", "power-off", "--out", str(tmp_path)]) == 255
     said = capsys.readouterr().err
     assert why in said

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.docker.docker_cluster import DockerCluster, WipeableDockerCluster
+from chaos.cluster.docker.clusters import attached_cluster, new_cluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.powered_cluster import WipeableDockerCluster
 from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows
 from chaos.cluster.targets.named import layout
@@ -54,7 +56,7 @@ def cluster() -> Iterator[WipeableDockerCluster]:
     prepare(print, NEWEST)
     # A broker of a dynamic quorum may end by itself after an early power cut: docs/findings.md, 1.
     target, nodes = layout("kafka", 3, {"quorum": "static", "log_dirs": "2"})
-    made = DockerCluster.new(run_id=run_id(NAME), nodes=nodes, target=target)
+    made = new_cluster(run_id=run_id(NAME), nodes=nodes, target=target)
     assert isinstance(made, WipeableDockerCluster), made.no_power
     try:
         run(made.create())
@@ -97,7 +99,7 @@ def test_every_node_is_reached_through_the_proxy_only(cluster: WipeableDockerClu
 
 
 def test_another_process_finds_it_with_its_target(cluster: WipeableDockerCluster) -> None:
-    other = DockerCluster.attach(run_id(NAME))
+    other = attached_cluster(run_id(NAME))
     try:
         assert isinstance(other, Wipeable)
         assert (other.version, other.roles) == (cluster.version, cluster.roles)
@@ -242,4 +244,4 @@ def test_what_nodes_leave_is_collected(cluster: WipeableDockerCluster, tmp_path:
 def test_an_image_that_was_never_made_is_asked_for_by_its_release() -> None:
     target, nodes = layout("kafka:4.0.999", 3, {})
     with pytest.raises(SetupError, match=r"try: kraft-chaos setup --target kafka:4\.0\.999"):
-        DockerCluster.new(run_id=run_id("unmade"), nodes=nodes, target=target)
+        new_cluster(run_id=run_id("unmade"), nodes=nodes, target=target)

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.interface import FaultEvidence, PowerCutMode
 from chaos.installation import prepare
@@ -67,7 +68,7 @@ async def measure(kinds: list[str], times: int, seed: int) -> dict[str, Rate]:
     rng = random.Random(f"{seed}:bite-rates")
     order = kinds * times
     rng.shuffle(order)
-    cluster = DockerCluster.new(run_id=f"bite-rates-{os.getpid()}")
+    cluster = new_cluster(run_id=f"bite-rates-{os.getpid()}")
     try:
         await cluster.create()
         await _under_load(cluster, order, rng, rates)

@@ -1,6 +1,8 @@
 """A cluster in containers: nodes without privileges, each alone on its network with the proxy.
 
-docker_cluster.py   all of it as `chaos.cluster.interface.Cluster`; with powers where disks allow
+clusters.py         a new one, or one that is up, of the kind that target and machine allow
+docker_cluster.py   all of it as `chaos.cluster.interface.Cluster`
+powered_cluster.py  with power that can be cut, where disks allow
 assembly.py         how a cluster comes into being, or is found again
 containers.py, networks.py, loop_disks.py   what it is made of
 labels.py, identity.py, registry.py   how a run finds its own, and what dead runs have left

@@ -1,59 +1,42 @@
 """The cluster in containers, as scenarios and nemesis see it (`chaos.cluster.interface`)."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import docker
-from docker.models.containers import Container
 
-from chaos.cluster import fault_evidence
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.assembly import Assembly, Parts, images_of, target_up
+from chaos.cluster.docker.assembly import Assembly, Parts, images_of
 from chaos.cluster.docker.gate import Gate
-from chaos.cluster.docker.labels import Owner, RunLabels
-from chaos.cluster.docker.loop_disks import why_no_loop_disks
+from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.docker.node_processes import NodeProcesses
-from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.proxy_entrances import Entrances
 from chaos.cluster.docker.proxy_links import ProxyLinks
 from chaos.cluster.docker.readiness import Readiness
-from chaos.cluster.docker.registry import RunLock, demolish, kept, left_of, reap
+from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap
 from chaos.cluster.docker.replica_moves import move_replicas
 from chaos.cluster.docker.salvage import save_nodes
-from chaos.cluster.docker.wiping import Wiper
-from chaos.cluster.fault_evidence import IN_ORDER
 from chaos.cluster.interface import (
     Address,
-    DiskCopies,
-    DiskTrouble,
     FaultEvidence,
     Link,
     NodeId,
     NodeStatus,
-    PowerCutMode,
     Reaped,
     Roles,
     UnaskedEnd,
 )
-from chaos.cluster.targets.node import OwnNode
-from chaos.cluster.targets.target import DATA, Reformatting, Target
-from chaos.cluster.topology import Topology, host_name
-from chaos.container_files import copy_out
-from chaos.setup import docker_engine
+from chaos.cluster.targets.target import Target
+from chaos.cluster.topology import Topology
 
 T = TypeVar("T")
 
 
 class DockerCluster:
-    """Nodes that can be killed, paused and cut off.
-
-    Where the machine has loop devices, `new` and `attach` give a `PoweredDockerCluster`, whose
-    power can be cut as well; `no_power` holds the reason where they do not. A target that can be
-    formatted anew makes that a `WipeableDockerCluster`.
-    """
+    """Nodes that can be killed, paused and cut off. `no_power`: why their power cannot be cut; ""
+    where it can."""
 
     def __init__(
         self,
@@ -80,53 +63,6 @@ class DockerCluster:
         self._starts = dict.fromkeys(self._nodes, 0)
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
-
-    @classmethod
-    def new(
-        cls,
-        *,
-        run_id: str,
-        nodes: int = 3,
-        keep: bool = False,
-        directory: Path | None = None,
-        target: Target | None = None,
-    ) -> "DockerCluster":
-        """A cluster that is not there yet. With `keep` it outlives this process.
-
-        `directory` is where the next run saves the nodes' logs should this one be killed.
-        Raises SetupError where the engine or an image is missing.
-        """
-        client = docker_engine.require()
-        target = target or OwnNode()
-        labels = RunLabels(
-            run_id=run_id,
-            owner=Owner.KEPT if keep else Owner.RUN,
-            directory=str(directory.resolve()) if directory else "",
-        )
-        no_power = why_no_loop_disks(client, images_of(client, target).agent)
-        return _kind(target, no_power)(client, labels, nodes, target, no_power)
-
-    @classmethod
-    def attach(cls, run_id: str, target: Target | None = None) -> "DockerCluster":
-        """A cluster that another process keeps up; ClusterError when there is none.
-
-        What is left of one whose making was broken off can only be destroyed.
-        """
-        client = docker_engine.require()
-        labels = RunLabels(run_id=run_id, owner=Owner.KEPT)
-        if not left_of(client, run_id):
-            names = ", ".join(kept(client)) or "none is"
-            client.close()
-            raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
-        target = target or target_up(client, run_id)
-        parts = Assembly(client, images_of(client, target), labels, target).find()
-        if parts is None:
-            return DockerCluster(client, labels, 0, target, "")
-        no_power = "" if parts.devices else "it was made without loop devices"
-        nodes = len(parts.containers)
-        cluster = _kind(target, no_power)(client, labels, nodes, target, no_power)
-        cluster._adopt(parts)
-        return cluster
 
     @property
     def nodes(self) -> Sequence[NodeId]:
@@ -178,7 +114,7 @@ class DockerCluster:
 
     async def create(self) -> None:
         parts = await self._gate.run(self._create)
-        self._adopt(parts)
+        self.adopt(parts)
         await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
         self._starts = dict.fromkeys(self._nodes, 1)
         brokers = [node for node, roles in self.roles.items() if roles.is_broker]
@@ -266,7 +202,8 @@ class DockerCluster:
     def _readiness(self) -> Readiness:
         return self._there(self._readiness_or_none)
 
-    def _adopt(self, parts: Parts) -> None:
+    def adopt(self, parts: Parts) -> None:
+        """The parts of a cluster that is up."""
         bounds = self._target.bounds
         self._readiness_or_none = Readiness(
             self._gate, parts, run_id=self._labels.run_id, within_s=bounds.answers_within_s
@@ -313,153 +250,3 @@ class DockerCluster:
     def _collect(self, into: Path) -> None:
         nodes = [self._life.container(node) for node in self._nodes]
         save_nodes(nodes, self._parts.agent, into)
-
-
-class PoweredDockerCluster(DockerCluster):
-    """A cluster on loop disks: its power can be cut, and others must not even seem to have that.
-
-    A subclass because powers are asked for with isinstance, and this one is only on some machines.
-    """
-
-    _power_or_none: Power | None = None
-
-    async def power_off(
-        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
-    ) -> Mapping[NodeId, FaultEvidence]:
-        return await self._gate.run(self._power_off, nodes, mode)
-
-    async def stop_then_power_off(
-        self, nodes: Sequence[NodeId], *, synced: bool
-    ) -> Mapping[NodeId, FaultEvidence]:
-        return await self._gate.run(self._stop_then_power_off, nodes, synced)
-
-    async def copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
-        await self._gate.run(self._copy_disks, nodes, into)
-
-    async def power_off_copying(
-        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, *, stopped: bool
-    ) -> Mapping[NodeId, FaultEvidence]:
-        return await self._gate.run(self._power_off_copying, nodes, mode, copies, stopped)
-
-    async def sync_disk(self, node: NodeId) -> FaultEvidence:
-        return await self._gate.run(self._sync_disk, node)
-
-    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
-        await self._gate.run(self._trouble_disks, nodes, trouble)
-
-    async def power_evidence(self, node: NodeId) -> FaultEvidence:
-        return await self._gate.run(self._power_evidence, node)
-
-    def _adopt(self, parts: Parts) -> None:
-        super()._adopt(parts)
-        self._power_or_none = Power(
-            self._client, self._agent, self._labels, parts.topology, parts.devices
-        )
-
-    @property
-    def _agent(self) -> Agent:
-        if self._parts.agent is None:
-            raise ClusterError("the cluster has loop disks and no agent")
-        return self._parts.agent
-
-    @property
-    def _power(self) -> Power:
-        return self._there(self._power_or_none)
-
-    def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
-        self._power.trouble({node: self._life.container(node) for node in nodes}, trouble)
-
-    def _power_off(
-        self,
-        nodes: Sequence[NodeId],
-        mode: PowerCutMode,
-        before: Callable[[], None] = lambda: None,
-    ) -> Mapping[NodeId, FaultEvidence]:
-        victims = self._running(nodes)
-        self._life.is_off(nodes)
-        cuts = self._power.off(victims, self._life.proxy_pid(), mode, before)
-        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
-
-    def _power_off_copying(
-        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, stopped: bool
-    ) -> Mapping[NodeId, FaultEvidence]:
-        def copy_said() -> None:
-            self._copy_disks(nodes, copies.said)
-
-        if stopped:
-            told = self._stop_then_power_off(nodes, synced=False, mode=mode, before=copy_said)
-        else:
-            told = self._power_off(nodes, mode, copy_said)
-        self._copy_disks(nodes, copies.held)
-        return told
-
-    def _copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
-        for node in nodes:
-            copy_out(self._life.container(node), DATA, into / host_name(node))
-
-    def _stop_then_power_off(
-        self,
-        nodes: Sequence[NodeId],
-        synced: bool,
-        mode: PowerCutMode = PowerCutMode.LOSE_ALL,
-        before: Callable[[], None] = lambda: None,
-    ) -> Mapping[NodeId, FaultEvidence]:
-        """`before` is called between the end of the processes and that of the power."""
-        held = self._power.hold(self._running(nodes))
-        try:
-            exit_codes = self._life.stop_all(nodes)
-            unlike = {n: code for n, code in exit_codes.items() if code not in IN_ORDER}
-            if unlike:
-                raise ClusterError(f"not stopped in good order, exit codes by node: {unlike}")
-            before()
-            cuts = self._power.off_stopped(held, exit_codes, mode, synced=synced)
-        finally:
-            self._power.let_go(held)
-        self._power.wait_gone(nodes)
-        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
-
-    def _sync_disk(self, node: NodeId) -> FaultEvidence:
-        self._power.sync(self._running([node])[node])
-        return FaultEvidence(bit=True, what="its file system was written out")
-
-    def _running(self, nodes: Sequence[NodeId]) -> dict[NodeId, Container]:
-        """Their containers. Raises ClusterError if one is off."""
-        victims = {node: self._life.container(node) for node in nodes}
-        off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
-        if off:
-            raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
-        return victims
-
-    def _start(self, node: NodeId) -> bool:
-        container = self._life.container(node)
-        self._power.connect(node, container)
-        began = super()._start(node)
-        self._power.look_at_canary(node, container)
-        return began
-
-    def _power_evidence(self, node: NodeId) -> FaultEvidence:
-        cut = self._power.cuts.get(node)
-        if cut is None:
-            return FaultEvidence(bit=False, what=f"the power of node {node} was never cut")
-        return fault_evidence.of_power_cut(cut)
-
-
-class WipeableDockerCluster(PoweredDockerCluster):
-    """A cluster whose nodes may come back with an empty disk."""
-
-    async def wipe(self, node: NodeId) -> FaultEvidence:
-        return await self._gate.run(self._wipe, node)
-
-    def _wipe(self, node: NodeId) -> FaultEvidence:
-        container = self._life.container(node)
-        if container.attrs["State"]["Running"]:
-            raise ClusterError(f"node {node} runs: its disk cannot be wiped")
-        self._power.look_at_canary_of(node, container)
-        wiper = Wiper(self._client, self._agent, self._labels, self._target)
-        return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
-
-
-def _kind(target: Target, no_power: str) -> type[DockerCluster]:
-    if no_power:
-        return DockerCluster
-    return WipeableDockerCluster if isinstance(target, Reformatting) else PoweredDockerCluster

@@ -1,0 +1,169 @@
+"""Clusters on loop disks: their power can be cut, and their disks be emptied.
+
+Subclasses, because powers are asked for with isinstance, and these are only on some machines.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from docker.models.containers import Container
+
+from chaos.cluster import fault_evidence
+from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.docker.agent import Agent
+from chaos.cluster.docker.assembly import Parts
+from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.power_cuts import Power
+from chaos.cluster.docker.wiping import Wiper
+from chaos.cluster.fault_evidence import IN_ORDER
+from chaos.cluster.interface import (
+    DiskCopies,
+    DiskTrouble,
+    FaultEvidence,
+    NodeId,
+    PowerCutMode,
+)
+from chaos.cluster.targets.target import DATA
+from chaos.cluster.topology import host_name
+from chaos.container_files import copy_out
+
+
+class PoweredDockerCluster(DockerCluster):
+    """Its power can be cut, and others must not even seem to have that."""
+
+    _power_or_none: Power | None = None
+
+    async def power_off(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
+    ) -> Mapping[NodeId, FaultEvidence]:
+        return await self._gate.run(self._power_off, nodes, mode)
+
+    async def stop_then_power_off(
+        self, nodes: Sequence[NodeId], *, synced: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        return await self._gate.run(self._stop_then_power_off, nodes, synced)
+
+    async def copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
+        await self._gate.run(self._copy_disks, nodes, into)
+
+    async def power_off_copying(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, *, stopped: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        return await self._gate.run(self._power_off_copying, nodes, mode, copies, stopped)
+
+    async def sync_disk(self, node: NodeId) -> FaultEvidence:
+        return await self._gate.run(self._sync_disk, node)
+
+    async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        await self._gate.run(self._trouble_disks, nodes, trouble)
+
+    async def power_evidence(self, node: NodeId) -> FaultEvidence:
+        return await self._gate.run(self._power_evidence, node)
+
+    def adopt(self, parts: Parts) -> None:
+        super().adopt(parts)
+        self._power_or_none = Power(
+            self._client, self._agent, self._labels, parts.topology, parts.devices
+        )
+
+    @property
+    def _agent(self) -> Agent:
+        if self._parts.agent is None:
+            raise ClusterError("the cluster has loop disks and no agent")
+        return self._parts.agent
+
+    @property
+    def _power(self) -> Power:
+        return self._there(self._power_or_none)
+
+    def _trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
+        self._power.trouble({node: self._life.container(node) for node in nodes}, trouble)
+
+    def _power_off(
+        self,
+        nodes: Sequence[NodeId],
+        mode: PowerCutMode,
+        before: Callable[[], None] = lambda: None,
+    ) -> Mapping[NodeId, FaultEvidence]:
+        victims = self._running(nodes)
+        self._life.is_off(nodes)
+        cuts = self._power.off(victims, self._life.proxy_pid(), mode, before)
+        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
+
+    def _power_off_copying(
+        self, nodes: Sequence[NodeId], mode: PowerCutMode, copies: DiskCopies, stopped: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        def copy_said() -> None:
+            self._copy_disks(nodes, copies.said)
+
+        if stopped:
+            told = self._stop_then_power_off(nodes, synced=False, mode=mode, before=copy_said)
+        else:
+            told = self._power_off(nodes, mode, copy_said)
+        self._copy_disks(nodes, copies.held)
+        return told
+
+    def _copy_disks(self, nodes: Sequence[NodeId], into: Path) -> None:
+        for node in nodes:
+            copy_out(self._life.container(node), DATA, into / host_name(node))
+
+    def _stop_then_power_off(
+        self,
+        nodes: Sequence[NodeId],
+        synced: bool,
+        mode: PowerCutMode = PowerCutMode.LOSE_ALL,
+        before: Callable[[], None] = lambda: None,
+    ) -> Mapping[NodeId, FaultEvidence]:
+        """`before` is called between the end of the processes and that of the power."""
+        held = self._power.hold(self._running(nodes))
+        try:
+            exit_codes = self._life.stop_all(nodes)
+            unlike = {n: code for n, code in exit_codes.items() if code not in IN_ORDER}
+            if unlike:
+                raise ClusterError(f"not stopped in good order, exit codes by node: {unlike}")
+            before()
+            cuts = self._power.off_stopped(held, exit_codes, mode, synced=synced)
+        finally:
+            self._power.let_go(held)
+        self._power.wait_gone(nodes)
+        return {node: fault_evidence.of_power_cut(cut) for node, cut in cuts.items()}
+
+    def _sync_disk(self, node: NodeId) -> FaultEvidence:
+        self._power.sync(self._running([node])[node])
+        return FaultEvidence(bit=True, what="its file system was written out")
+
+    def _running(self, nodes: Sequence[NodeId]) -> dict[NodeId, Container]:
+        """Their containers. Raises ClusterError if one is off."""
+        victims = {node: self._life.container(node) for node in nodes}
+        off = [n for n, c in victims.items() if not c.attrs["State"]["Running"]]
+        if off:
+            raise ClusterError(f"nodes {off} are off already: their power cannot be cut")
+        return victims
+
+    def _start(self, node: NodeId) -> bool:
+        container = self._life.container(node)
+        self._power.connect(node, container)
+        began = super()._start(node)
+        self._power.look_at_canary(node, container)
+        return began
+
+    def _power_evidence(self, node: NodeId) -> FaultEvidence:
+        cut = self._power.cuts.get(node)
+        if cut is None:
+            return FaultEvidence(bit=False, what=f"the power of node {node} was never cut")
+        return fault_evidence.of_power_cut(cut)
+
+
+class WipeableDockerCluster(PoweredDockerCluster):
+    """A cluster whose nodes may come back with an empty disk."""
+
+    async def wipe(self, node: NodeId) -> FaultEvidence:
+        return await self._gate.run(self._wipe, node)
+
+    def _wipe(self, node: NodeId) -> FaultEvidence:
+        container = self._life.container(node)
+        if container.attrs["State"]["Running"]:
+            raise ClusterError(f"node {node} runs: its disk cannot be wiped")
+        self._power.look_at_canary_of(node, container)
+        wiper = Wiper(self._client, self._agent, self._labels, self._target)
+        return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
