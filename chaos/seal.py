@@ -59,16 +59,10 @@ def seal(directory: Path) -> tuple[str, ...]:
     except (FileNotFoundError, ValueError) as error:
         raise UnsealableError(f"{directory}: {error}") from error
     recorded = _read_events(directory)
-    tables: dict[str, pa.Table] = {
-        "ops": operations_table(recorded.operations),
-        "spans": spans_table(recorded.operations),
-        "faults": faults_table(recorded.faults),
-        "node_events": _node_events(directory, info.started_mono_ns),
-        "probes": pa.Table.from_pylist(recorded.probes, schema=PROBES),
-        "malformed": pa.Table.from_pylist(recorded.malformed, schema=MALFORMED),
-        **read_disks(directory / "disks"),
-    }
-    assert tables.keys() == TABLES.keys()
+    try:
+        tables = _tables(directory, info, recorded)
+    except UnsealableError as error:
+        raise UnsealableError(f"{directory}: {error}") from error
     differs = (
         {}
         if info.inventory_crc32c is None
@@ -83,6 +77,20 @@ def seal(directory: Path) -> tuple[str, ...]:
     }
     write_tables(directory, tables, found)
     return tuple(recorded.dropped)
+
+
+def _tables(directory: Path, info: RunInfo, recorded: _Recorded) -> dict[str, pa.Table]:
+    tables: dict[str, pa.Table] = {
+        "ops": operations_table(recorded.operations),
+        "spans": spans_table(recorded.operations),
+        "faults": faults_table(recorded.faults),
+        "node_events": _node_events(directory, info.started_mono_ns),
+        "probes": pa.Table.from_pylist(recorded.probes, schema=PROBES),
+        "malformed": pa.Table.from_pylist(recorded.malformed, schema=MALFORMED),
+        **read_disks(directory / "disks"),
+    }
+    assert tables.keys() == TABLES.keys()
+    return tables
 
 
 def _broken_lines(info: RunInfo, rows: Mapping[str, int]) -> dict[str, int]:
@@ -213,7 +221,8 @@ def _harm(event: Mapping[str, Any]) -> Mapping[str, bool]:
     harm = event.get("harm")
     if not isinstance(harm, dict) or harm.keys() != set(HARM):
         raise UnsealableError(
-            f"fault {event['id']} is recorded without what it does: by another version"
+            f"fault {event['id']} is recorded without what it does: by another version\n"
+            "  try: the version that recorded it; its commit is in run.json, in made_of"
         )
     return harm
 

@@ -17,7 +17,16 @@ from crc32c import crc32c
 from checkers.history.sealed_run import Run, checked, read_run_info, with_checksum
 from checkers.history.tables import TABLES
 
-SCHEMA_VERSION = 6
+_MEANING = 6  # goes up when a column means something else than before
+
+
+def schema_version(tables: Mapping[str, pa.Schema], meaning: int = _MEANING) -> str:
+    """Of which columns there are, and of what they mean: another one cannot be read."""
+    columns = [f"{name}.{c.name} {c.type}" for name, table in tables.items() for c in table]
+    return f"{meaning}-{crc32c(chr(10).join(columns).encode()):08x}"
+
+
+SCHEMA_VERSION = schema_version(TABLES)
 MANIFEST = "_manifest.json"
 VERDICT = "verdict.json"  # only of a sealed run
 EVENTS = "events-*.jsonl.zst"  # what the tables are made from, beside disks and traces

@@ -14,6 +14,7 @@ from checkers.history.store import (
     DamagedSealError,
     UnreadableRunError,
     read_run,
+    schema_version,
     write_tables,
 )
 from checkers.history.tables import TABLES
@@ -66,10 +67,27 @@ def of_another_schema(directory: Path) -> None:
     (directory / MANIFEST).write_text(with_checksum({**manifest, "schema_version": 4}))
 
 
+def test_a_column_more_or_of_another_type_is_another_version() -> None:
+    """Nobody has to remember to say so: runs of before were called damaged by a traceback."""
+    changed: list[dict[str, pa.Schema]] = [{**TABLES, "more": pa.schema([("one", pa.int64())])}]
+    for name, table in TABLES.items():
+        first = table.field(0)
+        changed += [
+            {**TABLES, name: table.append(pa.field("more", pa.bool_()))},
+            {**TABLES, name: table.remove(0)},
+            {**TABLES, name: table.set(0, first.with_type(pa.binary()))},
+            {**TABLES, name: table.set(0, first.with_name("other"))},
+        ]
+    versions = {schema_version(each) for each in changed}
+    assert len(versions) == len(changed)
+    assert schema_version(TABLES) not in versions
+    assert schema_version(TABLES, 7) != schema_version(TABLES, 6)
+
+
 def another_digit(directory: Path) -> None:
     text = (directory / MANIFEST).read_text()
-    assert '"schema_version": 6' in text
-    (directory / MANIFEST).write_text(text.replace('"schema_version": 6', '"schema_version": 4'))
+    assert '"schema_version": "6-' in text
+    (directory / MANIFEST).write_text(text.replace('"schema_version": "6', '"schema_version": "4'))
 
 
 def judged_and_not_sealed(directory: Path) -> None:
