@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from chaos.foreign_files import printable
 from chaos.kafka_findings.finding import Finding
 from chaos.operator_errors import OperatorError, UsageError
 from checkers.evidence.evidence import Evidence
@@ -23,8 +24,12 @@ def excerpt(finding: Finding, directory: Path) -> str:
     """For a terminal. UsageError for a run of another scenario, OperatorError for what cannot be
     read."""
     try:
-        run, judgement = read_run(directory), read_verdict(directory)
-    except (OSError, UnreadableRunError) as error:
+        run = read_run(directory)
+    except UnreadableRunError as error:
+        raise OperatorError(str(error)) from error
+    try:
+        judgement = read_verdict(directory)
+    except (FileNotFoundError, ValueError) as error:
         raise OperatorError(f"{error}\n  try: kraft-chaos check {directory}") from error
     if run.info.scenario not in finding.scenarios:
         raise UsageError(
@@ -50,9 +55,10 @@ def _log_lines(finding: Finding, directory: Path) -> Iterator[str]:
     if not finding.says:
         return
     telling = re.compile("|".join(finding.says))
-    for log in sorted((directory / "logs").glob("node-*.log")):
+    logs = sorted((directory / "logs").glob("node-*.log"))
+    for log in (each for each in logs if each.is_file()):  # a pipe would never end
         text = log.read_text(encoding="utf-8", errors="replace")
-        found = [line for line in text.splitlines() if telling.search(line)]
+        found = [printable(line) for line in text.splitlines() if telling.search(line)]
         yield from (f"{log.stem}: {line}" for line in found[:_LINES])
         if len(found) > _LINES:
             yield f"{log.stem}: and {len(found) - _LINES} more such lines"
@@ -92,7 +98,7 @@ def _state(partition: Partition) -> str:
 def _files(finding: Finding, directory: Path) -> Iterator[str]:
     for disk in sorted((directory / "disks").glob("node-*")):
         found = sorted({path for pattern in finding.files for path in disk.glob(pattern)})
-        for path in found[:_FILES]:
+        for path in [each for each in found if each.is_file()][:_FILES]:
             name = path.relative_to(directory / "disks")
             yield f"{name}: {path.stat().st_size} bytes{_first_bytes(path)}"
 

@@ -1,7 +1,9 @@
 """Findings as `kraft-chaos finding` prints them: whole, by themselves, and of the run at hand."""
 
+import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,7 +90,7 @@ def test_a_run_that_is_none_or_of_another_scenario_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["finding", "clean-stop-power-off", str(tmp_path / "nothing")]) == 255
-    assert "kraft-chaos check" in capsys.readouterr().err
+    assert "is no run" in capsys.readouterr().err
     other = seal_run(tmp_path / "other")
     judge_directory(other, page=False)
     assert main(["finding", "clean-stop-power-off", str(other)]) == 254
@@ -117,6 +119,41 @@ def test_of_a_run_lines_of_logs_and_records_and_bytes_are_shown(
         "leader 2 in epoch 1, ISR [2], ELR [], last known []",
     ]
     assert f"  node-1/append-0-1/{index.name}: 12 bytes, {bytes(12).hex(' ')}" in "\n".join(shown)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda at: (at / "verdict.json").unlink(),
+        lambda at: (at / "verdict.json").write_text("{"),
+        lambda at: (at / "log_records.parquet").unlink(),
+        lambda at: (at / "log_records.parquet").write_bytes(b"PAR1"),
+        lambda at: (at / "_manifest.json").write_text("{}"),
+    ],
+)
+def test_of_a_damaged_run_the_next_command_is_said(
+    tmp_path: Path, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    accused_run(tmp_path)
+    damage(tmp_path)
+    assert main(["finding", "clean-stop-power-off", str(tmp_path)]) == 255
+    said = capsys.readouterr().err
+    assert str(tmp_path) in said
+    assert said.count("  try: ") == 1
+    assert "--traceback" not in said
+
+
+def test_what_a_node_left_in_its_log_does_nothing_to_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accused_run(tmp_path)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "node-1.log").write_bytes(b"\x1b[31m\xff Deleting segment\x07\n")
+    os.mkfifo(tmp_path / "logs" / "node-2.log")
+    assert main(["finding", "clean-stop-power-off", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "[31m" in shown
+    assert all(character.isprintable() or character == "\n" for character in shown)
 
 
 def accused_run(directory: Path) -> None:
