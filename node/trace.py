@@ -36,6 +36,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.voters": ("offset", "epoch", "voters"),
     # A batch was written (not yet durable); role is leader or follower.
     "q.append": ("base", "last", "epoch", "crc", "role"),
+    # The log holds, first at `offset`, a record that this node cannot replay: it follows and votes,
+    # and does not stand for election. Offset -1 and no record: that was cut off, and it may again.
+    "q.unfit": ("offset", "record"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
     # What a voter answered makes no sense; the connection to it is closed.

@@ -26,6 +26,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     ),
     "q.voters": ("offset", "epoch", "voters"),
     "q.append": ("base", "last", "epoch", "crc", "role"),
+    "q.unfit": ("offset", "record"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
     "q.garbled": ("peer", "reason"),

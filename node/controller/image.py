@@ -11,6 +11,7 @@ from node.records.metadata import (
     MetadataRecord,
     NoOpRecord,
     RegisterControllerRecord,
+    UnknownRecord,
 )
 
 METADATA_VERSION = "metadata.version"
@@ -36,7 +37,9 @@ class Image:
         """0 when the feature was never finalized."""
         return self._features.get(name, 0)
 
-    def replay(self, record: MetadataRecord) -> None:
+    def replay(self, record: MetadataRecord | UnknownRecord) -> None:
+        """What is not known is left out: nobody decides from such an image
+        (`node.raft.unreplayable`)."""
         match record:
             case ConfigRecord():
                 self._replay_config(record)
@@ -45,7 +48,7 @@ class Image:
             case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
                 # Ours lie within one batch, which is atomic by itself: none is ever left open.
                 pass
-            case NoOpRecord() | RegisterControllerRecord():
+            case NoOpRecord() | RegisterControllerRecord() | UnknownRecord():
                 pass
             case _:
                 assert_never(record)

@@ -2,13 +2,13 @@
 
     of             deadline        how long               what happens
     -------------  --------------  ---------------------  ------------------------------------------
-    Unattached     election        1 to 2 election T.     Prospective, if a voter
+    Unattached     election        1 to 2 election T.     Prospective, if it can lead (else never)
     Prospective    election        1 to 2 election T.     as if the pre-votes were lost
     Candidate      election        1 to 2 election T.     Prospective
     Resigned       election        1 to 2 election T.     Unattached in the next epoch: it cannot
                                                           follow itself
-    Follower       fetch           fetch T.               Prospective; an observer looks for another
-                                                          leader
+    Follower       fetch           fetch T.               Prospective; one that cannot lead looks
+                                                          for another leader
     Leader         check quorum    1.5 fetch T.           Resigned
     Leader         begin, a voter  half a fetch T.        BeginQuorumEpoch (`begin_end_epoch`)
     a parked Fetch                 as it asks             answered as it is (`fetch_leader`)
@@ -43,7 +43,7 @@ class Move(Enum):
     GO_ON = "go on in the next epoch"
 
 
-def due_move(role: Role, voters: VoterSet, elapsed_ns: int, me: ReplicaKey) -> Move | None:
+def due_move(role: Role, voters: VoterSet, elapsed_ns: int, *, can_lead: bool) -> Move | None:
     """All input from before `elapsed_ns` was heard, so what is due by then is due."""
     match role:
         case Unattached():
@@ -60,7 +60,7 @@ def due_move(role: Role, voters: VoterSet, elapsed_ns: int, me: ReplicaKey) -> M
         case Follower():
             if elapsed_ns < role.fetch_deadline_ns:
                 return None
-            return Move.ASK if me in voters else Move.LOOK_AROUND
+            return Move.ASK if can_lead else Move.LOOK_AROUND
         case Leader():
             return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
         case Resigned():

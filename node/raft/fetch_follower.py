@@ -129,8 +129,7 @@ class FollowerFetch:
         fetched = sound_batches(response.records, self._log.end, role.epoch)
         if fetched.batches:
             size = sum(len(batch.data) for batch in fetched.batches)
-            headers = [batch.header for batch in fetched.batches]
-            self._log.append_as_follower(response.records[:size], headers)
+            self._log.append_as_follower(response.records[:size], fetched.batches)
         if fetched.fault is not None:
             return fetched.fault
         self._renew(role, mono_ns)

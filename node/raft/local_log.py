@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from node.effects import AppendBatches, FlushLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset
 from node.outbox import Outbox
+from node.raft.unreplayable import Unreplayable, find_unreplayable, first_unreplayable
 from node.raft.voter_history import VoterHistory
-from node.records.batch import BatchHeader, KeyValue, encode_batch, read_header
+from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
 from node.storage.view import LogView
 
 
@@ -23,6 +24,7 @@ class LocalLog:
         # Nothing is claimed before the first flush: what a killed process left in the page cache
         # is readable, and not yet durable.
         self.durable: Offset = view.start()
+        self.unreplayable: Unreplayable | None = find_unreplayable(view)
         self._flushed = True
         self._outbox = outbox
 
@@ -50,15 +52,19 @@ class LocalLog:
         self._append(data, [header], "leader")
         return header.last_offset
 
-    def append_as_follower(self, data: bytes, headers: Sequence[BatchHeader]) -> None:
-        """Write what the leader sent, bytes unchanged; `headers` are those of its batches."""
-        self._append(data, headers, "follower")
+    def append_as_follower(self, data: bytes, batches: Sequence[Batch]) -> None:
+        """Write what the leader sent, bytes unchanged; `batches` are what they hold."""
+        if self.unreplayable is None:
+            self._note_unreplayable(first_unreplayable(batches))
+        self._append(data, [batch.header for batch in batches], "follower")
 
     def truncate(self, end: LogPosition, high_watermark: Offset, role: str) -> None:
         """Cut off what diverges. Never below what is committed: that would be lost."""
         assert end.offset >= high_watermark, f"truncation to {end} below {high_watermark}"
         self._outbox.emit(TruncateLog(log=METADATA_LOG, end=end.offset))
         self._outbox.trace("q.truncate", end=end.offset, hwm=high_watermark, role=role)
+        if self.unreplayable is not None and self.unreplayable.offset >= end.offset:
+            self._note_unreplayable(None)
         self.end = end
         self.durable = min(self.durable, end.offset)
         self.flush()
@@ -72,6 +78,18 @@ class LocalLog:
         self.durable = max(self.durable, min(end, self.end.offset))
         self._flushed = self.durable == self.end.offset
         self._outbox.trace("q.fsync", end=self.durable)
+
+    def trace_unreplayable(self) -> None:
+        found = self.unreplayable
+        if found is None:
+            self._outbox.trace("q.unfit", offset=-1, record="")
+        else:
+            self._outbox.trace("q.unfit", offset=found.offset, record=str(found.record))
+
+    def _note_unreplayable(self, found: Unreplayable | None) -> None:
+        if found != self.unreplayable:
+            self.unreplayable = found
+            self.trace_unreplayable()
 
     def _append(self, data: bytes, headers: Sequence[BatchHeader], role: str) -> None:
         self._outbox.emit(AppendBatches(log=METADATA_LOG, data=data))

@@ -115,6 +115,11 @@ class Quorum:
         return self.key in self.voters
 
     @property
+    def can_lead(self) -> bool:
+        """A voter that can replay its whole log. Others follow, vote, and never stand."""
+        return self.is_voter and self._log.unreplayable is None
+
+    @property
     def epoch(self) -> Epoch:
         return self.role.epoch
 
@@ -148,9 +153,9 @@ class Quorum:
             return Resigned(
                 epoch=stored.epoch,
                 leader=self.key.id,
-                election_deadline_ns=self._election_deadline(mono_ns),
+                election_deadline_ns=self._election_over(mono_ns),
             )
-        if stored.voted == self.key and self.is_voter:
+        if stored.voted == self.key and self.can_lead:
             return Candidate(
                 epoch=stored.epoch,
                 voted=self.key,
@@ -172,12 +177,14 @@ class Quorum:
     def to_unattached(self, epoch: Epoch, mono_ns: int, leader: NodeId = NO_NODE) -> None:
         same_epoch = epoch == self.epoch
         kept = deadlines.kept_election_deadline_ns(self.role, self.voters)
+        if kept is None or not self.can_lead:
+            kept = self._election_deadline(mono_ns)
         self._become(
             Unattached(
                 epoch=epoch,
                 leader=leader,
                 voted=voted_in(self.role) if same_epoch else None,
-                election_deadline_ns=self._election_deadline(mono_ns) if kept is None else kept,
+                election_deadline_ns=kept,
             ),
             mono_ns,
         )
@@ -185,7 +192,7 @@ class Quorum:
     def to_prospective(self, mono_ns: int) -> None:
         role = self.role
         assert isinstance(role, Unattached | Follower | Candidate), f"{role} cannot stand"
-        assert self.is_voter, "an observer does not stand for election"
+        assert self.can_lead, "only who can lead stands for election"
         self._become(
             Prospective(
                 epoch=role.epoch,
@@ -214,6 +221,7 @@ class Quorum:
         """The caller appends LeaderChange in the same step: it is the first batch of the epoch."""
         role = self.role
         assert isinstance(role, Candidate), f"{role} cannot win"
+        assert self.can_lead, "it would decide from less than what is committed"
         self._become(
             Leader(
                 epoch=role.epoch,
@@ -247,7 +255,7 @@ class Quorum:
                 epoch=role.epoch,
                 leader=self.key.id,
                 preferred=preferred,
-                election_deadline_ns=self._election_deadline(mono_ns),
+                election_deadline_ns=self._election_over(mono_ns),
             ),
             mono_ns,
         )
@@ -359,9 +367,11 @@ class Quorum:
         return Unattached(epoch=epoch, election_deadline_ns=self._election_deadline(mono_ns))
 
     def _election_deadline(self, mono_ns: int) -> int:
-        """Observers never stand; a single voter has nobody to wait for."""
-        if not self.is_voter:
-            return NEVER_NS
+        """Who cannot lead never stands."""
+        return self._election_over(mono_ns) if self.can_lead else NEVER_NS
+
+    def _election_over(self, mono_ns: int) -> int:
+        """A single voter has nobody to wait for."""
         if len(self.voters) == 1:
             return mono_ns
         return mono_ns + deadlines.election_timeout_ns(self.timeouts, self._rng)

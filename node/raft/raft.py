@@ -93,6 +93,8 @@ class Raft:
     def start(self, now: Now) -> None:
         """Take a role, and make durable what a killed process may have left unflushed."""
         self._trace_voters()
+        if self.log.unreplayable is not None:
+            self.log.trace_unreplayable()
         if self.log.end.offset > self.log.durable:
             self.log.flush()
         self.quorum.start(now.mono_ns)
@@ -223,7 +225,7 @@ class Raft:
         role = quorum.role
         if isinstance(role, Resigned) and self.is_shutting_down():
             return False
-        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, quorum.key)
+        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, can_lead=quorum.can_lead)
         match move:
             case None:
                 return False

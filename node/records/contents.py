@@ -1,7 +1,8 @@
 """What must be so in a batch of the metadata log before a node takes it from another.
 
 What is in a log is replayed by every node that has it, and by every later leader. A record that
-cannot be decoded would end them all, so it is refused before it is written.
+nobody can decode would end them all, so it is refused before it is written. One that only this node
+does not know is kept (`node.raft.unreplayable`).
 """
 
 from node.records.batch import ATTRIBUTES, Batch, DamagedBatch
@@ -10,7 +11,7 @@ from node.records.metadata import decode_metadata
 
 
 def check_contents(batch: Batch) -> None:
-    """Every record is there, at its offset, and is one that this node can replay.
+    """Every record is there, at its offset, and is sound as far as this node knows its type.
 
     Raises DamagedBatch or MalformedRecord.
     """

@@ -14,7 +14,7 @@ from node.ids import uuid_text
 from node.records.batch import Batch, BatchHeader, DamagedBatch, Record
 from node.records.control import decode_control
 from node.records.malformed_record import MalformedRecord
-from node.records.metadata import decode_metadata
+from node.records.metadata import UnknownRecord, decode_metadata
 from node.server.real_disk import open_to_read
 from node.storage.disk import File
 from node.storage.scan import find_batch, scan_batches
@@ -89,11 +89,18 @@ def _content(record: Record, header: BatchHeader) -> str:
     try:
         if header.is_control:
             return _text(decode_control(record.key, record.value))
-        return _text(decode_metadata(record.value))
+        found = decode_metadata(record.value)
+        if isinstance(found, UnknownRecord):
+            return _bytes(record, f"{found} is unknown")
+        return _text(found)
     except MalformedRecord as why:
-        key = "null" if record.key is None else record.key.hex()
-        value = "null" if record.value is None else record.value.hex()
-        return f"key: {key} value: {value} ({why})"
+        return _bytes(record, str(why))
+
+
+def _bytes(record: Record, why: str) -> str:
+    key = "null" if record.key is None else record.key.hex()
+    value = "null" if record.value is None else record.value.hex()
+    return f"key: {key} value: {value} ({why})"
 
 
 def _text(value: object) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 from uuid import uuid4
 
 from node.config import NodeConfig
-from node.effects import Stop
+from node.effects import Stop, Trace
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG
@@ -92,7 +92,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     name = str(config.node_id)
     loop.set_exception_handler(partial(_on_exception, name))
     stopped: asyncio.Future[Stop] = loop.create_future()
-    traces = TraceWriter(found.key, uuid4(), to_descriptor(STDOUT))
+    traces = TraceWriter(found.key, uuid4(), to_descriptor(STDOUT), listen=partial(_tell, name))
     for line in start_lines(found):
         traces.add(line, read_clocks())
     shell = Shell(
@@ -190,6 +190,21 @@ def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
 def _on_exception(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
     """Whatever nobody expected ends the node."""
     die(name, context.get("exception") or RuntimeError(context["message"]))
+
+
+def _tell(name: str, trace: Trace) -> None:
+    """What of a trace an operator should know."""
+    if trace.event != "q.unfit":
+        return
+    offset, record = trace.fields["offset"], trace.fields["record"]
+    if offset == -1:
+        text = "what it could not replay is no longer in its log: it may stand for election"
+    else:
+        text = (
+            f"the log holds a {record} at offset {offset}, which this node cannot replay:"
+            " it follows and votes, and does not stand for election"
+        )
+    sys.stderr.write(f"kraft-node {name}: {text}\n")
 
 
 def _list(endpoints: tuple[Endpoint, ...]) -> str:

@@ -11,6 +11,7 @@ from node.trace import TRACE_FIELDS
 
 Sink = Callable[[bytes], None]
 Line = dict[str, TraceValue]
+Listen = Callable[[Trace], None]
 Encode = Callable[[Line], bytes]
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
@@ -20,20 +21,30 @@ def encode_line(line: Line) -> bytes:
     return _ENCODER.encode(line).encode()
 
 
+def _ignore(_trace: Trace) -> None:
+    pass
+
+
 class TraceWriter:
     """Numbers the lines of one life of the process and holds them until `flush`.
 
     Whoever makes something visible (sends a frame, ends the process) flushes first. `incarnation`
     names this life; `sink` takes whole lines, which are with their reader when it returns. `encode`
-    makes JSON without spaces.
+    makes JSON without spaces; `listen` hears of every line as it is added.
     """
 
     def __init__(
-        self, key: ReplicaKey, incarnation: UUID, sink: Sink, encode: Encode = encode_line
+        self,
+        key: ReplicaKey,
+        incarnation: UUID,
+        sink: Sink,
+        encode: Encode = encode_line,
+        listen: Listen = _ignore,
     ) -> None:
         self._identity: Line = {"node": int(key.id), "dir": uuid_text(key.directory)}
         self._incarnation = uuid_text(incarnation)
         self._sink = sink
+        self._listen = listen
         self._encode = encode
         self._sequence = 0
         self._lines: list[bytes] = []
@@ -51,6 +62,7 @@ class TraceWriter:
         }
         self._sequence += 1
         self._lines.append(self._encode(line))
+        self._listen(trace)
 
     def flush(self) -> None:
         """Every line is with the reader when this returns."""

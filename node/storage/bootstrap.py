@@ -21,7 +21,9 @@ from node.records.control import (
 )
 from node.records.metadata import (
     FeatureLevelRecord,
+    MalformedRecord,
     MetadataRecord,
+    UnknownRecord,
     decode_metadata,
     encode_metadata,
 )
@@ -109,8 +111,11 @@ def _decode(batch: Batch) -> Iterator[ControlRecord | MetadataRecord]:
     for record in batch.records():
         if batch.header.is_control:
             yield decode_control(record.key, record.value)
-        else:
-            yield decode_metadata(record.value)
+            continue
+        found = decode_metadata(record.value)
+        if isinstance(found, UnknownRecord):
+            raise MalformedRecord(f"{found} is unknown")  # it is this node that would write it
+        yield found
 
 
 def _corrupt(path: str, why: str) -> CorruptFile:

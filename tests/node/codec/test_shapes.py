@@ -13,7 +13,14 @@ from node.codec import MalformedMessage, UnencodableMessage, read_whole, write_w
 from node.codec.fields import marked_fields
 from node.codec.varint import write_unsigned
 from node.limits import MAX_ELEMENTS
-from tests.node.codec.shapes import PRIMITIVES, Shape, classes, kio_bytes, marked_class, values_of
+from tests.support.codec_shapes import (
+    PRIMITIVES,
+    Shape,
+    classes,
+    kio_bytes,
+    marked_class,
+    values_of,
+)
 
 SLOW = settings(
     max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

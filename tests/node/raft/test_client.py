@@ -11,7 +11,13 @@ from node.raft.client import RaftClient
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader
 from node.records.batch import Record, split_batches
-from node.records.metadata import ConfigRecord, MetadataRecord, decode_metadata, encode_metadata
+from node.records.metadata import (
+    ConfigRecord,
+    MetadataRecord,
+    UnknownRecord,
+    decode_metadata,
+    encode_metadata,
+)
 from node.wire.fetch import FetchResponse
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.memory_log import MemoryLog
@@ -68,7 +74,7 @@ class Told:
         self._leads[controller] = epoch
         self._leadership(controller, epoch, now)
 
-    def _logged(self, controller: Controller, last: Offset) -> list[MetadataRecord]:
+    def _logged(self, controller: Controller, last: Offset) -> list[MetadataRecord | UnknownRecord]:
         """What the log says of the next batch, which must be the one that ends with `last`."""
         end = self._ends.get(controller, Offset(0))
         view = client_of(controller)._raft.log.view

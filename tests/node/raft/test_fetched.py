@@ -93,8 +93,6 @@ def test_a_tagged_field_that_only_its_writer_knows_is_kept() -> None:
         pytest.param(with_field(batch(4, 2, 2), 57, "i", 1), id="one record too many"),
         pytest.param(of([(None, None)]), id="a record without a value"),
         pytest.param(of([(None, b"")]), id="an empty record"),
-        pytest.param(of([(None, b"\1\x7f\0")]), id="an unknown record type"),
-        pytest.param(of([(None, b"\1\4\1" + CONFIG[3:])]), id="an unknown record version"),
         pytest.param(of([(None, b"\2" + CONFIG[1:])]), id="an unknown frame version"),
         pytest.param(of([(None, CONFIG[:-2])]), id="a record cut short"),
         pytest.param(of([(None, CONFIG + b"\0")]), id="a record with more behind it"),

@@ -25,6 +25,7 @@ from node.records.metadata import (
     MetadataRecord,
     NoOpRecord,
     RegisterControllerRecord,
+    UnknownRecord,
     decode_metadata,
     encode_metadata,
 )
@@ -73,12 +74,15 @@ def batches(text: str) -> list[Batch]:
 
 
 def decoded(batch: Batch) -> list[ControlRecord | MetadataRecord]:
-    return [
+    found = [
         decode_control(record.key, record.value)
         if batch.header.is_control
         else decode_metadata(record.value)
         for record in batch.records()
     ]
+    known = [record for record in found if not isinstance(record, UnknownRecord)]
+    assert known == found
+    return known
 
 
 def encoded(record: ControlRecord | MetadataRecord) -> KeyValue:

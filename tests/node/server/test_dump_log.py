@@ -76,7 +76,8 @@ def test_records_it_does_not_know_are_shown_as_bytes(tmp_path: Path) -> None:
     )
     code, lines = printed(path)
     assert code == 0
-    assert lines[2] == "| offset: 0 key: 01 value: 010300aa (metadata record type 3 is unknown)"
+    unknown = "PartitionRecord (type 3, version 0) is unknown"
+    assert lines[2] == f"| offset: 0 key: 01 value: 010300aa ({unknown})"
     assert lines[3].startswith("| offset: 1 key: null value: null (a metadata record without")
 
 

@@ -154,7 +154,8 @@ class FalseLeader:
         self._listener.settimeout(PATIENCE_S)
 
     def announce(self, epoch: int) -> None:
-        with self._node.client() as client:
+        """By the listener of the voters; others may not say who leads."""
+        with Client("127.0.0.1", self._node.inner, PATIENCE_S) as client:
             client.ask(
                 BeginQuorumEpochRequest(
                     cluster_id=None,
@@ -183,13 +184,13 @@ class FalseLeader:
         self._listener.close()
 
 
-def test_a_follower_hangs_up_on_what_it_cannot_replay(tmp_path: Path) -> None:
+def test_a_follower_hangs_up_on_what_nobody_can_replay(tmp_path: Path) -> None:
     # It waits for this process as long as the test does.
     quorum = make_quorum(tmp_path, 2, PATIENT)
     node, other = quorum.nodes[1], quorum.nodes[2]
     leader = FalseLeader(node, other.inner)
-    unknown = encode_batch(
-        [(None, b"\1\x7f\0")], base_offset=Offset(0), leader_epoch=Epoch(1), timestamp_ms=1
+    unframed = encode_batch(
+        [(None, b"\2\x7f\0")], base_offset=Offset(0), leader_epoch=Epoch(1), timestamp_ms=1
     )
     try:
         node.start()
@@ -197,13 +198,45 @@ def test_a_follower_hangs_up_on_what_it_cannot_replay(tmp_path: Path) -> None:
 
         def garbled() -> bool | None:
             leader.announce(epoch=7)
-            leader.serve_one(epoch=7, records=unknown)
+            leader.serve_one(epoch=7, records=unframed)
             return True if '"q.garbled"' in node.traces.read_text() else None
 
         wait_until(garbled, "the follower says so")
         assert node.process is not None
         assert node.process.poll() is None
         assert '"q.append"' not in node.traces.read_text()
+    finally:
+        leader.close()
+        stop_all(quorum)
+
+
+def test_a_follower_keeps_what_only_others_can_replay_and_says_that_it_will_not_lead(
+    tmp_path: Path,
+) -> None:
+    quorum = make_quorum(tmp_path, 2, PATIENT)
+    node, other = quorum.nodes[1], quorum.nodes[2]
+    leader = FalseLeader(node, other.inner)
+    quota = encode_batch(
+        [(None, b"\1\x0e\0any body")], base_offset=Offset(0), leader_epoch=Epoch(1), timestamp_ms=1
+    )
+    says = "a ClientQuotaRecord (type 14, version 0) at offset 0, which this node cannot replay"
+    log = node.directory / "data" / "__cluster_metadata-0" / f"{0:020}.log"
+    try:
+        node.start()
+        node.client().close()
+
+        def kept() -> bool | None:
+            leader.announce(epoch=7)
+            leader.serve_one(epoch=7, records=quota)
+            return True if '"q.unfit"' in node.traces.read_text() else None
+
+        wait_until(kept, "the follower says so")
+        assert says in node.errors
+        assert log.read_bytes() == quota
+        # And after a restart, in which nobody tells it anything.
+        node.kill()
+        node.start()
+        wait_until(lambda: node.errors.count(says) == 2 or None, "it says so again")
     finally:
         leader.close()
         stop_all(quorum)

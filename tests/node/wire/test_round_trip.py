@@ -18,7 +18,6 @@ from node.wire.api_versions import ApiVersionsResponse
 from node.wire.apis import APIS, BY_REQUEST, Request, Response
 from node.wire.headers import RequestHeader
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
-from tests.node.codec.shapes import kio_bytes
 from tests.node.wire.samples import (
     LEADER,
     REQUESTS,
@@ -26,6 +25,7 @@ from tests.node.wire.samples import (
     request_in_version,
     response_in_version,
 )
+from tests.support.codec_shapes import kio_bytes
 
 
 def versions(api: Api) -> range:
