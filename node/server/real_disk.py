@@ -80,6 +80,13 @@ class RealDisk:
     def read_all(self, path: str) -> bytes:
         return (self.root / path).read_bytes()
 
+    def read(self, path: str, position: int, length: int) -> bytes:
+        file = open_to_read(self.root / path)
+        try:
+            return file.read(position, length)
+        finally:
+            file.close()
+
     def replace(self, path: str, data: bytes) -> None:
         target = self.root / path
         temporary = target.with_name(target.name + ".tmp")

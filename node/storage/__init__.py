@@ -5,6 +5,8 @@
     __cluster_metadata-0/
         quorum-state                 epoch, leader and vote; replaced whole before anybody is told
         00000000000000000000.log     the metadata log: record batches, rolled by size
+        0...042-0...07.checkpoint    a snapshot: what all records below offset 42 add up to; the
+                                     last of them is of epoch 7. The log may start there
         flushed-00000000000000000042 empty; its name says how far the log was flushed
         leader-epoch-checkpoint      where each epoch begins in it
         partition.metadata           the topic's id

@@ -46,6 +46,9 @@ class Disk(Protocol):
 
     def read_all(self, path: str) -> bytes: ...
 
+    def read(self, path: str, position: int, length: int) -> bytes:
+        """Up to `length` bytes of a file that is there; fewer at its end."""
+
     def replace(self, path: str, data: bytes) -> None:
         """Whole new content, atomic and durable: temporary file, fsync, rename, directory fsync.
 

@@ -54,7 +54,8 @@ class ElectionStore:
     def _refuse_if_lost(self) -> None:
         directory = self.path.rpartition("/")[0]
         for name in self.disk.names(directory):
-            if parse_segment_name(name) is not None and self._size(f"{directory}/{name}"):
+            base = parse_segment_name(name)
+            if base is not None and (base or self._size(f"{directory}/{name}")):
                 raise CorruptFile(
                     f"{self.path} is missing, but {directory}/{name} holds records\n"
                     f"{_WHY_NOT_GUESSED}"

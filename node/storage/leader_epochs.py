@@ -31,13 +31,27 @@ class LeaderEpochs:
         self.starts.append(start)
         return True
 
-    def end_of(self, epoch: Epoch, log_start: Offset, log_end: Offset) -> LogPosition:
-        """The largest epoch <= `epoch` and the offset after it; (0, `log_start`) if none is."""
+    def end_of(self, epoch: Epoch, log_start: LogPosition, log_end: Offset) -> LogPosition:
+        """The largest epoch <= `epoch` and the offset after it; `log_start` if none is."""
         after = bisect_right(self.epochs, epoch)
         if after == 0:
-            return LogPosition(Epoch(0), log_start)
+            return log_start
         end = self.starts[after] if after < len(self.starts) else log_end
         return LogPosition(self.epochs[after - 1], end)
+
+    def begin_at(self, start: Offset, end: Offset) -> bool:
+        """The log is cut so that it begins at `start`, and ends at `end`: true if that is news.
+
+        The epoch of its first record then begins there (`LeaderEpochFileCache.truncateFromStart`).
+        """
+        gone = bisect_right(self.starts, start) - 1
+        if gone < 0 or (gone == 0 and self.starts[0] == start < end):
+            return False
+        del self.epochs[:gone]
+        del self.starts[:gone]
+        self.starts[0] = start
+        self.truncate(end)
+        return True
 
     def truncate(self, end: Offset) -> bool:
         """Forget epochs that begin at `end` or above; true if there were any."""

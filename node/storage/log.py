@@ -1,11 +1,13 @@
 """The metadata log: contiguous record batches in segments, appended, cut and flushed.
 
-Four orders make `recovery` possible: an epoch is in `leader-epoch-checkpoint`, durably, before its
+Five orders make `recovery` possible: an epoch is in `leader-epoch-checkpoint`, durably, before its
 first batch is written; a segment is flushed before the next is made; a cut is flushed before it
-returns; `flush_mark` rises after the flush that it tells of, and falls before a cut.
+returns; `flush_mark` rises after the flush that it tells of, and falls before a cut; a snapshot is
+durable before what it stands for is removed, oldest first.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,8 +17,9 @@ from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
-from node.storage.recovery import Cut, recover
+from node.storage.recovery import Cut, recover, start_anew
 from node.storage.segment import Segment, segment_name
+from node.storage.snapshots import Snapshot, Snapshots
 from node.storage.storage_errors import CorruptFile
 
 _PARTITION_METADATA = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
@@ -31,7 +34,9 @@ class Log:
     segment_bytes: int
     cut: Cut | None  # the torn tail, when the log was opened
     was_unmarked: bool  # nothing told how far it was flushed, when it was opened
-    segments: list[Segment]
+    kept: Snapshots
+    begin: LogPosition  # the first offset, and the epoch before it: the id of a snapshot, or 0
+    segments: list[Segment]  # the first may begin before `begin`
     epochs: LeaderEpochs
     mark: FlushMark
     next_offset: Offset
@@ -45,13 +50,17 @@ class Log:
         """
         disk.make_directory(directory)
         _check_partition_metadata(disk, f"{directory}/{PARTITION_METADATA}")
-        found = recover(disk, directory)
+        kept = Snapshots.open(disk, directory)
+        found = recover(disk, directory, kept)
+        kept.remove_before(found.start.offset)
         return cls(
             disk=disk,
             directory=directory,
             segment_bytes=segment_bytes,
             cut=found.cut,
             was_unmarked=found.was_unmarked,
+            kept=kept,
+            begin=found.start,
             segments=found.segments,
             epochs=found.epochs,
             mark=FlushMark.put(disk, directory, found.end),
@@ -59,13 +68,22 @@ class Log:
         )
 
     def end(self) -> LogPosition:
-        return LogPosition(self.epochs.latest(), self.next_offset)
+        return LogPosition(max(self.epochs.latest(), self.begin.epoch), self.next_offset)
 
     def start(self) -> Offset:
-        return self.segments[0].base
+        return self.begin.offset
 
     def end_of_epoch(self, epoch: Epoch) -> LogPosition:
-        return self.epochs.end_of(epoch, self.start(), self.next_offset)
+        return self.epochs.end_of(epoch, self.begin, self.next_offset)
+
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def snapshots(self) -> Sequence[Snapshot]:
+        return self.kept.found
+
+    def read_snapshot(self, id_: LogPosition, position: int, max_bytes: int) -> bytes:
+        return self.kept.read(id_, position, max_bytes)
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
         """Nothing at the log's end; never across the end of a segment."""
@@ -113,6 +131,38 @@ class Log:
         if self.epochs.truncate(end):
             self._save_epochs()
 
+    def write_snapshot(self, id_: LogPosition, position: int, data: bytes) -> None:
+        self.kept.write(id_, position, data)
+
+    def finish_snapshot(self, id_: LogPosition) -> None:
+        self.kept.finish(id_)
+
+    def cut_behind(self, snapshot: LogPosition) -> None:
+        """Let go of older snapshots, and of what they and this one stand for, in whole segments.
+
+        The log then starts at this snapshot, unless no segment could go and it starts at 0.
+        """
+        while len(self.segments) > 1 and self.segments[1].base <= snapshot.offset:
+            oldest = self.segments.pop(0)
+            oldest.file.close()
+            self.disk.remove(oldest.path)
+        self.kept.remove_before(snapshot.offset)
+        if self.segments[0].base > 0:
+            self.begin = snapshot
+            if self.epochs.begin_at(snapshot.offset, self.next_offset):
+                self._save_epochs()
+
+    def replace(self, snapshot: LogPosition) -> None:
+        """Drop the whole log for one that starts, and ends, where a snapshot does; durable when it
+        returns (`truncateFullyAndStartAt`)."""
+        self.mark.fall(snapshot.offset)
+        started = start_anew(self.disk, self.directory, self.segments, snapshot.offset)
+        self.segments.append(started)
+        self.epochs = LeaderEpochs()
+        self.begin, self.next_offset = snapshot, snapshot.offset
+        self._flushed()
+        self.kept.remove_before(snapshot.offset)
+
     def flush(self) -> Offset:
         """Make everything appended durable. The offset below which everything is."""
         end = self.next_offset
@@ -134,7 +184,8 @@ class Log:
     def _accept(self, data: bytes) -> list[BatchHeader]:
         """The headers of `data`, which continue the log and one another."""
         headers = []
-        position, end, epoch = 0, self.next_offset, self.epochs.latest()
+        last = self.end()
+        position, end, epoch = 0, last.offset, last.epoch
         while position < len(data):
             header = check_batch(data, position)
             assert header.base_offset == end, f"offset {header.base_offset} at log end {end}"

@@ -16,6 +16,11 @@ The limit, stated: the mark may be one flush late (`flush_mark`). Rot that strik
 like a torn append and is cut. Without a mark (somebody removed it) nothing is cut, and a log that
 is sound is opened with a word about it: whole batches may be missing at its end.
 
+A log that was cut behind a snapshot starts at one: the oldest that ends within its segments, which
+may begin before it. One that a snapshot has overtaken, newer than the log's end, is replaced by it:
+the node took it from its leader and had not yet dropped its log, or it was leader and had less on
+its disk than a majority. Whatever the mark vouches for is in the log or below that snapshot.
+
 The CRC covers neither base offset nor leader epoch. Epochs are compared with
 `leader-epoch-checkpoint`, which is made durable before the first batch of an epoch is written:
 where it can be read, it must say what the batches say. Where it is missing or cannot be read it is
@@ -24,7 +29,7 @@ rebuilt from them.
 
 from dataclasses import dataclass, field
 
-from node.ids import Offset
+from node.ids import Epoch, LogPosition, Offset
 from node.records.batch import BatchHeader, DamagedBatch
 from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark, find_mark, flush_mark_name
@@ -32,6 +37,7 @@ from node.storage.layout import LEADER_EPOCHS
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
 from node.storage.scan import scan_batches
 from node.storage.segment import Segment, parse_segment_name, segment_name
+from node.storage.snapshots import Snapshot, Snapshots, oldest_from
 from node.storage.storage_errors import CorruptLog
 
 
@@ -54,22 +60,65 @@ class RecoveredLog:
     was_unmarked: bool = False  # there was a log, and no mark
     segments: list[Segment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
+    start: LogPosition = LogPosition(Epoch(0), Offset(0))
     end: Offset = Offset(0)
     cut: Cut | None = None
 
+    def last(self) -> LogPosition:
+        return LogPosition(max(self.epochs.latest(), self.start.epoch), self.end)
 
-def recover(disk: Disk, directory: str) -> RecoveredLog:
+
+def recover(disk: Disk, directory: str, snapshots: Snapshots) -> RecoveredLog:
     """The log in `directory`, its torn tail cut off, all of it durable. Raises CorruptLog."""
     found = RecoveredLog(flushed=find_mark(disk, directory))
     checkpoint = _read_checkpoint(disk, directory)
     bases = _segment_bases(disk, directory)
-    if not bases:
+    newest = snapshots.newest()
+    if not bases and newest is None:
         _refuse_if_known(directory, checkpoint, found.flushed)
         # Before the first segment: there is no log without a mark.
         FlushMark.put(disk, directory, Offset(0))
         bases = [Offset(0)]
     else:
         found.was_unmarked = found.flushed is None
+    _scan(disk, directory, bases, found)
+    first = oldest_from(snapshots.found, found.segments[0].base, found.end) if bases else None
+    if first is not None and found.segments[0].base > 0:
+        found.start = first.id
+    if newest is not None and newest.id > found.last():
+        _replace(disk, directory, found, newest)
+        return found
+    if found.flushed is not None and found.end < found.flushed:
+        raise _too_short(found)
+    if first is None and found.segments[0].base > 0:
+        raise _no_snapshot(found)
+    last = found.segments[-1]
+    if found.cut is not None:
+        last.file.truncate(last.size)
+    # A process that was killed leaves bytes that are in the page cache only. From here on they
+    # count as the log, so they are made as durable as it.
+    last.file.flush()
+    found.epochs.begin_at(found.start.offset, found.end)
+    _reconcile(disk, directory, checkpoint, found)
+    return found
+
+
+def start_anew(disk: Disk, directory: str, segments: list[Segment], start: Offset) -> Segment:
+    """Drop a log for one that is empty and starts at `start`, where a snapshot ends.
+
+    The oldest segment first: after a power cut in between, what is left is older than the snapshot.
+    The mark is at `start` or below.
+    """
+    while segments:
+        segments[0].file.close()
+        disk.remove(segments.pop(0).path)
+    disk.replace(f"{directory}/{LEADER_EPOCHS}", encode_epochs(LeaderEpochs()))
+    path = f"{directory}/{segment_name(start)}"
+    return Segment(base=start, path=path, file=disk.open(path))
+
+
+def _scan(disk: Disk, directory: str, bases: list[Offset], found: RecoveredLog) -> None:
+    found.end = bases[0] if bases else Offset(0)
     for base in bases:
         path = f"{directory}/{segment_name(base)}"
         if base != found.end:
@@ -77,13 +126,16 @@ def recover(disk: Disk, directory: str) -> RecoveredLog:
         segment = Segment(base=base, path=path, file=disk.open(path))
         found.segments.append(segment)
         _recover_segment(found, segment, is_last=base == bases[-1])
-    if found.flushed is not None and found.end < found.flushed:
-        raise _too_short(found)
-    # A process that was killed leaves bytes that are in the page cache only. From here on they
-    # count as the log, so they are made as durable as it.
-    found.segments[-1].file.flush()
-    _reconcile(disk, directory, checkpoint, found)
-    return found
+
+
+def _replace(disk: Disk, directory: str, found: RecoveredLog, newest: Snapshot) -> None:
+    """By the snapshot, which is newer than the log."""
+    offset, flushed = newest.id.offset, found.flushed
+    if flushed is not None and max(found.end, offset) < flushed:
+        raise _too_short(found, newest)
+    FlushMark.put(disk, directory, min(offset, flushed or Offset(0)))
+    found.segments = [start_anew(disk, directory, found.segments, offset)]
+    found.epochs, found.start, found.end = LeaderEpochs(), newest.id, offset
 
 
 def _segment_bases(disk: Disk, directory: str) -> list[Offset]:
@@ -110,7 +162,6 @@ def _recover_segment(found: RecoveredLog, segment: Segment, *, is_last: bool) ->
             flushed=flushed,
             reason=damage.reason,
         )
-        segment.file.truncate(damage.position)
 
 
 def _read_checkpoint(disk: Disk, directory: str) -> LeaderEpochs | None:
@@ -128,10 +179,11 @@ def _reconcile(
 ) -> None:
     """Hold the checkpoint against the batches, and write it anew where it says more or nothing."""
     if checkpoint is not None:
-        beyond = checkpoint.truncate(found.end)
+        is_longer = checkpoint.begin_at(found.start.offset, found.end)
+        is_longer |= checkpoint.truncate(found.end)
         if checkpoint != found.epochs:
             raise _epochs_differ(directory, checkpoint, found.epochs)
-        if not beyond:
+        if not is_longer:
             return
     disk.replace(f"{directory}/{LEADER_EPOCHS}", encode_epochs(found.epochs))
 
@@ -172,11 +224,21 @@ def _does_not_continue(position: int, header: BatchHeader, found: RecoveredLog) 
     )
 
 
-def _too_short(found: RecoveredLog) -> CorruptLog:
-    path = found.segments[-1].path
+def _too_short(found: RecoveredLog, newest: Snapshot | None = None) -> CorruptLog:
+    path = found.segments[-1].path if found.segments else "the log"
+    beside = "" if newest is None else f", and its newest snapshot at {newest.id.offset}"
     return CorruptLog(
-        f"{path} ends at offset {found.end}, but was flushed up to offset {found.flushed}:"
+        f"{path} ends at offset {found.end}{beside}, but was flushed up to offset {found.flushed}:"
         " what follows is missing\n"
+        f"{_next_step(path)}"
+    )
+
+
+def _no_snapshot(found: RecoveredLog) -> CorruptLog:
+    path = found.segments[0].path
+    return CorruptLog(
+        f"{path} begins at offset {found.segments[0].base}, and no sound snapshot ends between"
+        f" there and the log's end at {found.end}: what came before is missing\n"
         f"{_next_step(path)}"
     )
 

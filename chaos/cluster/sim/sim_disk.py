@@ -72,6 +72,12 @@ class SimDisk:
         self.filesystem.close(descriptor)
         return data
 
+    def read(self, path: str, position: int, length: int) -> bytes:
+        descriptor = self.filesystem.open(self._at(path))
+        data = self.filesystem.read(descriptor, position, length)
+        self.filesystem.close(descriptor)
+        return data
+
     def replace(self, path: str, data: bytes) -> None:
         target = self._at(path)
         temporary = f"{target}.tmp"

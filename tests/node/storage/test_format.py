@@ -187,7 +187,7 @@ def test_an_incomplete_checkpoint_is_refused(path: str) -> None:
         with pytest.raises(CorruptFile, match=r"\.checkpoint is damaged"):
             read(disk)
     disk.replace(path, whole + whole)
-    with pytest.raises(CorruptFile, match=r"offset 0 after \d records"):
+    with pytest.raises(CorruptFile, match="bytes after the snapshot's footer"):
         read(disk)
     disk.remove(path)
     with pytest.raises(CorruptFile, match="it is missing"):

@@ -64,7 +64,7 @@ def test_the_end_of_an_epoch_is_found_as_by_a_walk(
     for each, end in zip(entries.epochs, ends, strict=False):
         if each <= epoch:
             expected = LogPosition(each, end)
-    assert entries.end_of(Epoch(epoch), Offset(0), log_end) == expected
+    assert entries.end_of(Epoch(epoch), LogPosition(Epoch(0), Offset(0)), log_end) == expected
 
 
 @given(leader_epochs(), st.integers(0, 10**12))

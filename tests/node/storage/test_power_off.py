@@ -1,9 +1,10 @@
 """Log and election state under a power that may go at any step, as a state machine.
 
 What must hold whenever the power is back: the log is opened, whatever pages were torn off; all that
-was flushed is there; what else is there is a prefix of what was written; what was flushed before
-the last flush is vouched for by the mark, and so is what a start found; the election state is the
-last one that `save` returned about, or the one it was about to write.
+was flushed is there, or a snapshot is that stands for it; what else is there is a prefix of what
+was written; what was flushed before the last flush is vouched for by the mark, and so is what a
+start found; the election state is the last one that `save` returned about, or the one it was about
+to write. Where a log does not start at 0, a snapshot ends there.
 """
 
 from copy import deepcopy
@@ -23,16 +24,18 @@ from node.storage.flush_mark import find_mark
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
 from tests.sim.every_choice import outcomes
-from tests.support.batches import batch
+from tests.support.batches import batch, snapshot
 from tests.support.power import PowerCut, Powered
 
 SEGMENT_BYTES = 1500
 
 
 class Storage(RuleBasedStateMachine):
-    """`written` is the log as this machine knows it; the first `durable` batches must survive, and
+    """`written` is the log from `floor` on, as this machine knows it: whatever lies below was
+    never here, but in a snapshot that was fetched. The first `durable` batches must survive, and
     the mark must vouch for all below offset `vouched`, and for no more than `flushed` batches:
-    those that are durable, and those that are about to be cut off."""
+    those that are durable, and those that are about to be cut off. `snapshots` are those that must
+    be there, `fetched` is one that may be, and then replaces the log."""
 
     @initialize()
     def start(self) -> None:
@@ -41,7 +44,10 @@ class Storage(RuleBasedStateMachine):
         self.disk.make_directory(METADATA_DIRECTORY)
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
         self.store = ElectionStore(self.disk)
+        self.floor = LogPosition(Epoch(0), Offset(0))
         self.written: list[bytes] = []
+        self.snapshots: set[LogPosition] = set()
+        self.fetched: LogPosition | None = None
         self.durable = self.flushed = 0
         self.vouched = Offset(0)
         # A node knows an epoch, durably, before it writes a record of it.
@@ -90,7 +96,12 @@ class Storage(RuleBasedStateMachine):
     @precondition(lambda self: not self.cut and self.written)
     @rule(data=st.data())
     def truncate(self, data: st.DataObject) -> None:
-        keep = data.draw(st.integers(0, len(self.written) - 1))
+        # Nothing is cut off that a snapshot stands for: it is committed.
+        newest = max((it.offset for it in self.snapshots), default=Offset(0))
+        least = sum(_end(it).offset <= newest for it in self.written)
+        if least == len(self.written):
+            return
+        keep = data.draw(st.integers(least, len(self.written) - 1))
         end = next(split_batches(self.written[keep])).header.base_offset
         # Cut off or not yet, according to when the power goes: only what is kept is promised.
         self.durable = min(self.durable, keep)
@@ -103,6 +114,66 @@ class Storage(RuleBasedStateMachine):
             return
         self.written = self.written[:keep]
         self.durable = self.flushed = keep
+
+    @precondition(lambda self: not self.cut and self.written)
+    @rule(data=st.data(), values=st.integers(0, 3))
+    def take_snapshot(self, data: st.DataObject, values: int) -> None:
+        """Of what is committed; a leader's may be ahead of its own flush."""
+        id_ = _end(self.written[data.draw(st.integers(0, len(self.written) - 1))])
+        if id_ <= max(self.snapshots, default=self.floor):
+            return
+        try:
+            self._write(id_, values)
+        except PowerCut:
+            self.cut = True
+            return
+        self.snapshots.add(id_)
+
+    @precondition(lambda self: not self.cut and self.snapshots)
+    @rule(data=st.data())
+    def cut_behind(self, data: st.DataObject) -> None:
+        id_ = data.draw(st.sampled_from(sorted(self.snapshots)))
+        # Older ones may go now or later, according to when the power goes.
+        self.snapshots = {it for it in self.snapshots if it >= id_}
+        try:
+            self.log.cut_behind(id_)
+        except PowerCut:
+            self.cut = True
+            return
+        assert self.log.start() in (0, id_.offset)
+
+    @precondition(lambda self: not self.cut)
+    @rule(ahead=st.integers(1, 9), newer=st.integers(0, 2), data=st.data())
+    def fetch_snapshot(self, ahead: int, newer: int, data: st.DataObject) -> None:
+        """Of a log that goes on from ours; or parts from it, above all that is committed."""
+        end = self.log.end()
+        offset = int(end.offset) + ahead
+        if newer:
+            least = max((it.offset for it in self.snapshots), default=self.floor.offset)
+            offset = data.draw(st.integers(int(least) + 1, offset))
+        id_ = LogPosition(Epoch(end.epoch + newer), Offset(offset))
+        self.fetched = id_
+        self.vouched = min(self.vouched, id_.offset)
+        try:
+            self._write(id_, 2)
+            self.log.replace(id_)
+        except PowerCut:
+            self.cut = True
+            return
+        self._is_replaced()
+
+    def _write(self, id_: LogPosition, values: int) -> None:
+        whole = snapshot(id_, values, size=3000)
+        for position in range(0, len(whole), 2000):
+            self.log.write_snapshot(id_, position, whole[position : position + 2000])
+        self.log.finish_snapshot(id_)
+
+    def _is_replaced(self) -> None:
+        assert self.fetched is not None
+        self.floor, self.fetched = self.fetched, None
+        self.written = []
+        self.snapshots = {self.floor}
+        self.durable = self.flushed = 0
 
     @precondition(lambda self: not self.cut)
     @rule(newer=st.integers(0, 2), voted=st.integers(-1, 3))
@@ -150,27 +221,48 @@ class Storage(RuleBasedStateMachine):
         """The process dies, the page cache lives; what is read again is durable by then."""
         self.power.steps_left = None
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
-        assert self._batches() == self.written
+        assert self._batches() == self._kept()
         self._all_is_durable()
 
     @invariant()
     def reads_what_was_written(self) -> None:
         if not self.cut:
-            assert self._batches() == self.written
-            last = list(split_batches(b"".join(self.written)))[-1:]
-            ends = [LogPosition(it.header.leader_epoch, it.header.next_offset) for it in last]
-            assert [self.log.end()] == (ends or [LogPosition(Epoch(0), Offset(0))])
+            assert self._batches() == self._kept()
+            assert self.log.end() == (_end(self.written[-1]) if self.written else self.floor)
+            found = {it.id for it in self.log.snapshots()}
+            assert self.snapshots <= found
+            assert self.log.start() in {0} | {it.offset for it in found}
+            assert self.log.start() <= min([it.offset for it in found], default=Offset(0))
+            assert not self.log.kept.damaged
+
+    def _kept(self) -> list[bytes]:
+        """What was written and not cut behind a snapshot."""
+        start = self.log.start()
+        return [it for it in self.written if _end(it).offset > start]
 
     def _start_again(self) -> None:
         self._load_election_state()
         marked = find_mark(self.disk, METADATA_DIRECTORY)
         assert marked is not None
-        assert self.vouched <= marked <= sum(map(_records, self.written[: self.flushed]))
+        flushed = self.written[: self.flushed]
+        assert self.vouched <= marked
+        assert marked <= (_end(flushed[-1]) if flushed else self.floor).offset
         self.log = Log.open(self.disk, METADATA_DIRECTORY, SEGMENT_BYTES)
-        found = self._batches()
-        assert found == self.written[: len(found)]
-        assert len(found) >= self.durable
-        self.written = found
+        found = {it.id for it in self.log.snapshots()}
+        # One that is newer than what is left of the log replaces it, and older snapshots.
+        start = self.log.start()
+        assert {it for it in self.snapshots if it.offset >= start} <= found
+        if self.fetched in found:
+            self._is_replaced()
+            assert self.log.end() == self.floor
+            self._all_is_durable()
+            return
+        self.fetched = None
+        self.snapshots = found
+        end = self.log.end().offset
+        assert self._batches() == [it for it in self._kept() if _end(it).offset <= end]
+        self.written = [it for it in self.written if _end(it).offset <= end]
+        assert len(self.written) >= self.durable
         self._all_is_durable()
 
     def _all_is_durable(self) -> None:
@@ -192,9 +284,10 @@ class Storage(RuleBasedStateMachine):
         return found
 
 
-def _records(data: bytes) -> int:
+def _end(data: bytes) -> LogPosition:
+    """Of a log whose last batch this is."""
     (only,) = split_batches(data)
-    return only.header.record_count
+    return LogPosition(only.header.leader_epoch, only.header.next_offset)
 
 
 Storage.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

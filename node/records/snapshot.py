@@ -1,0 +1,142 @@
+"""Snapshots (KIP-630): batches between a SnapshotHeader and a SnapshotFooter, in place of a log.
+
+A snapshot holds what the records of a log up to an offset add up to. Its own offsets begin at 0 and
+are no offsets of the log; its batches carry the epoch of the last record that it stands for. A file
+without its footer is not complete.
+"""
+
+from collections.abc import Sequence
+
+from node import limits
+from node.ids import Epoch, Offset
+from node.records.batch import (
+    Batch,
+    BatchHeader,
+    DamagedBatch,
+    KeyValue,
+    check_batch,
+    encode_batch,
+)
+from node.records.control import (
+    ControlRecord,
+    SnapshotFooter,
+    SnapshotHeader,
+    decode_control,
+    encode_control,
+)
+
+
+class SnapshotEncoder:
+    """The bytes of a snapshot from its first to its last, a batch at a time."""
+
+    def __init__(self, epoch: Epoch, timestamp_ms: int) -> None:
+        self._epoch = epoch
+        self._timestamp_ms = timestamp_ms  # of the last record that the snapshot stands for
+        self._next = Offset(0)
+
+    def opening(self, controls: Sequence[ControlRecord]) -> bytes:
+        """Its header, and what else is the quorum's own business."""
+        header = SnapshotHeader(last_contained_timestamp_ms=self._timestamp_ms)
+        return self._batch([encode_control(each) for each in (header, *controls)], control=True)
+
+    def data(self, values: Sequence[bytes]) -> bytes:
+        """A batch of metadata records."""
+        return self._batch([(None, value) for value in values])
+
+    def closing(self) -> bytes:
+        return self._batch([encode_control(SnapshotFooter())], control=True)
+
+    def _batch(self, records: Sequence[KeyValue], *, control: bool = False) -> bytes:
+        data = encode_batch(
+            records,
+            base_offset=self._next,
+            leader_epoch=self._epoch,
+            timestamp_ms=self._timestamp_ms,
+            control=control,
+        )
+        self._next = Offset(self._next + len(records))
+        return data
+
+
+class SnapshotReader:
+    """Takes the bytes of a snapshot in pieces cut anywhere, and gives its batches of metadata.
+
+    Every batch is checked, and where it stands. `controls` are those between header and footer.
+    """
+
+    def __init__(self, epoch: Epoch) -> None:
+        self.timestamp_ms = -1  # of the last record that the snapshot stands for; -1: not yet read
+        self.controls: list[ControlRecord] = []
+        self._epoch = epoch
+        self._rest = b""  # the beginning of a batch
+        self._position = 0  # of `_rest`
+        self._next = 0  # offset
+        self._has_footer = False
+
+    @property
+    def is_complete(self) -> bool:
+        """It ends with its footer."""
+        return self._has_footer and not self._rest
+
+    def feed(self, data: bytes) -> list[Batch]:
+        """The batches of metadata that are whole now. Raises DamagedBatch or MalformedRecord."""
+        data = self._rest + data
+        found = []
+        at = 0
+        while at < len(data):
+            header = self._check(data, at)
+            if header is None:
+                break
+            batch = Batch(header=header, data=data[at : at + header.size])
+            at += header.size
+            if header.is_control:
+                self._read_controls(batch)
+            else:
+                found.append(batch)
+            self._next = header.next_offset
+        self._rest = data[at:]
+        self._position += at
+        return found
+
+    def _check(self, data: bytes, at: int) -> BatchHeader | None:
+        """None: it is not whole yet."""
+        position = self._position + at
+        if self._has_footer:
+            raise DamagedBatch(position, "bytes after the snapshot's footer")
+        try:
+            header = check_batch(data, at)
+        except DamagedBatch as damage:
+            if damage.torn and not _claims_too_much(data, at):
+                return None
+            raise DamagedBatch(position, damage.reason) from None
+        if (header.base_offset, header.leader_epoch) != (self._next, self._epoch):
+            why = f"offset {header.base_offset} of epoch {header.leader_epoch} stands where offset"
+            raise DamagedBatch(position, f"{why} {self._next} of epoch {self._epoch} belongs")
+        if self.timestamp_ms < 0 and not header.is_control:
+            raise DamagedBatch(position, "it does not begin with a snapshot's header")
+        return header
+
+    def _read_controls(self, batch: Batch) -> None:
+        for record in batch.records():
+            match decode_control(record.key, record.value):
+                case SnapshotHeader(last_contained_timestamp_ms=timestamp_ms) if self._is_first:
+                    self.timestamp_ms = max(timestamp_ms, 0)
+                case SnapshotFooter() if not self._is_first and not self._has_footer:
+                    self._has_footer = True
+                case SnapshotHeader() | SnapshotFooter() as misplaced:
+                    raise DamagedBatch(self._position, f"a misplaced {type(misplaced).__name__}")
+                case control if self._is_first or self._has_footer:
+                    what = f"a {type(control).__name__} outside of header and footer"
+                    raise DamagedBatch(self._position, what)
+                case control:
+                    self.controls.append(control)
+
+    @property
+    def _is_first(self) -> bool:
+        return self.timestamp_ms < 0
+
+
+def _claims_too_much(data: bytes, at: int) -> bool:
+    """Does a batch say that it is larger than any that is written?"""
+    length = data[at + 8 : at + 12]
+    return len(length) == 4 and int.from_bytes(length, "big") > limits.MAX_BATCH_BYTES
