@@ -23,6 +23,7 @@ from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import RunInfo, read_run_info
 from checkers.history.store import EVENTS, ManifestValue, write_tables
 from checkers.history.tables import (
+    ANSWERED,
     FAULTS,
     HARM,
     MALFORMED,
@@ -161,7 +162,7 @@ def operations_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
             )
         row["outcome"] = event["type"]
         row["error"] = event["e"]
-        row["value"] = event["v"] if row["f"] == "read" else row["value"]
+        row["value"] = event["v"] if row["f"] in ANSWERED else row["value"]
         row["complete_index"] = event["i"]
         row["t1"] = event["t"]
     return pa.Table.from_pylist(rows, schema=OPS)

@@ -12,6 +12,7 @@ _MODULES = (
     "registers.survival",
     "log.durability",
     "log.checks",
+    "log.ended_transactions",
     "registers.records_explained",
     "registers.requests",
     "run.answers",

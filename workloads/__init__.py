@@ -25,6 +25,8 @@ Clients of registers:
 Clients of logs, by whichever library:
 
     log_driver.py           what a library has to do
+    ending_transactions.py  ends what transactional producers left open
+    producer_ids.py         where a producer has its id from
     producing.py            a process that sends
     consuming.py            a process that polls
     topic_driver.py         the same of topics

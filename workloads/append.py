@@ -9,6 +9,7 @@ come as far as anybody ever saw: what was acknowledged must be there.
     producing.py, consuming.py,             the processes, which record what they do
     administering.py
     log_driver.py, topic_driver.py          what a client library does for them
+    ending_transactions.py                  what is done at the end, if anything was transactional
     raw_clients.py, raw_topics.py           our own: workloads.wire on plain connections
     librdkafka.py, librdkafka_topics.py,    other people's
     kafka_python.py
@@ -26,6 +27,7 @@ from checkers.history.payload import WORD
 from workloads.administering import Topics, have_topics, keep_administering
 from workloads.connection import Driver
 from workloads.consuming import Consuming, read_all
+from workloads.ending_transactions import EndingTransactions
 from workloads.library_clients import (
     LIBRARIES,
     TOPIC_CLIENTS,
@@ -69,6 +71,9 @@ class AppendOptions:
     acks_none_share: float = 0.1  # of producers
     acks_leader_share: float = 0.2
     idempotent_share: float = 0.5  # of those that want acks of all
+    # Idempotent producers send within a transaction that they never end; all are ended after the
+    # final reads, by producers with their ids. Our own clients only.
+    transactional: bool = False
     record_bytes: int = 1024
     batch_records: int = 1  # in one send
     rate: float = 0.0
@@ -124,8 +129,13 @@ class AppendOptions:
         ways = [(0, False)] * none + [(1, False)] * leader
         ways += [(ALL, True)] * idempotent + [(ALL, False)] * (rest - idempotent)
         return tuple(
-            Sending(acks=acks, idempotent=repeats, record_bytes=self.record_bytes)
-            for acks, repeats in ways[: self.producers]
+            Sending(
+                acks=acks,
+                idempotent=repeats,
+                record_bytes=self.record_bytes,
+                transactional_id=f"{self.prefix}-{n}" if repeats and self.transactional else None,
+            )
+            for n, (acks, repeats) in enumerate(ways[: self.producers])
         )
 
 
@@ -201,7 +211,7 @@ class AppendWorkload:
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
         """Read every partition by fresh clients; in words, what could not be within the time."""
-        return await read_all(
+        short = await read_all(
             self._raw.consumer,
             self._history,
             self._seen,
@@ -209,6 +219,7 @@ class AppendWorkload:
             at_once=_READERS_AT_ONCE,
             within_s=within_s,
         )
+        return short + await self._end_transactions()
 
     async def close(self) -> None:
         await self._clients.close()
@@ -232,6 +243,20 @@ class AppendWorkload:
         if self._sent[chosen] == self._options.most_each and chosen != self._partitions[0]:
             self._open.remove(chosen)
         return chosen
+
+    async def _end_transactions(self) -> tuple[str, ...]:
+        owners = [each.transactional_id for each in self._options.sendings()]
+        ids = [owner for owner in owners if owner is not None]
+        if not ids:
+            return ()
+        ending = EndingTransactions(
+            self._driver,
+            self._leaders,
+            self._history,
+            self._seen,
+            timeout_s=self._options.timeout_s,
+        )
+        return await ending.run(ids, self._partitions)
 
     async def _have_topics(self) -> None:
         options = self._options

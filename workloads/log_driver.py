@@ -52,11 +52,15 @@ class PollResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
-    """How a producer sends: acks -1 (all), 0 or 1; records of `record_bytes`."""
+    """How a producer sends: acks -1 (all), 0 or 1; records of `record_bytes`.
+
+    With a `transactional_id`, all within a transaction that it never ends: our own producer only.
+    """
 
     acks: int
     idempotent: bool
     record_bytes: int
+    transactional_id: str | None = None
 
 
 class LogProducer(Protocol):

@@ -14,6 +14,8 @@ POLL = "poll"
 ASSIGN = "assign"  # the consumer takes up these partitions anew: what it polls next need not go on
 CREATE_TOPIC = "create-topic"
 DELETE_TOPIC = "delete-topic"
+INIT_TRANSACTIONS = "init-transactions"  # of a transactional id: what it had open is over
+COMMITTED_END = "committed-end"  # the offset up to which committed transactions may be read
 MAIN = "main"
 FINAL = "final"
 

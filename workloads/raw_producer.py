@@ -3,7 +3,8 @@
 Without idempotence a batch is sent once. An idempotent producer sends the same batch, under the
 same sequence, until the leader says that it has it or the time is over: a log that has it already
 answers with the offset that it has there. After a send that did not succeed it asks for a new
-producer id: what became of the old one's sequence is in doubt.
+producer id: what became of the old one's sequence is in doubt. With a transactional id it sends in
+a transaction, and has its producer id from the coordinator: that ends the transaction before.
 """
 
 import asyncio
@@ -14,10 +15,11 @@ from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
 from workloads.log_driver import NOBODY, Sending, SendResult
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
+from workloads.producer_ids import initialize
 from workloads.wire.batch import ANONYMOUS, Identity, encode_batch
 from workloads.wire.error_codes import error_name, is_retriable_send, send_outcome
 from workloads.wire.header import Api
-from workloads.wire.produce import init_producer_id, produce, read_produce, read_producer_id
+from workloads.wire.produce import produce, read_produce
 
 _SEARCH_S = 1.0
 _PAUSE_S = 0.02
@@ -38,6 +40,7 @@ class _Sequences:
 
     producer_id: int
     epoch: int
+    transactional: bool
     next: dict[TopicPartition, int]
 
     def identity(self, partition: TopicPartition) -> Identity:
@@ -45,6 +48,7 @@ class _Sequences:
             producer_id=self.producer_id,
             epoch=self.epoch,
             sequence=self.next.get(partition, 0),
+            transactional=self.transactional,
         )
 
     def advance(self, partition: TopicPartition, records: int) -> None:
@@ -92,6 +96,7 @@ class RawProducer:
             batch,
             acks=self._sending.acks,
             timeout_ms=int(self._patience.request_s * 1000),
+            transactional_id=self._sending.transactional_id,
         )
         if self._sending.acks == 0:
             return self._end(await self._tell(partition, body))
@@ -114,15 +119,19 @@ class RawProducer:
 
     async def _fresh_sequences(self, node: int) -> _Sequences | None:
         """None if no producer id can be had: then the send that follows fails."""
+        owner = self._sending.transactional_id
         try:
-            answer = await self._brokers.ask(
-                node, Api.INIT_PRODUCER_ID, init_producer_id(), read_producer_id
-            )
+            answer = await initialize(self._brokers, node, owner)
         except (NotSentError, LostError):
             return None
         if answer.error:
             return None
-        return _Sequences(producer_id=answer.producer_id, epoch=answer.epoch, next={})
+        return _Sequences(
+            producer_id=answer.producer_id,
+            epoch=answer.epoch,
+            transactional=owner is not None,
+            next={},
+        )
 
     async def _deliver(self, partition: TopicPartition, body: bytes) -> SendResult:
         """Attempt until it succeeds, is refused for good, or the time is over.

@@ -39,15 +39,6 @@ FINDINGS: Mapping[str, Finding] = {
         Finding(
             section=8,
             scenarios=("moved-replicas", "moved-replica"),
-            says=(r"replaced with the future replica", r"0 recovered for append-"),
-            files=("append-0-0*/*.log", "*/append-0-0*/*.log"),
-        ),
-        Finding(section=9, scenarios=("lone-controller",)),
-        Finding(section=10, scenarios=("elr-wiped",)),
-        Finding(section=11, scenarios=("lost-observer",)),
-        Finding(
-            section=8,
-            scenarios=("moved-replicas", "moved-replica"),
             says=(
                 r"successfully replaced with the future replica",
                 r"Recovering unflushed segment",
@@ -57,5 +48,11 @@ FINDINGS: Mapping[str, Finding] = {
         Finding(section=9, scenarios=("lone-controller",), files=("__cluster_metadata-0/*.log",)),
         Finding(section=10, scenarios=("elr-wiped",), says=(r"handleBrokerUncleanShutdown",)),
         Finding(section=11, scenarios=("lost-observer",), says=(r"transition to FollowerState",)),
+        Finding(
+            section=12,
+            scenarios=("hanging-transaction",),
+            says=(r"0 recovered for __transaction_state",),
+            files=("append-0-0/*.log", "__transaction_state-*/*.log"),
+        ),
     )
 }

@@ -18,6 +18,7 @@ from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
 from chaos.scenarios.fresh_leader import FRESH_LEADER
 from chaos.scenarios.hand_over import HAND_OVER
+from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.laggard import LAGGARD
@@ -77,6 +78,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         LONE_CONTROLLER,
         LOST_OBSERVER,
         ELR_WIPED,
+        HANGING_TRANSACTION,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,

@@ -29,12 +29,15 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 # that request in `request`; each key is judged by itself, and the column tells which were to
 # happen together.
 #
+# Of an operation of `ANSWERED`, `value` is what the answer said.
+#
 # `error` says why an operation did not succeed: what happened to its connection, or the code of a
 # refusal as "error-40". Four beginnings have a meaning (`error_words`): of an answer that cannot be
 # read; of a request that had to be refused and was (with what is wrong with it, and the code); of
 # one that had to be refused and was not, which is an `info`; and of one to which no answer came
 # that says either. A request that is only validated is such a one: it succeeds, changes nothing,
 # and is a `fail` here.
+ANSWERED = ("read", "committed-end")
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),

@@ -32,6 +32,8 @@ _WITHOUT_EXCUSE = frozenset(
     }
 )
 
+_SKIPS = frozenset({Anomaly.POLL_SKIP, Anomaly.INT_POLL_SKIP})
+
 _Allowing = Callable[[Sequence[str], Codes, Ints, Ints], Flags]
 
 
@@ -51,7 +53,21 @@ class Findings:
         held = held_against(self.log, found, self.isolation)
         if found.anomaly in _WITHOUT_EXCUSE:
             return held
-        return held & ~self._excused(found, self.budget.may_allow)
+        return held & ~self._excused(found, self.budget.may_allow) & ~self._over_lost(found)
+
+    def _over_lost(self, found: Cases) -> Flags:
+        """Which polls went past nothing but records whose loss is allowed: their offsets need not
+        be given again. The bytes of a segment may be lost where the name of the next is kept."""
+        if found.anomaly not in _SKIPS:
+            return np.zeros(len(found), np.bool_)
+        lost, key, offset = self.lost_beyond_budget(), self.log.sent.key, self.fates.offset
+        over = [
+            lost[(key == where) & (offset > first) & (offset < then)].all()
+            for where, first, then in zip(
+                found.key, found.one_offset, found.other_offset, strict=True
+            )
+        ]
+        return np.array(over, np.bool_)
 
     def undecided(self, found: Cases) -> Flags:
         """Which cases break a promise unless more was lost than anybody can tell."""
@@ -59,7 +75,8 @@ class Findings:
             return np.zeros(len(found), np.bool_)
         sure = self._excused(found, self.budget.allows)
         untold = self._excused(found, self.budget.may_allow) & ~sure
-        return held_against(self.log, found, self.isolation) & untold
+        held = held_against(self.log, found, self.isolation)
+        return held & untold & ~self._over_lost(found)
 
     def _excused(self, found: Cases, allowing: _Allowing) -> Flags:
         if found.cycles:

@@ -23,6 +23,9 @@ from kio.schema.delete_topics.v6 import response as delete_response
 from kio.schema.errors import ErrorCode
 from kio.schema.fetch.v12 import request as fetch_request
 from kio.schema.fetch.v12 import response as fetch_response
+from kio.schema.find_coordinator.v4 import request as coordinator_request
+from kio.schema.find_coordinator.v4 import response as coordinator_response
+from kio.schema.init_producer_id.v4 import request as init_request
 from kio.schema.init_producer_id.v4 import response as init_response
 from kio.schema.list_offsets.v7 import request as list_request
 from kio.schema.list_offsets.v7 import response as list_response
@@ -39,6 +42,7 @@ from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
 from workloads.connection import ClientEntry
 
 _ZERO = i32Timedelta.parse(datetime.timedelta(0))
+_COORDINATOR = 2
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 
 
@@ -119,6 +123,8 @@ class FakeBrokers:
         self.on_create: ErrorCode | None = None
         self.refuses_fetch: set[tuple[str, int]] = set()
         self.produced: list[bytes] = []
+        self.open_transactions: dict[str, int] = {}  # the first offset of each, by its owner
+        self.forgets_transactions = False  # so that nobody ends them
         self._count = count
         self._producers = 0
         self._servers: dict[int, asyncio.Server] = {}
@@ -200,15 +206,39 @@ class FakeBrokers:
                 return self._create(_read(create_request.CreateTopicsRequest, body))
             case 20:
                 return self._delete(_read(delete_request.DeleteTopicsRequest, body))
+            case 10:
+                return self._coordinate(_read(coordinator_request.FindCoordinatorRequest, body))
             case 22:
-                self._producers += 1
-                return init_response.InitProducerIdResponse(
-                    throttle_time=_ZERO,
-                    error_code=ErrorCode.none,
-                    producer_id=ProducerId(self._producers),
-                    producer_epoch=i16(0),
-                )
+                return self._initialize(node, _read(init_request.InitProducerIdRequest, body))
         raise AssertionError(f"nobody should ask for API {api}")
+
+    def _coordinate(self, request: coordinator_request.FindCoordinatorRequest) -> Any:
+        """Broker 2 coordinates everything."""
+        (key,) = request.coordinator_keys
+        found = coordinator_response.Coordinator(
+            key=key,
+            node_id=BrokerId(_COORDINATOR),
+            host="elsewhere",
+            port=i32(1),
+            error_code=ErrorCode.none,
+            error_message=None,
+        )
+        return coordinator_response.FindCoordinatorResponse(
+            throttle_time=_ZERO, coordinators=(found,)
+        )
+
+    def _initialize(self, node: int, request: init_request.InitProducerIdRequest) -> Any:
+        owner = request.transactional_id
+        wrong = owner is not None and node != _COORDINATOR
+        if owner is not None and not wrong and not self.forgets_transactions:
+            self.open_transactions.pop(owner, None)
+        self._producers += 1
+        return init_response.InitProducerIdResponse(
+            throttle_time=_ZERO,
+            error_code=ErrorCode.not_coordinator if wrong else ErrorCode.none,
+            producer_id=ProducerId(self._producers),
+            producer_epoch=i16(0),
+        )
 
     def _produce(self, node: int, request: produce_request.ProduceRequest) -> Any:
         (topic,) = request.topic_data
@@ -220,6 +250,9 @@ class FakeBrokers:
         if node != log.leader:
             fate = Fate(appends=False, error=ErrorCode.not_leader_or_follower)
         offset = log.append(partition.records) if fate.appends else -1
+        if fate.appends and request.transactional_id is not None:
+            assert partition.records[22] & 0x10, "a batch of a transaction"
+            self.open_transactions.setdefault(request.transactional_id, offset)
         if int(request.acks) == 0:
             return Ending.SILENCE
         if fate.ending is not Ending.ANSWER:
@@ -280,7 +313,13 @@ class FakeBrokers:
             partition_index=partition.partition_index,
             error_code=ErrorCode.none,
             timestamp=i64(-1),
-            offset=i64(log.start if int(partition.timestamp) == -2 else log.end),
+            offset=i64(
+                log.start
+                if int(partition.timestamp) == -2
+                else min([log.end, *self.open_transactions.values()])
+                if int(request.isolation_level)
+                else log.end
+            ),
             leader_epoch=i32(log.epoch),
         )
         return list_response.ListOffsetsResponse(

@@ -10,11 +10,13 @@ from kio.schema.errors import ErrorCode
 
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS
+from checkers.log.ended_transactions import STANDS_FOR_S as JUDGED_S
 from tests.support.fake_logs import FINE, Ending, FakeBrokers, Fate
 from tests.support.recorded import ListedHistory, Operation
 from workloads.administering import NoTopicsError
 from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import TcpDriver
+from workloads.ending_transactions import STANDS_FOR_S
 from workloads.wire.batch import read_batches
 
 FAST = AppendOptions(
@@ -388,3 +390,30 @@ def test_the_workload_ends_by_itself_after_so_many_sends() -> None:
 def test_records_that_cannot_show_damage_are_refused(size: int) -> None:
     with pytest.raises(ValueError, match="multiple of 8"):
         AppendOptions(record_bytes=size)
+
+
+TRANSACTIONAL = replace(FAST, partitions=1, idempotent_share=1, transactional=True)
+
+
+def test_what_transactional_producers_leave_open_is_ended_after_the_final_reads() -> None:
+    history, brokers, short = load(some_sends, TRANSACTIONAL)
+    assert short == ()
+    assert brokers.open_transactions == {}
+    ended = history.of("init-transactions", EventType.OK)
+    assert [one.key for one in ended] == [f"append-{n}" for n in range(FAST.producers)]
+    last = history.operations[-1]
+    assert (last.f, last.key, last.phase) == ("committed-end", "append-0-0", "final")
+    assert last.result == brokers.logs["append-0", 0].end
+
+
+def test_a_log_whose_transactions_nobody_ends_is_asked_for_longer_than_the_judge_wants() -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "send", EventType.OK, 20)
+        brokers.forgets_transactions = True
+
+    history, _, short = load(act, TRANSACTIONAL)
+    assert short == ()
+    told = [one.result for one in history.of("committed-end", EventType.OK)]
+    assert len(told) > 1
+    assert set(told) == {0}
+    assert STANDS_FOR_S > JUDGED_S

@@ -13,6 +13,8 @@ from kio.schema.delete_topics.v6 import response as delete_response
 from kio.schema.errors import ErrorCode
 from kio.schema.fetch.v12 import request as fetch_request
 from kio.schema.fetch.v12 import response as fetch_response
+from kio.schema.find_coordinator.v4 import request as coordinator_request
+from kio.schema.find_coordinator.v4 import response as coordinator_response
 from kio.schema.init_producer_id.v4 import request as init_request
 from kio.schema.init_producer_id.v4 import response as init_response
 from kio.schema.list_offsets.v7 import request as list_request
@@ -25,7 +27,7 @@ from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
 
-from workloads.wire import fetch, metadata, produce, topic_requests
+from workloads.wire import coordinator, fetch, metadata, produce, topic_requests
 from workloads.wire.flexible import MalformedAnswerError, MessageReader, varint
 from workloads.wire.header import Api
 
@@ -55,6 +57,7 @@ def write(value: Any) -> bytes:
         (Api.CREATE_TOPICS, create_request.CreateTopicsRequest),
         (Api.DELETE_TOPICS, delete_request.DeleteTopicsRequest),
         (Api.INIT_PRODUCER_ID, init_request.InitProducerIdRequest),
+        (Api.FIND_COORDINATOR, coordinator_request.FindCoordinatorRequest),
     ],
 )
 def test_requests_are_sent_in_the_versions_that_are_written(api: Api, schema: Any) -> None:
@@ -142,6 +145,35 @@ def test_a_producer_id_is_asked_for_without_a_transaction() -> None:
     assert (found.error, found.producer_id, found.epoch) == (0, 4000, 1)
 
 
+def test_a_transactional_producer_names_itself() -> None:
+    request = read(init_request.InitProducerIdRequest, produce.init_producer_id("mine"))
+    assert (request.transactional_id, request.producer_id) == ("mine", -1)
+    assert request.transaction_timeout == datetime.timedelta(seconds=60)
+    body = produce.produce("t", 0, b"batch", acks=-1, timeout_ms=900, transactional_id="mine")
+    assert read(produce_request.ProduceRequest, body).transactional_id == "mine"
+
+
+def test_a_coordinator_is_asked_for_by_transactional_id() -> None:
+    request = read(coordinator_request.FindCoordinatorRequest, coordinator.find_coordinator("mine"))
+    assert (request.key_type, request.coordinator_keys) == (1, ("mine",))
+    told = coordinator_response.Coordinator(
+        key="mine",
+        node_id=BrokerId(3),
+        host="node-3",
+        port=i32(9200),
+        error_code=ErrorCode.coordinator_not_available,
+        error_message="in words",
+    )
+    body = write(
+        coordinator_response.FindCoordinatorResponse(throttle_time=NOW, coordinators=(told,))
+    )
+    found = coordinator.read_coordinator(body)
+    assert (found.error, found.node) == (15, 3)
+    for size in range(len(body)):
+        with pytest.raises(MalformedAnswerError):
+            coordinator.read_coordinator(body[:size])
+
+
 def test_a_fetch_reads_one_partition_uncommitted_and_without_a_session() -> None:
     body = fetch.fetch("append-0", 2, 345, most_bytes=1000, wait_ms=100)
     request = read(fetch_request.FetchRequest, body)
@@ -199,6 +231,8 @@ def test_the_ends_of_a_log_are_asked_for_by_timestamps() -> None:
     (partition,) = topic.partitions
     assert (request.replica_id, request.isolation_level) == (-1, 0)
     assert (topic.name, partition.partition_index, partition.timestamp) == ("append-0", 2, -2)
+    committed = fetch.list_offset("append-0", 2, fetch.LATEST, committed=True)
+    assert read(list_request.ListOffsetsRequest, committed).isolation_level == 1
     answer = list_response.ListOffsetsResponse(
         throttle_time=NOW,
         topics=(

@@ -7,6 +7,7 @@ describe_quorum.py    which node leads the quorum
 batch.py              record batches: many records of one shape at a time
 produce.py            Produce and InitProducerId
 fetch.py              Fetch and ListOffsets
+coordinator.py        FindCoordinator, of transactions
 metadata.py           which broker leads which partition
 topic_requests.py     CreateTopics and DeleteTopics
 topic_partitions.py   how partitions stand: DescribeTopicPartitions

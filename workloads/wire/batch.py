@@ -24,7 +24,7 @@ _UNCHECKED = struct.Struct(">qiibI")  # what stands before what the CRC is of
 _CHECKED = struct.Struct(">hiqqqhii")
 _LAST_DELTA, _LAST_DELTA_AT = struct.Struct(">i"), 23
 _HIGHEST = (1 << 63) - 2  # offset of a record
-_CODEC_BITS, _CONTROL_BIT = 0x07, 0x20
+_CODEC_BITS, _TRANSACTIONAL_BIT, _CONTROL_BIT = 0x07, 0x10, 0x20
 _NO_TIMESTAMP = -1
 _NO_KEY = b"\x01"
 _NO_HEADERS = b"\x00"
@@ -32,11 +32,13 @@ _NO_HEADERS = b"\x00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What makes a producer idempotent: its id, and the sequence of the batch's first record."""
+    """What makes a producer idempotent: its id, and the sequence of the batch's first record; and
+    whether what it sends is in a transaction."""
 
     producer_id: int
     epoch: int
     sequence: int
+    transactional: bool = False
 
 
 ANONYMOUS = Identity(producer_id=-1, epoch=-1, sequence=-1)
@@ -54,9 +56,13 @@ class Values:
 
 def encode_batch(value: int, records: int, size: int, identity: Identity = ANONYMOUS) -> bytes:
     """A batch of `records` records of `size` bytes, whose values count up from `value`."""
-    block = record_block(value, records, size)
+    return _batch(record_block(value, records, size), records, identity)
+
+
+def _batch(block: bytes, records: int, identity: Identity) -> bytes:
+    """Of these records, with its header."""
     checked = _CHECKED.pack(
-        0,
+        _TRANSACTIONAL_BIT if identity.transactional else 0,
         records - 1,
         _NO_TIMESTAMP,
         _NO_TIMESTAMP,

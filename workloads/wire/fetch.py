@@ -8,7 +8,7 @@ from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
 EARLIEST, LATEST = -2, -1
 
 _CONSUMER = -1
-_READ_UNCOMMITTED = 0
+_READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 _NO_SESSION = struct.pack(">ii", 0, -1)
 _LIMITS = struct.Struct(">iiiib")
 _PARTITION = struct.Struct(">iiqiqi")
@@ -70,11 +70,14 @@ def read_fetch(body: bytes, topic: str, partition: int) -> Fetched:
     return Fetched(error=error, high_watermark=high_watermark, log_start=log_start, data=data)
 
 
-def list_offset(topic: str, partition: int, timestamp: int) -> bytes:
-    """Body of a ListOffsets for `EARLIEST` or `LATEST`, the end of what may be read."""
+def list_offset(topic: str, partition: int, timestamp: int, *, committed: bool = False) -> bytes:
+    """Body of a ListOffsets for `EARLIEST`, for `LATEST`, the end of what may be read, or for the
+    first record that is not older than a timestamp, in ms since 1970. `committed`: of what a reader
+    of committed transactions may read."""
+    isolation = _READ_COMMITTED if committed else _READ_UNCOMMITTED
     return b"".join(
         (
-            struct.pack(">ib", _CONSUMER, _READ_UNCOMMITTED),
+            struct.pack(">ib", _CONSUMER, isolation),
             b"\x02",
             string(topic),
             b"\x02",

@@ -25,6 +25,11 @@ def string(text: str) -> bytes:
     return varint(len(data) + 1) + data
 
 
+def nullable_string(text: str | None) -> bytes:
+    """A compact string, or null."""
+    return b"\x00" if text is None else string(text)
+
+
 def array(items: list[bytes]) -> bytes:
     """A compact array of what is already encoded."""
     return varint(len(items) + 1) + b"".join(items)

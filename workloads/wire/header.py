@@ -21,6 +21,7 @@ class Api(IntEnum):
     FETCH = 1
     LIST_OFFSETS = 2
     METADATA = 3
+    FIND_COORDINATOR = 10
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
     INIT_PRODUCER_ID = 22
@@ -44,6 +45,7 @@ _VERSIONS = {
     Api.FETCH: 12,
     Api.LIST_OFFSETS: 7,
     Api.METADATA: 12,
+    Api.FIND_COORDINATOR: 4,
     Api.CREATE_TOPICS: 7,
     Api.DELETE_TOPICS: 6,
     Api.INIT_PRODUCER_ID: 4,

@@ -1,16 +1,26 @@
-"""Produce, one batch to one partition, and InitProducerId."""
+"""Produce, one batch to one partition, and InitProducerId; also of transactional producers.
+
+Of such a producer's first batch to a partition, a Produce of version 12 lets the broker add the
+partition to the transaction (KIP-890).
+"""
 
 import struct
 from dataclasses import dataclass
 
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, string, varint
+from workloads.wire.flexible import (
+    MalformedAnswerError,
+    MessageReader,
+    nullable_string,
+    string,
+    varint,
+)
 
 ALL = -1  # acks: all replicas in sync
 
 _ACKS_AND_TIMEOUT = struct.Struct(">hi")
 _INDEX = struct.Struct(">i")
 _NOBODY_YET = struct.pack(">qh", -1, -1)
-_NEVER_USED_MS = struct.pack(">i", 60_000)  # transaction time-out of a producer without any
+_TRANSACTION_MS = struct.pack(">i", 60_000)  # its time-out, Kafka's default of producers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +39,19 @@ class ProducerId:
     epoch: int
 
 
-def produce(topic: str, partition: int, batch: bytes, *, acks: int, timeout_ms: int) -> bytes:
+def produce(
+    topic: str,
+    partition: int,
+    batch: bytes,
+    *,
+    acks: int,
+    timeout_ms: int,
+    transactional_id: str | None = None,
+) -> bytes:
     """Body of a Produce."""
     return b"".join(
         (
-            b"\x00",  # no transactional id
+            nullable_string(transactional_id),
             _ACKS_AND_TIMEOUT.pack(acks, timeout_ms),
             b"\x02",
             string(topic),
@@ -69,9 +87,9 @@ def read_produce(body: bytes, topic: str, partition: int) -> Produced:
     return Produced(error=error, base_offset=base_offset)
 
 
-def init_producer_id() -> bytes:
-    """Body of an InitProducerId of a producer without transactions."""
-    return b"\x00" + _NEVER_USED_MS + _NOBODY_YET + b"\x00"
+def init_producer_id(transactional_id: str | None = None) -> bytes:
+    """Body of an InitProducerId; with a transactional id it goes to that id's coordinator."""
+    return nullable_string(transactional_id) + _TRANSACTION_MS + _NOBODY_YET + b"\x00"
 
 
 def read_producer_id(body: bytes) -> ProducerId:

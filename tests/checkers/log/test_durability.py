@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from checkers.history.sealed_run import Run, RunInfo
-from checkers.log.checks import log_offsets
+from checkers.log.checks import log_offsets, log_polls
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.judged import saw_nothing
@@ -352,3 +352,26 @@ def test_offsets_given_again_after_an_allowed_loss_are_no_accusation() -> None:
     assert result.verdict is VALID
     assert result.facts["allowed_inconsistent-offsets"] == 1
     assert judged(log.run()).facts["allowed_loss"] == 1
+
+
+@pytest.mark.parametrize(("records", "verdict"), [([], VALID), ([(1, 3)], INVALID)])
+def test_a_poll_may_go_past_what_was_allowed_to_be_lost_and_past_nothing_else(
+    records: list[tuple[int, int]], verdict: Verdict
+) -> None:
+    """At offset 1, that of the lost record, stands nothing, or another one."""
+    log = two_records()
+    log.fault("power-off", *BROKERS)
+    for node in BROKERS:
+        log.probe(*(other for other in BROKERS if other != node))
+    log.heal()
+    log.probe(*BROKERS)
+    for offset, value in records:
+        log.send(value, offset)
+    log.send(4, 2)
+    log.poll((0, 1))
+    log.poll((2, 4))
+    log.final((0, 1), *records, (2, 4))
+    on_all_disks(log, (0, 1), *records, (2, 4))
+    result = log_polls(log.run())
+    assert result.verdict is verdict
+    assert ("poll-skip: process 50 went from offset 0" in result.message) is (verdict is INVALID)

@@ -1,0 +1,128 @@
+"""Ends the transactions that a load left open, and asks how far committed ones can be read then.
+
+Whoever initialises a transactional id ends what it had open (KIP-98): when the coordinator has
+answered, no transaction of that id is left in any partition. So the end of what readers of
+committed transactions may read, the last stable offset, lies behind all that was acknowledged.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from checkers.history.events import EventType
+from workloads.broker_connections import Brokers
+from workloads.connection import Driver, LostError, NotSentError
+from workloads.log_driver import NOBODY
+from workloads.operation_history import COMMITTED_END, FINAL, INIT_TRANSACTIONS, LogHistory
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
+from workloads.producer_ids import initialize
+from workloads.producing import Seen
+from workloads.wire.error_codes import error_name
+from workloads.wire.fetch import LATEST, list_offset, read_listed
+from workloads.wire.header import Api
+
+# Longer than the judge asks for: a partition whose end does not move is asked so long.
+STANDS_FOR_S = 5.0
+_INITIALIZED_WITHIN_S = 20.0  # all ids together
+_PAUSE_S = 0.2
+_SEARCH_S = 1.0
+
+
+class EndingTransactions:
+    """One client; once it is run, its connections are closed."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        leaders: PartitionLeaders,
+        history: LogHistory,
+        seen: Seen,
+        *,
+        timeout_s: float,
+    ) -> None:
+        self._nodes = driver.nodes
+        self._brokers = Brokers(driver, timeout_s)
+        self._leaders = leaders
+        self._history = history
+        self._seen = seen
+        self._process = history.new_process()
+        self._turn = 0
+
+    async def run(
+        self, ids: Iterable[str], partitions: Iterable[TopicPartition]
+    ) -> tuple[str, ...]:
+        """Initialise every id, then ask every partition; in words, what was not answered."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _INITIALIZED_WITHIN_S
+        try:
+            short = [
+                f"transactions of {owner} (nobody initialised it)"
+                for owner in ids
+                if not await self._initialize(owner, deadline)
+            ]
+            asked_until = loop.time() + STANDS_FOR_S
+            for partition in partitions:
+                if not await self._asked(partition, asked_until):
+                    short.append(f"the end of committed transactions in {partition.key}")
+        finally:
+            self._brokers.close()
+        return tuple(short)
+
+    async def _initialize(self, owner: str, deadline: float) -> bool:
+        """Until the coordinator says that it did; errors are for the next attempt."""
+        loop = asyncio.get_running_loop()
+        while loop.time() < deadline:
+            node = self._nodes[self._turn % len(self._nodes)]
+            self._invoke(INIT_TRANSACTIONS, owner, node)
+            try:
+                error = (await initialize(self._brokers, node, owner)).error
+                trouble = error_name(error) if error else None
+            except (NotSentError, LostError) as lost:
+                trouble = str(lost)
+            self._complete(EventType.INFO if trouble else EventType.OK, None, trouble)
+            if trouble is None:
+                return True
+            self._turn += 1
+            await asyncio.sleep(_PAUSE_S)
+        return False
+
+    async def _asked(self, partition: TopicPartition, until: float) -> bool:
+        """Until all that was acknowledged can be read; whether there was an answer."""
+        loop = asyncio.get_running_loop()
+        told: int | None = None
+        while True:
+            found = await self._committed_end(partition)
+            told = found if found is not None else told
+            if loop.time() > until or (told or 0) >= self._seen.polled.get(partition, 0):
+                return told is not None
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _committed_end(self, partition: TopicPartition) -> int | None:
+        node = self._leaders.known(partition)
+        self._invoke(COMMITTED_END, partition.key, NOBODY if node is None else node)
+        topic, index = partition.topic, partition.partition
+        try:
+            listed = await self._brokers.ask(
+                node,
+                Api.LIST_OFFSETS,
+                list_offset(topic, index, LATEST, committed=True),
+                lambda body: read_listed(body, topic, index),
+            )
+            trouble = error_name(listed.error) if listed.error else None
+        except (NotSentError, LostError) as lost:
+            trouble = str(lost)
+        if trouble is None:
+            self._complete(EventType.OK, listed.offset, None)
+            return listed.offset
+        self._complete(EventType.FAIL, None, trouble)
+        await self._leaders.find(partition, _SEARCH_S)
+        return None
+
+    def _invoke(self, f: str, key: str, node: int) -> None:
+        self._seen.tally.invoke()
+        self._history.invoke(self._process, f, key, None, node, FINAL)
+
+    def _complete(self, outcome: EventType, value: int | None, error: str | None) -> None:
+        self._seen.tally.complete(outcome)
+        self._history.complete(self._process, outcome, value, error)
+        if outcome is EventType.INFO:
+            self._process = self._history.new_process()
