@@ -33,6 +33,23 @@ def _entries(where: Mapping[NodeId, Address], nodes: Sequence[NodeId]) -> dict[i
     return {int(node): ClientEntry(host=where[node].host, port=where[node].port) for node in nodes}
 
 
+async def committed_end(driver: Driver, within_s: float) -> int:
+    """The high watermark of the metadata log as the leader tells it. Raises NoLeaderError."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + within_s
+    finder = LeaderFinder(driver)
+    try:
+        while loop.time() < deadline:
+            claims = await finder.claims()
+            leader = newest_leader(claims, driver.nodes)
+            if leader is not None:
+                return claims[leader.node].high_watermark
+            await asyncio.sleep(_PAUSE_S)
+    finally:
+        await finder.close()
+    raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
+
+
 class QuorumProbe:
     """Asks every node through the clients' entries."""
 

@@ -9,6 +9,7 @@ from chaos.audit.moment import Moment, Reach, Way
 
 _LEAST_SEGMENT = 1024  # bytes, of our own node's metadata log
 _TWO_DIRECTORIES = {"log_dirs": "2"}
+_FORMATTED = {"synced_format": "waits"}
 _COMBINED = {"roles": "combined"}  # broker and controller in one
 
 
@@ -17,6 +18,14 @@ def _kafka(reach: Reach[KafkaClient], settings: Mapping[str, str] = {}) -> Way[K
 
 
 _ALL = (
+    Moment(
+        name="formatted",
+        summary="the format has ended, nobody synced what it wrote, and no node has run",
+        ways={
+            "node": Way(reach=node_moments.formatted, settings=_FORMATTED),
+            "kafka": _kafka(kafka_moments.formatted, _FORMATTED),
+        },
+    ),
     Moment(
         name="first-start",
         summary="a node answers for the first time; nobody synced what the format wrote",
@@ -129,6 +138,17 @@ _ALL = (
         ways={
             "kafka": Way(
                 reach=kafka_moments.voter_changed,
+                settings={"controllers": "3"},
+                controllers_only=True,
+            )
+        },
+    ),
+    Moment(
+        name="voter-added",
+        summary="it was added to them again",
+        ways={
+            "kafka": Way(
+                reach=kafka_moments.voter_added,
                 settings={"controllers": "3"},
                 controllers_only=True,
             )

@@ -18,14 +18,15 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 from chaos.audit.questions import Question
 from chaos.audit.waiting import comes_true
 from chaos.cluster.interface import Cluster, Described, NodeId
+from chaos.cluster.topology import host_name, inner_port
 from chaos.operator_errors import OperatorError
-from chaos.probes import NoLeaderError, QuorumProbe, advertised, driver_for
+from chaos.probes import NoLeaderError, QuorumProbe, advertised, committed_end, driver_for
 from workloads.broker_connections import Brokers
 from workloads.connection import LostError, NotSentError
 from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 from workloads.wire.log_directories import describe_log_dirs, read_log_dirs
-from workloads.wire.raft_voters import read_removed, remove_raft_voter
+from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
 _METADATA_LOG = "__cluster_metadata-0"
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -34,6 +35,7 @@ _ASKS_EVERY_S = 0.1
 _POLL_MS = 200
 _ANY_TIME = 1  # milliseconds since 1970: every record is of later
 _NONE = "none"
+_DUPLICATE_VOTER = 126
 
 T = TypeVar("T")
 
@@ -118,19 +120,36 @@ class KafkaClient:
         await self._patiently(commit)
 
     async def remove_voter(self, node: NodeId, directory_id: str) -> None:
-        probe = QuorumProbe(self._controllers)
-        brokers = Brokers(self._controllers, _ANSWERS_WITHIN_S)
-        try:
-            leader = await probe.leader(_ANSWERS_WITHIN_S)
-            body = remove_raft_voter(node, directory_id)
-            error = await brokers.ask(leader, Api.REMOVE_RAFT_VOTER, body, read_removed)
-        except (NoLeaderError, NotSentError, LostError) as trouble:
-            raise OperatorError(f"voter {node} is not removed: {trouble}") from trouble
-        finally:
-            brokers.close()
-            await probe.close()
-        if error:
+        body = remove_raft_voter(node, directory_id)
+        if error := await self._change_voters(Api.REMOVE_RAFT_VOTER, body):
             raise OperatorError(f"voter {node} is not removed: {error_name(error)}")
+
+    async def add_voter(self, node: NodeId, directory_id: str) -> None:
+        """Asked again while the leader says that it has not caught up, or is busy otherwise."""
+        body = add_raft_voter(
+            node,
+            directory_id,
+            listener="CONTROLLER",
+            host=host_name(node),
+            port=inner_port(node),
+            timeout_ms=int(_ANSWERS_WITHIN_S * 1000),
+        )
+        error = 0
+
+        async def added() -> bool:
+            nonlocal error
+            error = await self._change_voters(Api.ADD_RAFT_VOTER, body)
+            return error in (0, _DUPLICATE_VOTER)  # one that had been answered too late
+
+        if not await comes_true(added, within_s=_ANSWERS_WITHIN_S):
+            raise OperatorError(f"voter {node} is not added: {error_name(error)}")
+
+    async def committed_end(self) -> int:
+        """How far the leader says that the metadata log is committed. Raises OperatorError."""
+        try:
+            return await committed_end(self._controllers, _ANSWERS_WITHIN_S)
+        except NoLeaderError as trouble:
+            raise OperatorError(str(trouble)) from trouble
 
     # What brokers are asked
 
@@ -250,6 +269,19 @@ class KafkaClient:
         return Question(text=f"log directories of {topic}", rests_on=rests_on, ask=ask)
 
     # How
+
+    async def _change_voters(self, api: Api, body: bytes) -> int:
+        """The error code. Raises OperatorError where nobody answers."""
+        probe = QuorumProbe(self._controllers)
+        brokers = Brokers(self._controllers, _ANSWERS_WITHIN_S)
+        try:
+            leader = await probe.leader(_ANSWERS_WITHIN_S)
+            return await brokers.ask(leader, api, body, read_voters_changed)
+        except (NoLeaderError, NotSentError, LostError) as trouble:
+            raise OperatorError(f"the voters are not changed: {trouble}") from trouble
+        finally:
+            brokers.close()
+            await probe.close()
 
     def _question(self, text: str, look: Callable[[], str], *rests_on: str) -> Question:
         return Question(text=text, rests_on=rests_on, ask=lambda: self._patiently(look))

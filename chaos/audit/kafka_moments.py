@@ -11,6 +11,7 @@ from chaos.cluster.interface import (
     DiskTrouble,
     DiskTroubling,
     Killable,
+    NodeId,
     ReplicaMoving,
     Syncable,
 )
@@ -29,7 +30,7 @@ _FEW, _MANY = 1, 200  # records
 _SMALL, _PARTITIONS = 100, 2  # bytes of a record
 _LARGE = 10_000
 _ROLLS = 220  # large records that fill two segments of 1 MiB
-_WHILE_SLOW = 10  # acknowledgements
+_WHILE_SLOW = 6  # acknowledgements, of a topic and its configuration before the disk is slow
 _OPEN_FOR_S = 20  # until a coordinator ends a transaction that nobody ends
 _RETENTION_AFTER_S = 16.0  # retention looks for the first time well before (RETENTION)
 # Kafka looks after 30 s for the first time, and every 5 minutes. Here answers are asked for first.
@@ -40,6 +41,10 @@ QUICK_CHECKPOINTS = {
 }
 QUICK_TRANSACTIONS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 QUICK_SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "500"}
+
+
+async def formatted(stage: KafkaStage) -> None:
+    """No node has run; that all start and answer is all that there is to keep."""
 
 
 async def first_start(stage: KafkaStage) -> None:
@@ -126,10 +131,11 @@ async def offsets_committed(stage: KafkaStage) -> None:
 
 
 async def syncs_waiting(stage: KafkaStage) -> None:
-    """Topics are created one after the other while every sync takes its time."""
+    """Topics are created one after the other while every sync takes a second: whenever the power
+    fails, the sync waits that belongs to the topic acknowledged last."""
     assert isinstance(stage.cluster, DiskTroubling)
     await topic_created(stage)
-    await stage.cluster.trouble_disks(stage.victims, DiskTrouble.SLOW)
+    await stage.cluster.trouble_disks(stage.victims, DiskTrouble.STALLED)
     stage.goes_on(_create_topics(stage))
     await until(lambda: _acknowledged(stage, _WHILE_SLOW), "topics acknowledged by a slow disk")
 
@@ -190,12 +196,28 @@ async def controller_stopped(stage: KafkaStage) -> None:
 async def voter_changed(stage: KafkaStage) -> None:
     """The last of the controllers votes no more."""
     await topic_created(stage)
-    node = max(stage.victims)
-    (meta,) = (path for path in await _look(stage) if path.match(f"node-{node}/*/meta.properties"))
     voters = await stage.client.voters().ask()
-    await stage.client.remove_voter(node, read_meta_properties(meta).directory_id)
+    node, _ = await _remove_voter(stage)
     left = ", ".join(voter for voter in voters.split(", ") if voter != str(node))
     stage.acknowledged(stage.client.voters(), left, promised=True)
+
+
+async def voter_added(stage: KafkaStage) -> None:
+    """It votes again, with the disk that it had."""
+    await topic_created(stage)
+    voters = await stage.client.voters().ask()
+    node, directory_id = await _remove_voter(stage)
+    await stage.client.add_voter(node, directory_id)
+    stage.acknowledged(stage.client.voters(), voters, promised=True)
+
+
+async def _remove_voter(stage: KafkaStage) -> tuple[NodeId, str]:
+    """The last of the controllers, and the id of its directory."""
+    node = max(stage.victims)
+    (meta,) = (path for path in await _look(stage) if path.match(f"node-{node}/*/meta.properties"))
+    directory_id = read_meta_properties(meta).directory_id
+    await stage.client.remove_voter(node, directory_id)
+    return node, directory_id
 
 
 async def _send(

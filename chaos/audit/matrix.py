@@ -1,17 +1,31 @@
 """Many cuts as a matrix: file kind, moment, what the disk held, what the node made of it, n of m.
 
-A kind of file that came to an outcome in some of the cuts only is the kernel's own timing: what
-nobody synced may reach the disk before the power fails, and may not. What came about in all of them
-is the program's. Between shorter and zeros the kernel decides always: the size of a file is
-committed with the journal, whoever syncs, and its bytes are not.
+A kind of file that came to an outcome in some of the cuts only needs a word on why. The kernel may
+have written out what nobody synced, but it does that on its own with nothing younger than half a
+minute: where the cuts without the row have the file whole, and their disks were older, that may be
+so. In younger ones somebody had it synced, or had not written it yet, or had not acknowledged what
+it held: then the cut met the program elsewhere. Between shorter and zeros the kernel decides
+always: the size of a file is committed with the journal, whoever syncs, and its bytes are not.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from chaos.audit.copies import Status
 from chaos.audit.next_start import WORST, NextStart
 from chaos.audit.one_cut import ObservedCut, ObservedFile
+
+# From when on the kernel writes bytes out unasked: vm.dirty_expire_centisecs, as Linux has it.
+WRITTEN_OUT_AFTER_S = 30.0
+
+
+class Varies(StrEnum):
+    """Why a kind of file came to an outcome in some cuts only."""
+
+    NOT = ""  # it did in all of them
+    KERNEL = "kernel"  # which may have written the file out in the others
+    PROGRAM = "program"  # which was elsewhere when its power failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +38,7 @@ class Row:
     of_outcome: int  # cuts with a file of this kind and outcome, whatever its status
     cuts: int  # at that moment, without void ones
     files: int  # in all those cuts
-
-    @property
-    def is_of_the_kernel(self) -> bool:
-        """It came to this outcome in some cuts only."""
-        return self.of_outcome < self.cuts
+    varies: Varies
 
 
 def rows_of(cuts: Sequence[ObservedCut]) -> list[Row]:
@@ -68,9 +78,26 @@ def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
             of_outcome=len(of_outcome[kind, outcome]),
             cuts=len(cuts),
             files=len(found),
+            varies=_varies(
+                kind, [cut for n, cut in enumerate(cuts) if n not in of_outcome[kind, outcome]]
+            ),
         )
         for (kind, status, outcome), found in seen.items()
     ]
+
+
+def _varies(kind: str, others: Sequence[ObservedCut]) -> Varies:
+    """By the cuts of that moment in which such a file did not come to that outcome."""
+    if not others:
+        return Varies.NOT
+    written_out = any(_may_be_written_out(kind, cut) for cut in others)
+    return Varies.KERNEL if written_out else Varies.PROGRAM
+
+
+def _may_be_written_out(kind: str, cut: ObservedCut) -> bool:
+    files = [each for each in cut.files if each.kind == kind]
+    whole = bool(files) and not any(each.file.differs for each in files)
+    return whole and cut.lived_s >= WRITTEN_OUT_AFTER_S
 
 
 def _rank(row: Row) -> tuple[int, str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from chaos.audit.audited import in_how_many
 from chaos.audit.bytes_shown import shown_bytes
 from chaos.audit.copies import ByteRange
 from chaos.audit.matrix import Row, always_same, rows_of
@@ -43,7 +44,8 @@ def render_audit(title: str, cuts: Sequence[ObservedCut], out: Path) -> str:
 _LEGEND = (
     "Rows are kinds of files, columns are moments; a cell has what the disk held of such a file "
     "after the power cut, in how many of how many cuts, and what the node made of it. Marked ~ is "
-    "the kernel's own timing: it came about in some of the cuts only."
+    "what came about in some of the cuts only: ~kernel where the kernel may have written the file "
+    "out in the others, ~program where they met the program elsewhere."
 )
 
 
@@ -69,8 +71,7 @@ def _cell(rows: Sequence[Row], is_there: bool) -> Markup:
 
 
 def _link(row: Row) -> Markup:
-    timing = " ~" if row.is_of_the_kernel else ""
-    words = f"{row.status}, {row.seen} of {row.cuts}{timing}: {row.outcome}"
+    words = f"{row.status}, {in_how_many(row)}: {row.outcome}"
     bad = "word invalid" if row.outcome in SUSPECT else None
     return tag("a", words, href=f"#{_anchor(row.moment, row.kind)}", class_=bad)
 

@@ -14,7 +14,7 @@ from tenacity import (
 from chaos.audit.questions import Question
 from chaos.cluster.interface import Cluster
 from chaos.operator_errors import OperatorError
-from chaos.probes import driver_for
+from chaos.probes import NoLeaderError, committed_end, driver_for
 from workloads.connection import Connection, Driver, LostError, NotSentError
 from workloads.leader import Leader, LeaderFinder
 from workloads.wire.client_metrics import (
@@ -90,6 +90,13 @@ class NodeClient:
             return "yes" if (await self.leader()).epoch >= epoch else "no"
 
         return Question(text=f"epoch {epoch} or later", rests_on=(_METADATA_LOG,), ask=ask)
+
+    async def committed_end(self) -> int:
+        """How far the leader says that the log is committed. Raises OperatorError."""
+        try:
+            return await committed_end(self._driver, _LEADS_WITHIN_S)
+        except NoLeaderError as trouble:
+            raise OperatorError(str(trouble)) from trouble
 
     async def leader(self) -> Leader:
         """Raises OperatorError if nobody leads."""

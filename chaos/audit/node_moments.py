@@ -12,6 +12,10 @@ NodeStage = Stage[NodeClient]
 _REGISTERS = 8
 
 
+async def formatted(stage: NodeStage) -> None:
+    """No node has run; that all start and answer is all that there is to keep."""
+
+
 async def first_start(stage: NodeStage) -> None:
     """It answers, and its format was never synced from outside."""
     leader = await stage.client.leader()

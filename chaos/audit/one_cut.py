@@ -6,6 +6,7 @@ The cluster's directory keeps all of it: `said/` and `held/`, the disks before a
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from chaos.audit.copies import ComparedFile, compare_copies
 from chaos.audit.file_kinds import is_of_the_node, kind_of
+from chaos.audit.metadata_images import committed_records
 from chaos.audit.moment import AuditedCluster, Moment, Stage, Way
 from chaos.audit.next_start import Difference, NextStart, outcomes
 from chaos.audit.questions import ComparedAnswer, asked
@@ -47,7 +49,10 @@ class ObservedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedCut:
-    """`void`: why the cut shows nothing; "" where the canary proves it."""
+    """`void`: why the cut shows nothing; "" where the canary proves it.
+
+    `lived_s`: from the making of the disks to the cut; no byte waited longer for its sync.
+    """
 
     moment: str
     directory: str  # its name, beside the page
@@ -55,6 +60,7 @@ class ObservedCut:
     answers: Sequence[ComparedAnswer]
     refusal: str
     void: str
+    lived_s: float
 
     @property
     def differences(self) -> Sequence[ObservedFile]:
@@ -68,10 +74,11 @@ async def cut_once(
 
     Raises ClusterError, and OperatorError where something was not as acknowledged before the cut.
     """
+    began = time.monotonic()
     try:
         progress.status(f"{plan.moment.name}: creating the cluster")
         await cluster.create()
-        return await _cut(plan, cluster, directory, progress)
+        return await _cut(plan, cluster, directory, progress, began)
     finally:
         await cluster.destroy()
 
@@ -85,11 +92,12 @@ def never_cut(plan: CutPlan, directory: Path, why: str) -> ObservedCut:
         answers=[],
         refusal="",
         void=why,
+        lived_s=0.0,
     )
 
 
 async def _cut(
-    plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: Progress
+    plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: Progress, began: float
 ) -> ObservedCut:
     way = plan.moment.ways[plan.target]
     copies = DiskCopies(said=directory / "said", held=directory / "held")
@@ -104,16 +112,21 @@ async def _cut(
     await way.reach(stage)
     _require_kept(await asked([each for each in stage.expected if each.now]))
     progress.status(f"{plan.moment.name}: cutting the power")
+    # Where nothing was acknowledged, nobody has run.
+    committed = await stage.client.committed_end() if stage.expected else 0
     try:
         await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
     finally:
         await stage.end()
+    lived_s = time.monotonic() - began
     await stage.client.close()  # not before: a client that leaves says so to the nodes
     progress.status(f"{plan.moment.name}: starting from what the disk holds")
     refusal = await _start(cluster, stage.victims)
     answers = [] if refusal else await asked(stage.expected)
     await stage.client.close()
     await cluster.copy_disks(stage.victims, directory / "now")
+    if not refusal:
+        answers += committed_records(copies.said, directory / "now", committed)
     observed = ObservedCut(
         moment=plan.moment.name,
         directory=directory.name,
@@ -121,6 +134,7 @@ async def _cut(
         answers=answers,
         refusal=refusal,
         void=await _void(cluster, stage.victims),
+        lived_s=round(lived_s, 1),
     )
     text = json.dumps(asdict(observed), indent=2)
     (directory / FOUND).write_text(f"{text}\n", encoding="utf-8")

@@ -50,6 +50,7 @@ class StandIn:
     release = ""
     bounds = TargetBounds()
     formats_at_start = False
+    waits_when_formatted = False
     traces = False
 
     @property

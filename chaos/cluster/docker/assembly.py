@@ -45,6 +45,7 @@ from chaos.setup import images, kafka_image, node_image
 from chaos.setup.needs import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
+FORMATTED = "the-format-is-done"  # what a node says that waits then
 NEAR_WITHIN_S = 0.5  # a neighbour answers in a few ms; who cannot be reached costs this once
 
 
@@ -231,6 +232,8 @@ class Assembly:
         if not self._target.formats_at_start:
             return start
         new = shlex.join(self._format_command(seat, PROPERTIES_FILE))
+        if self._target.waits_when_formatted:
+            new = f"{{ {new} && echo {FORMATTED} && exec sleep infinity; }}"
         formatted = f"test -e {DATA}/{LOG_DIRECTORY}/meta.properties"
         return ("sh", "-c", f"{{ {formatted} || {new}; }} && exec {shlex.join(start)}")
 

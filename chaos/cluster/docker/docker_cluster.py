@@ -115,6 +115,9 @@ class DockerCluster:
     async def create(self) -> None:
         parts = await self._gate.run(self._create)
         self.adopt(parts)
+        if self._target.waits_when_formatted:
+            await asyncio.gather(*(self._readiness.formatted(node) for node in self._nodes))
+            return
         await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
         self._starts = dict.fromkeys(self._nodes, 1)
         brokers = [node for node, roles in self.roles.items() if roles.is_broker]

@@ -8,11 +8,12 @@ from docker.errors import APIError
 from docker.models.containers import Container
 
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
-from chaos.cluster.docker.assembly import Parts
+from chaos.cluster.docker.assembly import FORMATTED, Parts
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.interface import NodeId
 from chaos.cluster.probe import until_it_answers, until_it_knows
 
+PAUSE_S = 0.1
 LAST_LINES = 8  # of a log, that an error shows
 
 
@@ -31,6 +32,21 @@ class Readiness:
         asking = until_it_answers(self._entries[node], self._within_s)
         if not await self._while_alive(node, asking):
             raise ClusterError(self._words(node, f"does not answer within {self._within_s:g} s"))
+
+    async def formatted(self, node: NodeId) -> None:
+        """Wait until the first start has formatted the disk."""
+        if not await self._while_alive(node, self._says_formatted(node)):
+            raise ClusterError(self._words(node, f"not formatted within {self._within_s:g} s"))
+
+    async def _says_formatted(self, node: NodeId) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._within_s
+        while loop.time() < deadline:
+            said = await self._gate.run(self._parts.containers[node].logs)
+            if FORMATTED.encode() in said.splitlines():
+                return True
+            await asyncio.sleep(PAUSE_S)
+        return False
 
     async def knows(self, node: NodeId, brokers: Sequence[NodeId]) -> None:
         """Wait until a broker tells clients of all these brokers: registered and not fenced."""

@@ -88,6 +88,10 @@ class Kafka:
         return not self.chosen.synced_format
 
     @property
+    def waits_when_formatted(self) -> bool:
+        return self.chosen.waits_when_formatted
+
+    @property
     def nodes(self) -> Sequence[NodeId]:
         chosen = self.chosen
         count = chosen.brokers if chosen.combined else chosen.brokers + chosen.controllers

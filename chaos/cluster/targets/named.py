@@ -49,12 +49,17 @@ def target_named(
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     synced = settings.get(_SYNCED_FORMAT, "on")
     for name, value in settings.items():
-        if name == _SYNCED_FORMAT and value in ("on", "off"):
+        if name == _SYNCED_FORMAT and value in ("on", "off", "waits"):
             continue
         raise SettingError(
             f"{name}={value}: our own node has {_SYNCED_FORMAT} alone; --target {KAFKA} has more"
         )
-    return OwnNode(mutation=mutation, conditions=conditions, synced_format=synced == "on")
+    return OwnNode(
+        mutation=mutation,
+        conditions=conditions,
+        synced_format=synced == "on",
+        waits_when_formatted=synced == "waits",
+    )
 
 
 def layout(

@@ -21,6 +21,7 @@ class OwnNode:
     conditions: Conditions = field(default_factory=Conditions)
     # Else the node's first start formats its disk, and nobody but the node itself syncs that.
     synced_format: bool = True
+    waits_when_formatted: bool = False
 
     word = "node"
     release = ""
@@ -33,7 +34,9 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {} if self.synced_format else {"synced_format": "off"}
+        if self.synced_format:
+            return {}
+        return {"synced_format": "waits" if self.waits_when_formatted else "off"}
 
     @property
     def promises(self) -> Sequence[str]:

@@ -73,6 +73,10 @@ class Target(Protocol):
     def formats_at_start(self) -> bool:
         """The node's own first start formats its disk, and nobody syncs what that wrote."""
 
+    @property
+    def waits_when_formatted(self) -> bool:
+        """That start goes no further: the node serves when it is started again."""
+
     def roles(self, node: NodeId) -> Roles: ...
 
     def inner_ports(self, node: NodeId) -> Sequence[int]:

@@ -54,12 +54,12 @@ def test_the_exit_code_says_whether_anything_is_suspect(
     assert audited(*cuts).exit_code == code
 
 
-def test_the_table_has_a_line_for_each_row_and_marks_what_is_the_kernels() -> None:
+def test_the_table_has_a_line_for_each_row_and_says_which_are_the_same_in_all_cuts() -> None:
     text = as_text(audited(GOOD, TRUSTED, NEVER))
     lines = [line.split("  ") for line in text.splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    assert ["first-start", "time index", "zeros", "1 of 2 ~", "trusted"] in cells
-    assert ["first-start", "log", "shorter", "1 of 2 ~", "lost, as allowed"] in cells
+    assert ["first-start", "time index", "zeros", "1 of 2 ~program", "trusted"] in cells
+    assert ["first-start", "log", "shorter", "1 of 2 ~program", "lost, as allowed"] in cells
     assert "first-start: void, the canary kept its new bytes" in text
 
 
@@ -76,6 +76,7 @@ def test_of_many_changed_answers_a_few_are_shown_and_all_are_in_json() -> None:
         answers=lost(10),
         refusal="",
         void="",
+        lived_s=20.0,
     )
     text = as_text(audited(changed))
     assert text.count("was 5, is 0") == 3

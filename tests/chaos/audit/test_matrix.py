@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.audit.copies import ComparedFile, Status
-from chaos.audit.matrix import always_same, rows_of
+from chaos.audit.matrix import Varies, always_same, rows_of
 from chaos.audit.next_start import NextStart
 from chaos.audit.one_cut import ObservedCut, ObservedFile
 
@@ -18,7 +19,10 @@ FILES = st.lists(
 
 
 def cut(
-    files: Sequence[tuple[str, Status, NextStart]], moment: str = "first-start", void: str = ""
+    files: Sequence[tuple[str, Status, NextStart]],
+    moment: str = "first-start",
+    void: str = "",
+    lived_s: float = 20.0,
 ) -> ObservedCut:
     return ObservedCut(
         moment=moment,
@@ -35,10 +39,29 @@ def cut(
         answers=[],
         refusal="",
         void=void,
+        lived_s=lived_s,
     )
 
 
-def test_what_is_seen_in_some_cuts_only_is_the_kernels() -> None:
+@pytest.mark.parametrize(
+    ("other", "lived_s", "why"),
+    [
+        ((("index", Status.SAME, NextStart.REBUILT),), 29.9, Varies.PROGRAM),  # it was synced
+        ((("index", Status.SAME, NextStart.REBUILT),), 30.0, Varies.KERNEL),
+        ((("index", Status.ZEROS, NextStart.TRUSTED),), 90.0, Varies.PROGRAM),  # not written out
+        ((), 90.0, Varies.PROGRAM),  # there was no such file
+    ],
+)
+def test_what_is_seen_in_some_cuts_only_is_the_kernels_if_the_others_were_old_enough(
+    other: Sequence[tuple[str, Status, NextStart]], lived_s: float, why: Varies
+) -> None:
+    sometimes = ("index", Status.ZEROS, NextStart.REBUILT)
+    rows = rows_of([cut([sometimes], lived_s=99.0), cut(other, lived_s=lived_s)])
+    (row,) = [row for row in rows if row.outcome is NextStart.REBUILT]
+    assert (row.seen, row.cuts, row.varies) == (1, 2, why)
+
+
+def test_what_is_seen_in_all_cuts_does_not_vary() -> None:
     always, sometimes = ("log", Status.SHORTER), ("index", Status.ZEROS)
     rows = rows_of(
         [
@@ -46,9 +69,9 @@ def test_what_is_seen_in_some_cuts_only_is_the_kernels() -> None:
             cut([(*always, NextStart.LOST)]),
         ]
     )
-    assert [(row.kind, row.seen, row.cuts, row.is_of_the_kernel) for row in rows] == [
-        ("log", 2, 2, False),
-        ("index", 1, 2, True),
+    assert [(row.kind, row.seen, row.cuts, row.varies) for row in rows] == [
+        ("log", 2, 2, Varies.NOT),
+        ("index", 1, 2, Varies.PROGRAM),
     ]
 
 
@@ -59,9 +82,9 @@ def test_between_shorter_and_zeros_the_kernel_decides_and_not_about_the_outcome(
             cut([("log", Status.ZEROS, NextStart.TRUSTED)]),
         ]
     )
-    assert [(row.status, row.seen, row.is_of_the_kernel) for row in rows] == [
-        (Status.SHORTER, 1, False),
-        (Status.ZEROS, 1, False),
+    assert [(row.status, row.seen, row.varies) for row in rows] == [
+        (Status.SHORTER, 1, Varies.NOT),
+        (Status.ZEROS, 1, Varies.NOT),
     ]
 
 

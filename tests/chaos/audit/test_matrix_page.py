@@ -42,6 +42,7 @@ def cut_of(tmp_path: Path) -> ObservedCut:
         ],
         refusal="",
         void="",
+        lived_s=20.0,
     )
 
 

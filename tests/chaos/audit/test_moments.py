@@ -26,7 +26,8 @@ def test_every_moment_is_reached_on_a_target_that_can_be_asked_and_configured_so
         made, count = layout(target, way.nodes, way.settings)
         controllers = [n for n in range(1, count + 1) if not made.roles(NodeId(n)).is_broker]
         assert controllers or not way.controllers_only
-        assert made.formats_at_start == (moment.name == "first-start")
+        assert made.formats_at_start == (moment.name in ("formatted", "first-start"))
+        assert made.waits_when_formatted == (moment.name == "formatted")
 
 
 def test_targets_have_their_moments_in_the_order_of_all() -> None:
