@@ -44,6 +44,7 @@ class NodeConfig:
     log_dir: str
     listeners: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
+    bootstrap_servers: tuple[Endpoint, ...] = ()  # controller.quorum.bootstrap.servers
     timeouts: QuorumTimeouts = QuorumTimeouts()
     limits: ConnectionLimits = ConnectionLimits()
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from node.config import NodeConfig
 from node.controller.controller import Controller
 from node.effects import CloseConnection, ElectionState, Stop
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Outbox, Output
@@ -18,7 +17,6 @@ from node.parking import Parking
 from node.raft.client import RaftClient
 from node.raft.raft import QuorumRequest, Raft
 from node.raft.voter_history import VoterHistory
-from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire.api import ApiRange
@@ -38,7 +36,7 @@ class Core:
         config: NodeConfig,
         cluster_id: str,
         key: ReplicaKey,
-        voters: tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...],
+        voters: VoterHistory,
         election: ElectionState,
         log: LogView,
         rng: random.Random,
@@ -53,9 +51,10 @@ class Core:
         self.raft = Raft(
             cluster_id=cluster_id,
             key=key,
-            voters=VoterHistory.of((Offset(0), VoterSet.of(voters))),
+            voters=voters,
             timeouts=config.timeouts,
             advertised=config.advertised,
+            servers=config.bootstrap_servers,
             election=election,
             view=log,
             rng=rng,

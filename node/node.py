@@ -21,7 +21,6 @@ from node.effects import (
     Trace,
     TraceValue,
 )
-from node.endpoint import Endpoint
 from node.events import (
     ConnectionClosed,
     Event,
@@ -34,6 +33,7 @@ from node.events import (
 )
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
+from node.raft.voter_history import VoterHistory
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire import API_RANGES, MalformedFrame, UnencodableMessage
@@ -56,8 +56,8 @@ class Framing(Protocol):
 
 
 class Node:
-    """A controller. `voters` are the static set, with the endpoints of their inner listeners;
-    `bootstrap` is what the first leader of an empty log writes into it.
+    """A controller. `voters` says who votes by what is not in the log; `bootstrap` is what the
+    first leader of an empty log writes into it.
 
     Deterministic: the same events, times and `rng` give the same effects.
     """
@@ -68,7 +68,7 @@ class Node:
         config: NodeConfig,
         cluster_id: str,
         key: ReplicaKey,
-        voters: tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...],
+        voters: VoterHistory,
         election: ElectionState,
         log: LogView,
         rng: random.Random,

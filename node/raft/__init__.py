@@ -1,4 +1,4 @@
-"""The quorum: who leads, what is committed. KIP-595 as shipped in Kafka 4.x, static voters.
+"""The quorum: who leads, what is committed. KIP-595 as shipped in Kafka 4.x.
 
 Replication is pulled. A follower sends **Fetch** for what follows its log; the offset it asks for
 tells the leader what is durable there, and the answer brings records, the high watermark or the
@@ -12,7 +12,8 @@ KIP-996). **DescribeQuorum** shows the leader's view to anybody (`quorum_descrip
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order
     deadlines  deadlines.py   what is due when, and what happens then
-    voters     voter_set, voter_history: who votes, from which offset on; asked of the log
+    voters     voter_set, voter_history: who votes, from which offset on; asked of the log, which
+               is where control records say so (KIP-853)
     rules      election, high_watermark, reachable_epoch, progress, portion: pure leaves
     trust      peers_only.py   what is served on the voters' own listener alone
     exchanges  votes, begin_end_epoch, fetch_leader, fetch_follower, quorum_description,

@@ -6,6 +6,7 @@ second the others would find out about a resignation only by their fetch time-ou
 
 from dataclasses import replace
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, Offset, ReplicaKey
 from node.raft import deadlines
@@ -20,6 +21,9 @@ from node.wire.quorum_epoch import (
     QuorumEpochResponse,
 )
 
+# For what no honest peer sends. At the top: Kafka's leader dies of it at the partition.
+_MALFORMED = QuorumEpochResponse(top_error=ErrorCode.INVALID_REQUEST)
+
 
 def preferred_candidates(leader: Leader, quorum: Quorum) -> tuple[ReplicaKey, ...]:
     """The other voters, the one that has fetched furthest first."""
@@ -32,8 +36,15 @@ def preferred_candidates(leader: Leader, quorum: Quorum) -> tuple[ReplicaKey, ..
 
 
 class Epochs:
-    def __init__(self, quorum: Quorum, peers: Peers, cluster_id: str) -> None:
+    def __init__(
+        self,
+        quorum: Quorum,
+        peers: Peers,
+        cluster_id: str,
+        advertised: tuple[Endpoint, ...],
+    ) -> None:
         self._quorum = quorum
+        self._advertised = advertised
         self._peers = peers
         self._cluster_id = cluster_id
         self.is_shutting_down = False
@@ -45,7 +56,7 @@ class Epochs:
         if refused is not None:
             return refused
         quorum = self._quorum
-        quorum.hear_leader(request.epoch, request.leader, mono_ns)
+        quorum.hear_leader(request.epoch, request.leader, mono_ns, self._leader_at(request))
         if request.voter_directory not in (None, quorum.key.directory):
             return self._answer(ErrorCode.INVALID_VOTER_KEY)
         if request.voter not in (-1, quorum.key.id):
@@ -57,7 +68,7 @@ class Epochs:
         if refused is not None:
             return refused
         quorum = self._quorum
-        quorum.learn(request.epoch, request.leader, mono_ns)
+        quorum.learn(request.epoch, request.leader, mono_ns, self._leader_at(request))
         if isinstance(quorum.role, Follower) and quorum.role.leader == request.leader:
             wait_ms = deadlines.end_epoch_backoff_ms(
                 request.preferred, quorum.key, quorum.timeouts.election_backoff_max_ms
@@ -78,17 +89,26 @@ class Epochs:
         if self.is_shutting_down:
             return self._answer(ErrorCode.BROKER_NOT_AVAILABLE)
         if not is_plausible(request.leader, request.epoch, quorum.epoch):
-            return self._answer(ErrorCode.INVALID_REQUEST)
+            return _MALFORMED
         if request.epoch < quorum.epoch:
             return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
-        return None if self._may_lead(request) else self._answer(ErrorCode.INVALID_REQUEST)
+        return None if self._may_lead(request) else _MALFORMED
 
     def _may_lead(self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
         """Kafka's node dies of a second leader in one epoch; ours refuses to hear of it, and of
-        leaders that are no voters or ourselves: such frames are damaged."""
+        itself as another leader: such frames are damaged. A leader that is none of our voters may
+        lead: its log is newer than ours."""
         quorum = self._quorum
-        known = request.leader != quorum.key.id and quorum.has_address(request.leader)
-        return known and not quorum.contradicts(request.epoch, request.leader)
+        is_other = request.leader != quorum.key.id
+        return is_other and not quorum.contradicts(request.epoch, request.leader)
+
+    def _leader_at(
+        self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
+    ) -> Endpoint | None:
+        """By the listener that voters reach one another by, if it is named."""
+        told = request.leader_endpoints
+        named = (at for at in told if at.name == self._quorum.listener)
+        return next(named, told[0] if told else None)
 
     def _answer(self, error: ErrorCode = ErrorCode.NONE) -> QuorumEpochResponse:
         quorum = self._quorum
@@ -96,7 +116,7 @@ class Epochs:
             error=error,
             leader=quorum.leader,
             epoch=quorum.epoch,
-            leader_endpoint=quorum.voters.endpoint(quorum.leader),
+            leader_endpoint=quorum.leader_at(),
         )
 
     # --- the leader ---
@@ -110,13 +130,7 @@ class Epochs:
     ) -> None:
         if (response.top_error, response.error) != (ErrorCode.NONE, ErrorCode.NONE):
             self._peers.back_off(key, mono_ns)
-        if response.top_error != ErrorCode.NONE or not heed(
-            self._quorum,
-            error=response.error,
-            leader=response.leader,
-            epoch=response.epoch,
-            mono_ns=mono_ns,
-        ):
+        if response.top_error != ErrorCode.NONE or not heed(self._quorum, response, mono_ns):
             return
         role = self._quorum.role
         accepted = response.error == ErrorCode.NONE
@@ -148,7 +162,7 @@ class Epochs:
                 voter_directory=key.directory,
                 leader=role.leader,
                 epoch=role.epoch,
-                leader_endpoints=self._quorum.voters.endpoints.get(self._quorum.key, ()),
+                leader_endpoints=self._advertised[:1],
             )
             if self._peers.may_ask(key, request):
                 self._peers.ask(key, request, mono_ns)
@@ -164,7 +178,7 @@ class Epochs:
                 leader=role.leader,
                 epoch=role.epoch,
                 preferred=role.preferred,
-                leader_endpoints=self._quorum.voters.endpoints.get(self._quorum.key, ()),
+                leader_endpoints=self._advertised[:1],
             )
             if key not in role.told and self._peers.may_ask(key, request):
                 self._peers.ask(key, request, mono_ns)

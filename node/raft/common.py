@@ -1,11 +1,30 @@
 """Rules that several exchanges share: who may be answered, and what any answer may tell."""
 
+from typing import Protocol
+
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId
 from node.raft.quorum import Quorum
 from node.raft.reachable_epoch import reachable
 
 _LEADERSHIP_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+class Told(Protocol):
+    """An answer of the quorum, as far as all are alike."""
+
+    @property
+    def error(self) -> ErrorCode: ...
+
+    @property
+    def leader(self) -> NodeId: ...
+
+    @property
+    def epoch(self) -> Epoch: ...
+
+    @property
+    def leader_endpoint(self) -> Endpoint | None: ...
 
 
 def top_refusal(
@@ -22,13 +41,14 @@ def is_plausible(node: NodeId, epoch: Epoch, own: Epoch) -> bool:
     return node >= 0 and 0 <= epoch <= reachable(own)
 
 
-def heed(quorum: Quorum, *, error: ErrorCode, leader: NodeId, epoch: Epoch, mono_ns: int) -> bool:
+def heed(quorum: Quorum, told: Told, mono_ns: int) -> bool:
     """What every answer tells of epoch and leader (`maybeHandleCommonResponse`).
 
     True: the answer is of our epoch, and its own handler should look at it. An older one is
     dropped silently; a newer one moves us, and answers a question that we no longer ask. To one
     that is too far ahead we go by steps, for the others may have got there while we were away.
     """
+    error, leader, epoch = told.error, told.leader, told.epoch
     if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return False
     if epoch > (step := reachable(quorum.epoch)):
@@ -37,8 +57,8 @@ def heed(quorum: Quorum, *, error: ErrorCode, leader: NodeId, epoch: Epoch, mono
     if quorum.contradicts(epoch, leader):
         return False
     if epoch > quorum.epoch or error in _LEADERSHIP_MOVED:
-        quorum.learn(epoch, leader, mono_ns)
+        quorum.learn(epoch, leader, mono_ns, told.leader_endpoint)
         return False
-    if leader != NO_NODE and quorum.leader == NO_NODE:
-        quorum.learn(epoch, leader, mono_ns)
+    if leader != NO_NODE:
+        quorum.learn(epoch, leader, mono_ns, told.leader_endpoint)
     return True

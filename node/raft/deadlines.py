@@ -75,7 +75,12 @@ def may_stand(role: Prospective, voters: VoterSet) -> bool:
 
 def has_lost_quorum(role: Leader, voters: VoterSet, elapsed_ns: int) -> bool:
     """Has no majority fetched for 1.5 fetch time-outs? A single voter is its own majority."""
-    return len(voters) > 1 and elapsed_ns >= role.check_quorum_deadline_ns
+    return elapsed_ns >= role.check_quorum_deadline_ns and not is_alone(role, voters)
+
+
+def is_alone(role: Leader, voters: VoterSet) -> bool:
+    """Is the leader all voters? One that was removed is not, though there be one voter left."""
+    return len(voters) == 1 and role.leader in voters.by_id
 
 
 def role_deadline_ns(role: Role, *, polled_ns: int, elapsed_ns: int) -> int:

@@ -25,9 +25,13 @@ class Ballot:
 
 
 def is_won(ballot: Ballot, voters: VoterSet) -> bool:
-    return len(ballot.granted) >= voters.majority
+    return _count(ballot.granted, voters) >= voters.majority
 
 
 def is_lost(ballot: Ballot, voters: VoterSet) -> bool:
     """No majority is possible any more."""
-    return len(voters) - len(ballot.rejected) < voters.majority
+    return len(voters) - _count(ballot.rejected, voters) < voters.majority
+
+
+def _count(answered: frozenset[ReplicaKey], voters: VoterSet) -> int:
+    return sum(key in voters for key in answered)

@@ -81,7 +81,7 @@ class FollowerFetch:
         return self._rng.choice(ready) if ready else None
 
     def _leader(self, role: Follower) -> ReplicaKey:
-        return self._quorum.voters.by_id[role.leader]
+        return self._peers.leader(role.leader)
 
     def _request(self) -> FetchRequest:
         quorum, end = self._quorum, self._log.end
@@ -104,13 +104,7 @@ class FollowerFetch:
     ) -> str | None:
         """What is wrong with the answer, if it makes no sense: the connection is to be dropped."""
         refused = response.top_error != ErrorCode.NONE
-        if refused or not heed(
-            self._quorum,
-            error=response.error,
-            leader=response.leader,
-            epoch=response.epoch,
-            mono_ns=mono_ns,
-        ):
+        if refused or not heed(self._quorum, response, mono_ns):
             self._peers.back_off(key, mono_ns)
             return None
         role = self._quorum.role

@@ -171,7 +171,7 @@ class LeaderFetch:
             log_start=self._log.view.start(),
             diverging=diverging,
             records=records,
-            leader_endpoint=quorum.voters.endpoint(quorum.leader),
+            leader_endpoint=quorum.leader_at(),
         )
 
     def _trace(self, request: FetchRequest, outcome: str) -> None:

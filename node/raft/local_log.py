@@ -1,25 +1,29 @@
 """The node's own log: what was written in this step, how much of the log is durable, who votes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from node.effects import AppendBatches, FlushLog, TruncateLog
-from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset
+from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset, uuid_text
 from node.outbox import Outbox
 from node.raft.unreplayable import Unreplayable, find_unreplayable, first_unreplayable
 from node.raft.voter_history import VoterHistory
 from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
 from node.storage.view import LogView
 
+_READ_BYTES = 1024 * 1024  # of the log at once, when it is searched for voters
+
 
 class LocalLog:
     """Writes through effects, reads through the view, which shows writes only in the next step.
 
-    Invariant: durable <= end.offset.
+    `before` says who votes by what is not in the log. Invariant: durable <= end.offset.
     """
 
-    def __init__(self, view: LogView, voters: VoterHistory, outbox: Outbox) -> None:
+    def __init__(self, view: LogView, before: VoterHistory, outbox: Outbox) -> None:
         self.view = view
-        self.voters = voters
+        self.voters = before
+        for batch in _control_batches(view):
+            self.voters = self.voters.appended(batch)
         self.end: LogPosition = view.end()
         # Nothing is claimed before the first flush: what a killed process left in the page cache
         # is readable, and not yet durable.
@@ -67,7 +71,16 @@ class LocalLog:
             self._note_unreplayable(None)
         self.end = end
         self.durable = min(self.durable, end.offset)
+        self._follow_voters(self.voters.truncated(end.offset))
         self.flush()
+
+    def trace_voters(self) -> None:
+        """Who votes now, and since which record; epoch 0: none in the log."""
+        since = self.voters.sets[-1]
+        keys: list[dict[str, int | str]] = [
+            {"id": key.id, "dir": uuid_text(key.directory)} for key in since.voters.keys
+        ]
+        self._outbox.trace("q.voters", offset=since.offset, epoch=since.epoch, voters=keys)
 
     def flush(self) -> None:
         self._flushed = False
@@ -104,4 +117,34 @@ class LocalLog:
             )
         last = headers[-1]
         self.end = LogPosition(epoch=last.leader_epoch, offset=last.next_offset)
+        self._read_voters(data, headers)
         self.flush()
+
+    def _read_voters(self, data: bytes, headers: Sequence[BatchHeader]) -> None:
+        """In force from now on, committed or not."""
+        position = 0
+        for header in headers:
+            following = position + header.size
+            if header.is_control:
+                batch = Batch(header=header, data=data[position:following])
+                self._follow_voters(self.voters.appended(batch))
+            position = following
+
+    def _follow_voters(self, voters: VoterHistory) -> None:
+        before, self.voters = self.voters, voters
+        if voters.sets[-1] is not before.sets[-1]:
+            self.trace_voters()
+
+
+def _control_batches(view: LogView) -> Iterator[Batch]:
+    """Of the whole log, which was checked when it was opened."""
+    offset, end = view.start(), view.end().offset
+    while offset < end:
+        data = view.read(offset, _READ_BYTES)
+        position = 0
+        while position < len(data):
+            header = read_header(data, position)
+            following = position + header.size
+            if header.is_control:
+                yield Batch(header=header, data=data[position:following])
+            position, offset = following, header.next_offset

@@ -1,14 +1,17 @@
-"""Requests to the other voters: one connection each, so what is asked first is answered first.
+"""Requests to other nodes: one connection each, so what is asked first is answered first.
 
-A voter is not asked the same twice while the answer is out. A Fetch may be parked at the other
-side; whatever is asked after it would wait behind it, so the connection is dropped instead.
+They go to voters, to a leader that is none of ours, and to the bootstrap servers, of which nobody
+knows who they are. A node is not asked the same twice while the answer is out. A Fetch may be
+parked at the other side; whatever is asked after it would wait behind it, so the connection is
+dropped instead.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from node.effects import DisconnectPeer
-from node.ids import MS, NEVER_NS, ChannelId, Epoch, ReplicaKey
+from node.endpoint import Endpoint
+from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Epoch, NodeId, ReplicaKey
 from node.outbox import Ask, Outbox
 from node.raft.quorum import Quorum
 from node.wire.apis import PeerRequest
@@ -35,11 +38,18 @@ class _Peer:
     failures: int = 0  # in a row
 
 
-class Peers:
-    """Each has an endpoint, by the voter set, and a channel, from when it is first asked."""
+def server_key(number: int) -> ReplicaKey:
+    """What a bootstrap server is called; no node has such an id (Kafka numbers them so, too)."""
+    return ReplicaKey(NodeId(NO_NODE - 1 - number))
 
-    def __init__(self, quorum: Quorum, outbox: Outbox) -> None:
+
+class Peers:
+    """Each has an endpoint, by the voter set, by what was told of the leader or by configuration,
+    and a channel, from when it is first asked."""
+
+    def __init__(self, quorum: Quorum, servers: Sequence[Endpoint], outbox: Outbox) -> None:
         self._quorum = quorum
+        self._servers = {server_key(number): at for number, at in enumerate(servers)}
         self._peers: dict[ReplicaKey, _Peer] = {}  # in the order of keys
         self._by_channel: dict[ChannelId, _Peer] = {}
         self._request_timeout_ns = quorum.timeouts.request_ms * MS
@@ -62,10 +72,10 @@ class Peers:
         return self._peer(key).ready_at_ns != 0
 
     def ready(self) -> list[ReplicaKey]:
-        """Voters that are neither asked anything nor backed off from."""
+        """Voters, and bootstrap servers, that are neither asked anything nor backed off from."""
         return [
             key
-            for key in self._quorum.voters.others(self._quorum.key)
+            for key in (*self._quorum.voters.others(self._quorum.key), *self._servers)
             if (peer := self._peer(key)).ready_at_ns == 0 and not peer.outstanding
         ]
 
@@ -93,11 +103,24 @@ class Peers:
         self._outbox.emit(
             Ask(
                 channel=peer.channel,
-                endpoint=self._quorum.voters.endpoints[key][0],
+                endpoint=self._endpoint(key),
                 correlation_id=correlation_id,
                 request=request,
             )
         )
+
+    def leader(self, leader: NodeId) -> ReplicaKey:
+        """Whom to ask for what the leader has."""
+        return self._quorum.voters.by_id.get(leader, ReplicaKey(leader))
+
+    def _endpoint(self, key: ReplicaKey) -> Endpoint:
+        server, quorum = self._servers.get(key), self._quorum
+        if server is not None:
+            return server
+        known = quorum.voters.endpoint(key.id, quorum.listener)
+        at = quorum.leader_at() if known is None and key.id == quorum.leader else known
+        assert at is not None, f"{key} has no address"
+        return at
 
     def answered(self, channel: ChannelId, correlation_id: int) -> PeerRequest | None:
         """The request that this answers; None if it is of a connection since dropped."""

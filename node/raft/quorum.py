@@ -37,6 +37,7 @@ from typing import TypeVar
 
 from node.config import QuorumTimeouts
 from node.effects import ElectionState, PersistElectionState
+from node.endpoint import Endpoint
 from node.ids import (
     NEVER_NS,
     NO_NODE,
@@ -91,6 +92,7 @@ class Quorum:
         self,
         *,
         key: ReplicaKey,
+        listener: str,
         timeouts: QuorumTimeouts,
         log: LocalLog,
         election: ElectionState,
@@ -98,6 +100,7 @@ class Quorum:
         outbox: Outbox,
     ) -> None:
         self.key = key
+        self.listener = listener  # by which voters reach one another
         self.timeouts = timeouts
         self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=NEVER_NS)
         self.committed: Offset | None = None  # the highest high watermark known in this life
@@ -166,6 +169,7 @@ class Quorum:
             return Follower(
                 epoch=stored.epoch,
                 leader=stored.leader,
+                leader_at=self.voters.endpoint(stored.leader, self.listener),
                 voted=stored.voted,
                 fetch_deadline_ns=self._fetch_deadline(mono_ns),
             )
@@ -197,6 +201,7 @@ class Quorum:
             Prospective(
                 epoch=role.epoch,
                 leader=self.leader,
+                leader_at=role.leader_at if isinstance(role, Follower) else None,
                 voted=voted_in(role),
                 ballot=self._own_ballot(),
                 election_deadline_ns=self._election_deadline(mono_ns),
@@ -235,12 +240,15 @@ class Quorum:
             mono_ns,
         )
 
-    def to_follower(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
+    def to_follower(
+        self, epoch: Epoch, leader: NodeId, mono_ns: int, at: Endpoint | None = None
+    ) -> None:
         same_epoch = epoch == self.epoch
         self._become(
             Follower(
                 epoch=epoch,
                 leader=leader,
+                leader_at=at or self.voters.endpoint(leader, self.listener),
                 voted=voted_in(self.role) if same_epoch else None,
                 fetch_deadline_ns=self._fetch_deadline(mono_ns),
             ),
@@ -273,28 +281,46 @@ class Quorum:
         """No majority would vote for us: back to the leader we knew, or to looking for one."""
         role = self.role
         assert isinstance(role, Prospective), f"{role} was not asked"
-        if self.has_address(role.leader):
-            self.to_follower(role.epoch, role.leader, mono_ns)
+        if role.leader_at is not None or self.has_address(role.leader):
+            self.to_follower(role.epoch, role.leader, mono_ns, role.leader_at)
         else:
             self.to_unattached(role.epoch, mono_ns, role.leader)
 
-    def learn(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
-        """Somebody told of an epoch and perhaps its leader: follow, if that is news
-        (`maybeTransition`)."""
+    def learn(self, epoch: Epoch, leader: NodeId, mono_ns: int, at: Endpoint | None = None) -> None:
+        """Somebody told of an epoch and perhaps its leader, and where that listens: follow, if it
+        is news (`maybeTransition`). A leader need not be one of our voters."""
         if epoch < self.epoch:
             return
-        if leader != self.key.id and self.has_address(leader):
-            if epoch > self.epoch or self.leader == NO_NODE:
-                self.to_follower(epoch, leader, mono_ns)
+        if leader not in (NO_NODE, self.key.id) and (at is not None or self.has_address(leader)):
+            is_sought = self.leader == NO_NODE or isinstance(self.role, Unattached)
+            if epoch > self.epoch or is_sought:
+                self.to_follower(epoch, leader, mono_ns, at)
         elif epoch > self.epoch:
             self.to_unattached(epoch, mono_ns)
 
-    def hear_leader(self, epoch: Epoch, leader: NodeId, mono_ns: int) -> None:
+    def hear_leader(
+        self, epoch: Epoch, leader: NodeId, mono_ns: int, at: Endpoint | None = None
+    ) -> None:
         """The leader itself spoke: also a node that had lost touch with it follows again."""
-        if epoch == self.epoch and isinstance(self.role, Prospective):
-            self.to_follower(epoch, leader, mono_ns)
+        can_reach = at is not None or self.has_address(leader)
+        if epoch == self.epoch and isinstance(self.role, Prospective) and can_reach:
+            self.to_follower(epoch, leader, mono_ns, at)
         else:
-            self.learn(epoch, leader, mono_ns)
+            self.learn(epoch, leader, mono_ns, at)
+
+    def follow_voters(self, before: VoterSet, mono_ns: int) -> None:
+        """Others vote than before. Who may stand for election now waits for it, as after a start;
+        who may not any more waits for nothing."""
+        match self.role:
+            case Unattached() as role if self.can_lead == (role.election_deadline_ns == NEVER_NS):
+                deadline = self._election_deadline(mono_ns)
+                self.update(replace(role, election_deadline_ns=deadline))
+            case Leader() as role if deadlines.is_alone(role, before):
+                # Until now nobody had to fetch, and nothing renewed it.
+                deadline = mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts)
+                self.update(replace(role, check_quorum_deadline_ns=deadline))
+            case _:
+                pass
 
     def contradicts(self, epoch: Epoch, leader: NodeId) -> bool:
         """Does `leader` differ from the one we know in the same epoch? Nobody honest says so."""
@@ -326,7 +352,15 @@ class Quorum:
         self.committed = max(offset, self.committed or Offset(0))
 
     def has_address(self, node: NodeId) -> bool:
+        """By the voter set."""
         return self.voters.endpoint(node) is not None
+
+    def leader_at(self) -> Endpoint | None:
+        """Where the leader is to be reached, as answers tell it: the listener has no name there."""
+        at = self.voters.endpoint(self.leader, self.listener)
+        if at is None and isinstance(self.role, Follower | Prospective):
+            at = self.role.leader_at
+        return None if at is None else replace(at, name="")
 
     # --- inner ---
 
@@ -372,7 +406,7 @@ class Quorum:
 
     def _election_over(self, mono_ns: int) -> int:
         """A single voter has nobody to wait for."""
-        if len(self.voters) == 1:
+        if self.is_voter and len(self.voters) == 1:
             return mono_ns
         return mono_ns + deadlines.election_timeout_ns(self.timeouts, self._rng)
 

@@ -13,7 +13,7 @@ from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.endpoint import Endpoint
-from node.ids import ChannelId, ConnectionId, Epoch, Now, Offset, ReplicaKey, uuid_text
+from node.ids import ChannelId, ConnectionId, Epoch, Now, Offset, ReplicaKey
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft import deadlines
@@ -33,7 +33,7 @@ from node.raft.roles import Leader, Resigned
 from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes
 from node.records.batch import KeyValue
-from node.records.control import LeaderChange, encode_control
+from node.records.control import ControlRecord, LeaderChange, encode_control
 from node.storage.view import LogView
 from node.wire.apis import PeerRequest, Response
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -58,6 +58,7 @@ class Raft:
         voters: VoterHistory,
         timeouts: QuorumTimeouts,
         advertised: tuple[Endpoint, ...],
+        servers: tuple[Endpoint, ...],
         election: ElectionState,
         view: LogView,
         rng: random.Random,
@@ -67,6 +68,7 @@ class Raft:
         self.log = LocalLog(view, voters, outbox)
         self.quorum = Quorum(
             key=key,
+            listener=advertised[0].name,
             timeouts=timeouts,
             log=self.log,
             election=election,
@@ -79,9 +81,10 @@ class Raft:
         self._outbox = outbox
         self._polled_ns = 0
         self._elapsed_ns = 0
-        self._peers = Peers(self.quorum, outbox)
+        self._voters = self.log.voters.newest  # as the role knows of
+        self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
-        self._epochs = Epochs(self.quorum, self._peers, cluster_id)
+        self._epochs = Epochs(self.quorum, self._peers, cluster_id, advertised)
         self._replicas = Replicas(self.quorum, self.log, self.reads)
         self._serving = LeaderFetch(
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
@@ -92,7 +95,7 @@ class Raft:
 
     def start(self, now: Now) -> None:
         """Take a role, and make durable what a killed process may have left unflushed."""
-        self._trace_voters()
+        self.log.trace_voters()
         if self.log.unreplayable is not None:
             self.log.trace_unreplayable()
         if self.log.end.offset > self.log.durable:
@@ -204,6 +207,7 @@ class Raft:
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
+        self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
             pass
@@ -258,16 +262,24 @@ class Raft:
         self.reads.restart()
         leader = self.quorum.role
         assert isinstance(leader, Leader)
-        record = LeaderChange(
-            leader=leader.leader,
-            voters=tuple(self.log.voters.at(leader.epoch_start).by_id),
-            granting_voters=tuple(key.id for key in leader.granting),
-        )
-        self.log.append_as_leader([encode_control(record)], leader.epoch, now, control=True)
+        history = self.log.voters
+        records: list[ControlRecord] = [
+            LeaderChange(
+                leader=leader.leader,
+                voters=tuple(history.newest.by_id),
+                granting_voters=tuple(sorted({key.id for key in leader.granting})),
+            )
+        ]
+        if history.must_be_written:
+            records += history.records_at(leader.epoch_start)
+        encoded = [encode_control(record) for record in records]
+        self.log.append_as_leader(encoded, leader.epoch, now, control=True)
 
-    def _trace_voters(self) -> None:
-        for offset, voters in self.log.voters.sets:
-            keys: list[dict[str, int | str]] = [
-                {"id": key.id, "dir": uuid_text(key.directory)} for key in voters.keys
-            ]
-            self._outbox.trace("q.voters", offset=offset, epoch=0, voters=keys)
+    def _follow_voters(self, mono_ns: int) -> None:
+        """A step before this one, or this one, appended or cut what says who votes."""
+        before, self._voters = self._voters, self.log.voters.newest
+        if self._voters is before:
+            return
+        self.quorum.follow_voters(before, mono_ns)
+        if isinstance(self.quorum.role, Leader):
+            self._replicas.advance_high_watermark()

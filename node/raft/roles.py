@@ -7,6 +7,7 @@ remembered by every role that did not vote for itself. Deadlines are monotonic n
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from node.endpoint import Endpoint
 from node.ids import NO_NODE, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.election import Ballot
 from node.raft.progress import Progress
@@ -28,6 +29,7 @@ class Prospective:
 
     epoch: Epoch
     leader: NodeId = NO_NODE  # the one it lost touch with
+    leader_at: Endpoint | None = None
     voted: ReplicaKey | None = None
     ballot: Ballot = Ballot()
     election_deadline_ns: int
@@ -64,6 +66,7 @@ class Follower:
 
     epoch: Epoch
     leader: NodeId
+    leader_at: Endpoint | None = None  # when it was learned; the voter set may know better, or not
     voted: ReplicaKey | None = None
     fetched: bool = False  # successfully, from this leader, in this epoch
     heard_ns: int | None = None  # when it last answered us, unless it resigned since

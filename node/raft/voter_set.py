@@ -1,10 +1,11 @@
-"""The voters: a static set, keyed by node id and directory id (KIP-856)."""
+"""The voters of one moment, keyed by node id and directory id (KIP-856, KIP-853)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
+from node.records.control import Voter
 
 
 def majority_of(size: int) -> int:
@@ -14,39 +15,62 @@ def majority_of(size: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoterSet:
-    """Who votes, and where each voter is reached. Iterates in the order of node ids."""
+    """Who votes, and where each voter is reached. Iterates in the order of keys.
 
-    endpoints: Mapping[ReplicaKey, tuple[Endpoint, ...]]
+    It is empty on a disk that was formatted without voters, until the log names some. Two
+    directories of one node id may be voters at once (KIP-856): they are reached at one address.
+    """
+
+    rows: Mapping[ReplicaKey, Voter]
     by_id: Mapping[NodeId, ReplicaKey]
     majority: int
 
     @classmethod
     def of(cls, voters: Iterable[tuple[ReplicaKey, tuple[Endpoint, ...]]]) -> "VoterSet":
-        """Raises ValueError when there is no voter, or one node id twice."""
-        ordered = dict(sorted(voters, key=lambda voter: voter[0]))
-        by_id = {key.id: key for key in ordered}
-        if not ordered or len(by_id) != len(ordered):
-            raise ValueError(f"not a voter set: {list(ordered)}")
-        return cls(endpoints=ordered, by_id=by_id, majority=majority_of(len(ordered)))
+        """Voters of whom no more is known than where they listen. Raises ValueError when one
+        stands there twice."""
+        return cls.of_rows(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Voter]) -> "VoterSet":
+        """Raises ValueError when a voter stands there twice."""
+        ordered = sorted(rows, key=lambda row: row.key)
+        by_key = {row.key: row for row in ordered}
+        if len(by_key) != len(ordered):
+            raise ValueError(f"not a voter set: {[row.key for row in ordered]}")
+        by_id = {key.id: key for key in by_key}
+        return cls(rows=by_key, by_id=by_id, majority=majority_of(len(by_key)))
 
     @property
     def keys(self) -> Iterable[ReplicaKey]:
-        return self.endpoints.keys()
+        return self.rows.keys()
 
     def __contains__(self, key: object) -> bool:
         """Is this very replica (id and directory) a voter?"""
-        return key in self.endpoints
+        return key in self.rows
 
     def __len__(self) -> int:
-        return len(self.endpoints)
+        return len(self.rows)
 
     def others(self, me: ReplicaKey) -> list[ReplicaKey]:
         """The voters on other nodes: what had our id on an earlier disk cannot be reached."""
-        return [key for key in self.endpoints if key.id != me.id]
+        return [key for key in self.rows if key.id != me.id]
+
+    def endpoints_of(self, key: ReplicaKey) -> tuple[Endpoint, ...]:
+        """None of who is no voter."""
+        row = self.rows.get(key)
+        return () if row is None else row.endpoints
 
     def endpoint(self, node: NodeId, listener: str | None = None) -> Endpoint | None:
         """Where `node` listens: by `listener` if the set knows it, else by its first one."""
         key = self.by_id.get(node)
-        known = self.endpoints[key] if key is not None else ()
+        known = self.rows[key].endpoints if key is not None else ()
         named = (endpoint for endpoint in known if endpoint.name == listener)
         return next(named, known[0] if known else None)
+
+    def plus(self, voter: Voter) -> "VoterSet":
+        """With this one as well, or with what is said of it now."""
+        return VoterSet.of_rows([*self.minus(voter.key).rows.values(), voter])
+
+    def minus(self, key: ReplicaKey) -> "VoterSet":
+        return VoterSet.of_rows(row for row in self.rows.values() if row.key != key)

@@ -131,7 +131,7 @@ class Votes:
             leader=quorum.leader,
             epoch=quorum.epoch,
             granted=granted,
-            leader_endpoint=quorum.voters.endpoint(quorum.leader),
+            leader_endpoint=quorum.leader_at(),
         )
 
     # --- the one who asks ---
@@ -144,13 +144,7 @@ class Votes:
             quorum.to_candidate(now.mono_ns)
             return
         refused = response.top_error != ErrorCode.NONE
-        if refused or not heed(
-            quorum,
-            error=response.error,
-            leader=response.leader,
-            epoch=response.epoch,
-            mono_ns=now.mono_ns,
-        ):
+        if refused or not heed(quorum, response, now.mono_ns):
             self._peers.back_off(key, now.mono_ns)
             return
         if response.error != ErrorCode.NONE:

@@ -6,7 +6,8 @@ does not know is kept (`node.raft.unreplayable`).
 """
 
 from node.records.batch import ATTRIBUTES, Batch, DamagedBatch
-from node.records.control import decode_control
+from node.records.control import ControlRecord, Voters, decode_control
+from node.records.malformed_record import MalformedRecord
 from node.records.metadata import decode_metadata
 
 
@@ -25,6 +26,15 @@ def check_contents(batch: Batch) -> None:
         if record.offset != offset:
             raise DamagedBatch(0, f"a record with offset {record.offset} in the place of {offset}")
         if header.is_control:
-            decode_control(record.key, record.value)
+            _check_control(decode_control(record.key, record.value))
         else:
             decode_metadata(record.value)
+
+
+def _check_control(record: ControlRecord) -> None:
+    """Nobody could be elected by no voters, and one without an address cannot be asked."""
+    if not isinstance(record, Voters):
+        return
+    keys = [voter.key for voter in record.voters]
+    if not keys or len(set(keys)) != len(keys) or not all(v.endpoints for v in record.voters):
+        raise MalformedRecord(f"not a voter set: {keys}")

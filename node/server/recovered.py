@@ -12,6 +12,7 @@ from node.config import NodeConfig
 from node.effects import ElectionState, Stop, Trace
 from node.ids import ReplicaKey
 from node.node import Framing, Node
+from node.raft.voter_history import DYNAMIC, VoterHistory
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
 from node.storage.bootstrap import ListedVoters, read_bootstrap, read_voters
@@ -87,7 +88,7 @@ def node_on(
         config=config,
         cluster_id=found.meta.cluster_id,
         key=found.key,
-        voters=found.voters,
+        voters=VoterHistory.formatted(found.voters, DYNAMIC),
         election=found.election,
         log=found.log,
         rng=rng,

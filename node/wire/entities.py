@@ -71,10 +71,16 @@ def endpoints(entity: Any, field: str) -> tuple[Endpoint, ...]:
 def node_endpoints(
     leader: NodeId, endpoint: Endpoint | None, kio: SimpleNamespace
 ) -> tuple[Any, ...]:
-    """The tagged NodeEndpoints of an answer: where the leader is, if that is known.
-
-    For others: our own nodes know each voter's address by the voter set, and do not read this.
-    """
+    """The tagged NodeEndpoints of an answer: where the leader is, if that is known."""
     if endpoint is None or leader == NO_NODE:
         return ()
     return (kio.NodeEndpoint(node_id=leader, host=endpoint.host, port=endpoint.port),)
+
+
+def leader_endpoint(entity: Any, leader: NodeId) -> Endpoint | None:
+    """The inverse: what a version that has NodeEndpoints tells of the leader. The listener is the
+    one that was asked by, and has no name there."""
+    for node in getattr(entity, "node_endpoints", ()):
+        if node.node_id == leader:
+            return Endpoint(name="", host=node.host, port=node.port)
+    return None

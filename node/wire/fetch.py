@@ -25,6 +25,7 @@ from node.ids import (
 from node.wire.api import Api
 from node.wire.entities import (
     NO_THROTTLE,
+    leader_endpoint,
     metadata_partition,
     node_endpoints,
     our_error,
@@ -64,7 +65,7 @@ class FetchResponse:
     log_start: Offset = Offset(0)
     diverging: LogPosition | None = None
     records: bytes = b""
-    leader_endpoint: Endpoint | None = None  # told, and not read
+    leader_endpoint: Endpoint | None = None
 
 
 def _read_request(entity: Any) -> FetchRequest:
@@ -139,6 +140,7 @@ def _read_response(entity: Any) -> FetchResponse:
         log_start=Offset(partition.log_start_offset),
         diverging=_position(diverging) if diverging.epoch >= 0 else None,
         records=partition.records or b"",
+        leader_endpoint=leader_endpoint(entity, NodeId(partition.current_leader.leader_id)),
     )
 
 

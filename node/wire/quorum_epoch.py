@@ -11,6 +11,8 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.wire.api import Api
 from node.wire.entities import (
+    endpoints,
+    leader_endpoint,
     listeners,
     metadata_partition,
     metadata_topics,
@@ -29,7 +31,7 @@ class BeginQuorumEpochRequest:
     voter_directory: UUID | None
     leader: NodeId
     epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()  # told, and not read
+    leader_endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ class EndQuorumEpochRequest:
     leader: NodeId
     epoch: Epoch
     preferred: tuple[ReplicaKey, ...] = ()
-    leader_endpoints: tuple[Endpoint, ...] = ()  # told, and not read
+    leader_endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ class QuorumEpochResponse:
     error: ErrorCode = ErrorCode.NONE
     leader: NodeId = NO_NODE
     epoch: Epoch = Epoch(0)
-    leader_endpoint: Endpoint | None = None  # told, and not read
+    leader_endpoint: Endpoint | None = None
 
 
 def _read_begin(entity: Any) -> BeginQuorumEpochRequest:
@@ -64,6 +66,7 @@ def _read_begin(entity: Any) -> BeginQuorumEpochRequest:
         voter_directory=getattr(partition, "voter_directory_id", None),
         leader=NodeId(partition.leader_id) if partition else NO_NODE,
         epoch=Epoch(partition.leader_epoch if partition else 0),
+        leader_endpoints=endpoints(entity, "leader_endpoints"),
     )
 
 
@@ -99,6 +102,7 @@ def _read_end(entity: Any) -> EndQuorumEpochRequest:
         leader=NodeId(partition.leader_id) if partition else NO_NODE,
         epoch=Epoch(partition.leader_epoch if partition else 0),
         preferred=preferred,
+        leader_endpoints=endpoints(entity, "leader_endpoints"),
     )
 
 
@@ -129,6 +133,7 @@ def _read_epoch_response(entity: Any) -> QuorumEpochResponse:
         error=our_error(partition.error_code),
         leader=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
+        leader_endpoint=leader_endpoint(entity, NodeId(partition.leader_id)),
     )
 
 

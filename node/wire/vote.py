@@ -14,6 +14,7 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.wire.api import Api
 from node.wire.entities import (
+    leader_endpoint,
     metadata_partition,
     metadata_topics,
     node_endpoints,
@@ -47,7 +48,7 @@ class VoteResponse:
     leader: NodeId = NO_NODE
     epoch: Epoch = Epoch(0)
     granted: bool = False
-    leader_endpoint: Endpoint | None = None  # told, and not read
+    leader_endpoint: Endpoint | None = None
 
 
 def _read_vote(entity: Any) -> VoteRequest:
@@ -102,6 +103,7 @@ def _read_vote_response(entity: Any) -> VoteResponse:
         leader=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
         granted=partition.vote_granted,
+        leader_endpoint=leader_endpoint(entity, NodeId(partition.leader_id)),
     )
 
 

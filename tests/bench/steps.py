@@ -17,6 +17,7 @@ from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
+from node.raft.voter_history import DYNAMIC, VoterHistory
 from tests.bench import behind
 from tests.bench.row import Row
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
@@ -42,7 +43,7 @@ class SteppedLeader:
             ),
             cluster_id="worst",
             key=key,
-            voters=((key, (endpoint,)),),
+            voters=VoterHistory.formatted(((key, (endpoint,)),), DYNAMIC),
             election=ElectionState(),
             log=self.log,
             rng=random.Random(1),

@@ -26,6 +26,7 @@ from node.endpoint import Endpoint
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
+from node.raft.voter_history import DYNAMIC, VoterHistory
 from tests.fuzz.drawing import CLUSTER, DIRECTORY
 from tests.fuzz.sessions import Surprise
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
@@ -64,7 +65,7 @@ class Bench:
             ),
             cluster_id=CLUSTER,
             key=key,
-            voters=tuple((each, (endpoint(each.id),)) for each in keys),
+            voters=VoterHistory.formatted(((each, (endpoint(each.id),)) for each in keys), DYNAMIC),
             election=election,
             log=log,
             rng=rng,

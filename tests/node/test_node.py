@@ -31,6 +31,7 @@ from node.events import (
 )
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
+from node.raft.voter_history import DYNAMIC, VoterHistory
 from node.records.metadata import ConfigRecord
 from node.wire import decode_response, encode_request
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -68,7 +69,7 @@ class Trio:
                 ),
                 cluster_id="a-cluster",
                 key=key,
-                voters=voters,
+                voters=VoterHistory.formatted(voters, DYNAMIC),
                 election=ElectionState(),
                 log=self.logs[key.id],
                 rng=random.Random(key.id),

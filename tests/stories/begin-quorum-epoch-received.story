@@ -18,7 +18,8 @@ n1 -> n2 begin-quorum-epoch ok epoch=3 leader=n2
 n1 fetch-timeout in 500ms
 
 # News that cannot be true is refused: an older epoch, a second leader of the epoch, a leader that is
-# no voter, or that is the node itself, or nobody.
+# the node itself, or nobody. Who is no voter of ours may lead: its log is newer; where it listens
+# the next answer tells.
 begin-quorum-epoch-request from=n2 to=n1 epoch=2
 begin-quorum-epoch-request from=n3 to=n1 epoch=3
 begin-quorum-epoch-request from=n2 to=n1 epoch=4 leader=n9
@@ -26,10 +27,13 @@ begin-quorum-epoch-request from=n2 to=n1 epoch=4 leader=n1
 begin-quorum-epoch-request from=n2 to=n1 epoch=4 leader=none
 ----
 n1 -> n2 begin-quorum-epoch FENCED_LEADER_EPOCH (74) epoch=3 leader=n2
-n1 -> n3 begin-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
-n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
-n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
-n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
+n1 -> n3 begin-quorum-epoch INVALID_REQUEST (42) at the top
+n1 persist epoch=4
+n1 unattached epoch=4
+n1 -> n2 begin-quorum-epoch ok epoch=4
+n1 -> n2 fetch-request epoch=4 log=1@1 hwm=unknown
+n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) at the top
+n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) at the top
 
 # What is for another cluster or partition is refused as a whole.
 begin-quorum-epoch-request from=n2 to=n1 epoch=4 cluster=another

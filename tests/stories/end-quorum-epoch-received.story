@@ -106,8 +106,10 @@ end-quorum-epoch-request from=n2 to=n1 epoch=3 cluster=another
 end-quorum-epoch-request from=n2 to=n1 epoch=3 wrong-partition
 ----
 n1 -> n2 end-quorum-epoch FENCED_LEADER_EPOCH (74) epoch=3 leader=n2
-n1 -> n3 end-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
-n1 -> n2 end-quorum-epoch INVALID_REQUEST (42) epoch=3 leader=n2
+n1 -> n3 end-quorum-epoch INVALID_REQUEST (42) at the top
+n1 persist epoch=4
+n1 unattached epoch=4
+n1 -> n2 end-quorum-epoch ok epoch=4
 n1 -> n2 end-quorum-epoch INCONSISTENT_CLUSTER_ID (104) at the top
 n1 -> n2 end-quorum-epoch INVALID_REQUEST (42) at the top
 

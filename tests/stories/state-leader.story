@@ -67,4 +67,4 @@ elect n1
 
 begin-quorum-epoch-request from=n2 to=n1 epoch=1
 ----
-n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) epoch=1 leader=n1
+n1 -> n2 begin-quorum-epoch INVALID_REQUEST (42) at the top

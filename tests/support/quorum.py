@@ -31,6 +31,7 @@ from node.endpoint import Endpoint
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
+from node.raft.voter_history import DYNAMIC, VoterHistory
 from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP
 from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine
@@ -175,7 +176,9 @@ class Quorum:
             ),
             cluster_id=CLUSTER_ID,
             key=member.key,
-            voters=tuple((other.key, inner[n]) for n, other in self.members.items()),
+            voters=VoterHistory.formatted(
+                ((other.key, inner[n]) for n, other in self.members.items()), DYNAMIC
+            ),
             election=member.election,
             log=member.log,
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),

@@ -19,6 +19,7 @@ from node.endpoint import Endpoint
 from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
+from node.raft.voter_history import STATIC, VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from node.wire.apis import Request, Response
@@ -115,7 +116,7 @@ class Rig:
             ),
             cluster_id=CLUSTER,
             key=me,
-            voters=tuple(inner.items()),
+            voters=VoterHistory.formatted(inner.items(), STATIC),
             election=self.election,
             log=self.log,
             rng=rng or random.Random(0),

@@ -7,7 +7,6 @@ written from.
 """
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import TypeVar
 
 from node import wire
@@ -71,7 +70,7 @@ class KnownFrames:
             return wire.decode_response(header, frame)
         if self._is_read():
             read = wire.decode_response(header, frame)
-            assert read == _as_read(known), f"{known} is read as {read}"
+            assert read == known, f"{known} is read as {read}"
         return known
 
     def _is_read(self) -> bool:
@@ -83,8 +82,3 @@ def _keep(known: dict[Hashable, T], frame: Hashable, message: T) -> None:
     known[frame] = message
     if len(known) > _MOST_UNDER_WAY:
         del known[next(iter(known))]
-
-
-def _as_read(response: FetchResponse) -> FetchResponse:
-    """Without the leader's address, which our nodes do not read."""
-    return replace(response, leader_endpoint=None)

@@ -30,11 +30,17 @@ def test_majority_is_half_and_one(size: int, majority: int) -> None:
     assert majority_of(size) == majority
 
 
-def test_a_voter_set_has_each_node_once() -> None:
+def test_a_voter_set_has_each_replica_once() -> None:
     with pytest.raises(ValueError, match="not a voter set"):
-        VoterSet.of([(key(1), ()), (key(1, directory=7), ())])
-    with pytest.raises(ValueError, match="not a voter set"):
-        VoterSet.of([])
+        VoterSet.of([(key(1), ()), (key(1), ())])
+    two_disks = VoterSet.of([(key(1), ()), (key(1, directory=7), ()), (key(2), ())])
+    assert (len(two_disks), two_disks.majority) == (3, 2)
+    assert two_disks.others(key(1)) == [key(2)]
+
+
+def test_nobody_is_a_majority_of_no_voters() -> None:
+    nobody = VoterSet.of([])
+    assert not is_won(Ballot().with_vote(key(1), granted=True), nobody)
 
 
 @pytest.mark.parametrize(

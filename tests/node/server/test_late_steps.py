@@ -10,6 +10,7 @@ from node.endpoint import Endpoint
 from node.events import ConnectionClosed, TimeoutElapsed
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
+from node.raft.voter_history import DYNAMIC, VoterHistory
 from node.server.real_disk import RealDisk
 from node.storage.log import Log
 from tests.support.memory_log import BOOTSTRAP
@@ -32,7 +33,7 @@ def test_a_late_step_begins_no_election(tmp_path: Path) -> None:
         config=config,
         cluster_id="cluster",
         key=voters[0][0],
-        voters=voters,
+        voters=VoterHistory.formatted(voters, DYNAMIC),
         election=ElectionState(),
         log=log,
         rng=random.Random(1),

@@ -214,8 +214,8 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
 
 
 def request_in_version(message: Request, version: int) -> Request:
-    """What a node reads of it in this version, which may lack some; addresses are for others."""
-    if isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+    """What a node reads of it in this version, which may lack some."""
+    if isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest) and version == 0:
         message = replace(message, leader_endpoints=())
     match message:
         case VoteRequest() if version == 0:
@@ -241,9 +241,11 @@ def request_in_version(message: Request, version: int) -> Request:
 
 
 def response_in_version(key: int, message: Response, version: int) -> Response:
-    """What a node reads of it in this version, which may lack some; addresses are for others."""
+    """What a node reads of it in this version, which may lack some."""
     match message:
-        case FetchResponse() | VoteResponse() | QuorumEpochResponse():
+        case FetchResponse() if version < 16:
+            return replace(message, leader_endpoint=None)
+        case VoteResponse() | QuorumEpochResponse() if version == 0:
             return replace(message, leader_endpoint=None)
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)
