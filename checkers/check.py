@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cache
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
@@ -37,16 +38,22 @@ class Check:
 
     @property
     def promise(self) -> str:
-        """What has to hold, in a sentence or a few: the first paragraph, without the number
-        that it is known by and without its source."""
-        first = (inspect.getdoc(self.judges) or "").partition("\n\n")[0]
-        said = re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
-        return said[:1].upper() + re.sub(r" \([^()]*\)$", "", said)[1:]
+        """What has to hold, in a sentence or a few."""
+        return _promise(self.judges)
 
     def __call__(self, run: Run | Evidence) -> CheckResult:
         """Judge a run by this alone, whether it applies or not."""
         evidence = run if isinstance(run, Evidence) else Evidence(run)
         return replace(self.judges(evidence), check=self.id, promise=self.promise)
+
+
+@cache
+def _promise(judges: Judge) -> str:
+    """The first paragraph of its docstring, without the number that it is known by and without its
+    source."""
+    first = (inspect.getdoc(judges) or "").partition("\n\n")[0]
+    said = re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
+    return said[:1].upper() + re.sub(r" \([^()]*\)$", "", said)[1:]
 
 
 def check(

@@ -12,9 +12,8 @@ def write_verdict(directory: Path, judgement: Judgement) -> Path:
     """Put `verdict.json` into a run's directory, in one step; returns its path."""
     row = asdict(judgement)
     row["verdict"] = judgement.verdict.word
-    row["results"] = [
-        {**asdict(result), "verdict": result.verdict.word} for result in judgement.results
-    ]
+    for result in row["results"]:
+        result["verdict"] = result["verdict"].word
     path = directory / VERDICT
     replace_file(path, json.dumps(row, indent=2).encode() + b"\n")
     return path

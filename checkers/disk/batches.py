@@ -5,7 +5,7 @@ check needs. `read_batches` walks through the few of a metadata log, `read_recor
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,16 @@ class Scan:
     @property
     def control(self) -> NDArray[np.bool_]:
         return (self.column("attributes") & _CONTROL_BIT).astype(np.bool_)
+
+
+def together(scans: Sequence[Scan]) -> Scan:
+    """The batches of several segments, one after the other."""
+    return Scan(
+        headers=np.concatenate([each.headers for each in scans]),
+        positions=np.concatenate([each.positions for each in scans]),
+        crc_ok=np.concatenate([each.crc_ok for each in scans]),
+        problem=next((each.problem for each in scans if each.problem is not None), None),
+    )
 
 
 def scan(segment: bytes) -> Scan:

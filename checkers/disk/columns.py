@@ -13,7 +13,7 @@ Column = NDArray[np.generic] | Constant
 
 
 def table(schema: pa.Schema, rows: int, columns: Mapping[str, Column]) -> pa.Table:
-    """A table of `rows`; a column is an array of numbers, or one value for all of them."""
+    """A table of `rows`; a column is an array, or one value for all of them."""
     arrays = []
     for field in schema:
         column = columns[field.name]

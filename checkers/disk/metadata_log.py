@@ -1,13 +1,14 @@
 """`__cluster_metadata-0`: its batches, its records, and the snapshot that stands for its head."""
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
-from checkers.disk.batches import Batch, batches_of, read_batches, read_records
+from checkers.disk.batches import Batch, Scan, batches_of, read_batches, read_records, together
 from checkers.disk.columns import batch_columns, joined, table
 from checkers.disk.fields import DamagedError
 from checkers.disk.records import decode_control, decode_metadata
@@ -26,7 +27,7 @@ class MetadataLog:
 
     node: int
     known: "DecodedBatches"
-    batches: list[pa.Table] = field(default_factory=list)
+    batches: pa.Table = field(default_factory=LOG_BATCHES.empty_table)
     records: list[_Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     end: int = 0
@@ -58,18 +59,28 @@ def read_metadata_log(
 ) -> MetadataLog:
     """Read all of a metadata log; what is damaged is among its `problems`."""
     files, found = LogFiles(directory), MetadataLog(node, known or DecodedBatches())
+    scans: dict[str, Scan] = {}
     for name, data, scanned in files.segments():
-        columns = batch_columns(scanned)
-        columns |= {"node": node, "directory": directory_id, "segment": name}
-        found.batches.append(table(LOG_BATCHES, len(scanned.positions), columns))
+        scans[name] = scanned
         for batch in batches_of(data, scanned):
             where = f"{name} position {batch.position} (offset {batch.base_offset})"
             _add(batch, where, found)
     found.problems = files.problems + found.problems
     found.end = files.end
+    if scans:
+        found.batches = _batches(scans, node, directory_id)
     if files.start > 0:
         _begin_with_snapshot(directory, files.start, found)
     return found
+
+
+def _batches(scans: Mapping[str, Scan], node: int, directory_id: str) -> pa.Table:
+    """Made at once: small segments are many, and a table of each takes longer than to read it."""
+    found = together(list(scans.values()))
+    segments = np.repeat(list(scans), [len(each.positions) for each in scans.values()])
+    columns = batch_columns(found)
+    columns |= {"node": node, "directory": directory_id, "segment": segments}
+    return table(LOG_BATCHES, len(found.positions), columns)
 
 
 def _add(batch: Batch, where: str, found: MetadataLog, at: int | None = None) -> None:
@@ -126,7 +137,7 @@ def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> Non
 
 
 def batches_table(logs: list[MetadataLog]) -> pa.Table:
-    return joined((part for log in logs for part in log.batches), LOG_BATCHES)
+    return joined((log.batches for log in logs), LOG_BATCHES)
 
 
 def records_table(logs: list[MetadataLog]) -> pa.Table:

@@ -86,6 +86,7 @@ class TraceColumns:
         events = node_events["event"].combine_chunks().dictionary_encode()
         self._words = np.array(events.dictionary.to_pylist(), dtype=object)
         self._event = events.indices.to_numpy(zero_copy_only=False)[self._at].astype(np.int64)
+        self._kinds: dict[tuple[str, ...], Flags] = {}
         self._columns: dict[str, Ints] = {}
         self._lines: dict[int, NodeEvent] = {}
 
@@ -94,8 +95,13 @@ class TraceColumns:
 
     def rows(self, *events: str, begin: int = 0, end: int | None = None) -> Ints:
         """The rows of these kinds of event, from `begin` up to `end`."""
-        wanted = np.isin(self._event[begin:end], np.flatnonzero(np.isin(self._words, events)))
-        return np.flatnonzero(wanted) + begin
+        return np.flatnonzero(self._are(events)[self._event[begin:end]]) + begin
+
+    def _are(self, events: tuple[str, ...]) -> Flags:
+        """Of each word for a kind of event, whether it is one of these."""
+        if events not in self._kinds:
+            self._kinds[events] = np.array([word in events for word in self._words], np.bool_)
+        return self._kinds[events]
 
     def events(self, rows: Ints) -> list[str]:
         """The kind of each line."""
