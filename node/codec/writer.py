@@ -19,6 +19,7 @@ from node.ids import ZERO_UUID
 # Appends the encoding of a value to what is written so far.
 Writer = Callable[[bytearray, Any], None]
 
+_SHORT = 0x7E  # its compact length, which is one more, takes a byte
 _MILLISECOND = timedelta(milliseconds=1)
 _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
@@ -73,7 +74,35 @@ def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
 
 def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterator[str]:
     names[f"write_{field.name}"] = _field_writer(field, flexible)
-    yield f"    write_{field.name}(out, message.{field.name})"
+    if flexible and field.array and field.struct is not None:
+        yield from _structs(field, names)
+    elif flexible and field.kafka_type == "string" and not field.array:
+        yield from _string(field)
+    else:
+        yield f"    write_{field.name}(out, message.{field.name})"
+
+
+def _string(field: MarkedField) -> Iterator[str]:
+    """Nearly every string is short, and to call its writer costs as much as to write it."""
+    yield f"    value = message.{field.name}"
+    yield "    content = b'' if value is None else value.encode()"
+    yield f"    if value is None or len(content) > {_SHORT}:"
+    yield f"        write_{field.name}(out, value)"
+    yield "    else:"
+    yield "        out.append(len(content) + 1)"
+    yield "        out += content"
+
+
+def _structs(field: MarkedField, names: dict[str, Any]) -> Iterator[str]:
+    """So is nearly every array."""
+    names[f"write_each_{field.name}"] = struct_writer(field.struct)
+    yield f"    values = message.{field.name}"
+    yield f"    if values is None or len(values) > {_SHORT}:"
+    yield f"        write_{field.name}(out, values)"
+    yield "    else:"
+    yield "        out.append(len(values) + 1)"
+    yield "        for value in values:"
+    yield f"            write_each_{field.name}(out, value)"
 
 
 def _tags(tagged: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
@@ -88,9 +117,21 @@ def _tags(tagged: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
         yield f"    value, default = message.{field.name}, default_{field.name}"
         yield "    if value is not default and value != default:"
         yield "        count += 1"
-        yield f"        write_tag(section, {field.tag}, write_{field.name}, value)"
+        if field.is_fixed:  # tag and size are known
+            names[f"head_{field.name}"] = _tag_head(field)
+            yield f"        section += head_{field.name}"
+            yield f"        write_{field.name}(section, value)"
+        else:
+            yield f"        write_tag(section, {field.tag}, write_{field.name}, value)"
     yield "    write_unsigned(out, count)"
     yield "    out += section"
+
+
+def _tag_head(field: MarkedField) -> bytes:
+    head = bytearray()
+    write_unsigned(head, field.tag or 0)
+    write_unsigned(head, struct.calcsize(">" + FIXED[field.kafka_type]))
+    return bytes(head)
 
 
 def _field_writer(field: MarkedField, flexible: bool) -> Writer:
@@ -154,7 +195,7 @@ def _length_writer(layout: struct.Struct, flexible: bool) -> Callable[[bytearray
         out += layout.pack(length)
 
     def write_compact(out: bytearray, length: int) -> None:
-        if length < 0x7F:
+        if length <= _SHORT:
             out.append(length + 1)
         else:
             write_unsigned(out, length + 1)
