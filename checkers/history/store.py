@@ -188,7 +188,7 @@ def _not_sealed(directory: Path) -> UnreadableRunError:
 
 def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> pa.Table:
     data, rows = sealed_bytes(directory, name, manifest)
-    table = pq.read_table(pa.BufferReader(data)).cast(TABLES[name])
+    table = pq.ParquetFile(pa.BufferReader(data)).read().cast(TABLES[name])
     if table.num_rows != rows:
         raise _damaged(directory, f"{directory / name}.parquet: {table.num_rows} rows, not {rows}")
     return table
