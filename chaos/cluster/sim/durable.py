@@ -2,8 +2,12 @@
 
 It is asked after every step of the node, so nothing is looked at that has not changed: quorum-state
 is replaced as a whole, by another inode each time, and a log is as durable as it is long once no
-page of it is dirty, which takes a step of the file system.
+page of it is dirty, which takes a step of the file system. Of its segments only the last one is
+ever written or cut; of the others it is enough to know once that they are durable.
 """
+
+from bisect import bisect_left
+from operator import attrgetter
 
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import ROOT
@@ -12,6 +16,8 @@ from node.ids import Offset
 from node.storage.election_store import parse_election_state
 from node.storage.layout import QUORUM_STATE
 from node.storage.log import Log
+
+_base = attrgetter("base")
 
 
 class DurableState:
@@ -22,6 +28,7 @@ class DurableState:
         self._directory = directory
         self._log = log
         self._log_end = Offset(0)
+        self._settled = Offset(0)  # segments with a base below are durable, and will not change
         self._looked_at = -1  # which step of the file system
         self._stored = ROOT  # no file is
         self._election = ElectionState()
@@ -36,9 +43,12 @@ class DurableState:
         return self._log_end
 
     def _is_log_durable(self) -> bool:
-        for segment in self._log.segments:
+        segments = self._log.segments
+        self._settled = min(self._settled, segments[-1].base)
+        for segment in segments[bisect_left(segments, self._settled, key=_base) :]:
             if not self._files.is_durable(f"{self._directory}/{segment.path}"):
                 return False
+        self._settled = segments[-1].base
         return True
 
     @property
