@@ -12,7 +12,7 @@ from chaos.audit.all_moments import MOMENTS, moments_of
 from chaos.audit.audited import Audited, as_json, as_text
 from chaos.audit.matrix_page import render_audit
 from chaos.audit.moment import AuditedCluster, Moment
-from chaos.audit.next_start import SUSPECT
+from chaos.audit.next_start import SUSPECT, NextStart
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once, never_cut
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import DiskCopying, PowerCutMode
@@ -147,5 +147,8 @@ def _told(cut: ObservedCut, number: int, times: int) -> str:
         return f"{cut.moment}{of}: void, {cut.void}"
     differ = counted(len(cut.differences), "file")
     bad = [each for each in cut.differences if each.outcome in SUSPECT]
-    kinds = ", ".join(sorted({f"{each.kind} {each.outcome}" for each in bad}))
-    return f"{cut.moment}{of}: {differ} of {len(cut.files)} differ{f': {kinds}' if kinds else ''}"
+    found = sorted({f"{each.kind} {each.outcome}" for each in bad})
+    if cut.refusal and not found:
+        found = [NextStart.REFUSES]
+    why = f": {', '.join(found)}" if found else ""
+    return f"{cut.moment}{of}: {differ} of {len(cut.files)} differ{why}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_the_exit_code_says_whether_anything_is_suspect(
     cuts: Sequence[ObservedCut], code: int
 ) -> None:
     assert audited(*cuts).exit_code == code
+
+
+def test_a_node_that_does_not_start_from_a_whole_disk_is_suspect() -> None:
+    found = replace(cut([("log", Status.SAME, NextStart.REBUILT)]), refusal="node 4 exited")
+    assert audited(GOOD, found).exit_code == SUSPICIOUS
+    assert audited(replace(found, void="the canary kept its new bytes")).exit_code == VOID
+    assert "first-start: node 4 exited" in as_text(audited(found))
 
 
 def test_the_table_has_a_line_for_each_row_and_says_which_are_the_same_in_all_cuts() -> None:
