@@ -63,7 +63,10 @@ def marked_fields(message_class: type[Any]) -> Iterator[MarkedField]:
         tag = field.metadata.get("tag")
         where = f"{message_class.__name__}.{field.name}"
         assert struct or kafka_type in FIXED or kafka_type in VARIABLE, where
-        assert tag is None or (field.default is not MISSING and message_class.__flexible__), where
+        default = field.default
+        if default is MISSING and tag is not None and struct and not array:
+            default = _blank(inner)
+        assert tag is None or (default is not MISSING and message_class.__flexible__), where
         assert not struct or array or not nullable, f"{where}: a struct that may be null"
         yield MarkedField(
             name=field.name,
@@ -73,7 +76,7 @@ def marked_fields(message_class: type[Any]) -> Iterator[MarkedField]:
             nullable=nullable,
             nullable_element=nullable_element if array else nullable,
             tag=tag,
-            default=field.default,
+            default=default,
         )
 
 
@@ -84,6 +87,18 @@ def runs(plain: Iterable[MarkedField]) -> Iterator[list[MarkedField]]:
             yield list(group)
         else:
             yield from ([field] for field in group)
+
+
+def _blank(struct: type[Any]) -> Any:
+    """What stands for a tagged struct that is absent, where nothing else is said: kio gives it no
+    default, but to some of its fields."""
+    blanks = {"int32": 0, "string": ""}
+    return struct(
+        **{
+            each.name: blanks[each.kafka_type] if each.default is MISSING else each.default
+            for each in marked_fields(struct)
+        }
+    )
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:

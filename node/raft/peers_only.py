@@ -16,6 +16,12 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+)
 from node.wire.vote import VoteRequest, VoteResponse
 
 _REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -26,7 +32,10 @@ def refuse_to_others(
     | BeginQuorumEpochRequest
     | EndQuorumEpochRequest
     | FetchRequest
-    | DescribeQuorumRequest,
+    | DescribeQuorumRequest
+    | AddVoterRequest
+    | RemoveVoterRequest
+    | UpdateVoterRequest,
     voters: VoterSet,
 ) -> Response | None:
     """The answer to whoever came in by another listener; None: they may ask this too."""
@@ -35,6 +44,8 @@ def refuse_to_others(
             return VoteResponse(top_error=_REFUSED)
         case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
             return QuorumEpochResponse(top_error=_REFUSED)
+        case UpdateVoterRequest():
+            return UpdateVoterResponse(error=_REFUSED)
         case FetchRequest(replica=replica) if replica in voters:
             return FetchResponse(top_error=_REFUSED)
         case _:

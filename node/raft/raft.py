@@ -30,6 +30,7 @@ from node.raft.quorum_description import describe_quorum
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
+from node.raft.voter_changes import VoterChanges
 from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes
 from node.records.batch import KeyValue
@@ -44,9 +45,12 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
+from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, UpdateVoterRequest
 from node.wire.vote import VoteRequest, VoteResponse
 
-QuorumRequest = PeerRequest | DescribeQuorumRequest
+QuorumRequest = (
+    PeerRequest | DescribeQuorumRequest | AddVoterRequest | RemoveVoterRequest | UpdateVoterRequest
+)
 
 
 class Raft:
@@ -89,6 +93,7 @@ class Raft:
         self._serving = LeaderFetch(
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
+        self._changes = VoterChanges(self.quorum, self.log, parking, cluster_id)
         self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
 
     # --- life ---
@@ -126,7 +131,7 @@ class Raft:
     def on_request(
         self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
-        """The answer, or None for a Fetch that was parked."""
+        """The answer, or None for what waits, and is answered by `poll`."""
         if listener != self._advertised[0].name:
             refused = refuse_to_others(request, self.quorum.voters)
             if refused is not None:
@@ -142,6 +147,11 @@ class Raft:
                 return self._epochs.on_end(request, now.mono_ns)
             case DescribeQuorumRequest():
                 return describe_quorum(request, self.quorum, self.log, self._advertised, now)
+            case AddVoterRequest() | RemoveVoterRequest():
+                self._changes.on_request(connection, request, now)
+                return None
+            case UpdateVoterRequest():
+                return self._changes.on_update(request, now)
         assert_never(request)
 
     def describe_cluster(
@@ -207,6 +217,7 @@ class Raft:
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
+        self._changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
@@ -221,7 +232,8 @@ class Raft:
         of_role = deadlines.role_deadline_ns(
             self.quorum.role, polled_ns=self._polled_ns, elapsed_ns=self._elapsed_ns
         )
-        return min(of_role, self._peers.deadline_ns(), self._serving.deadline_ns())
+        waiting_ns = min(self._serving.deadline_ns(), self._changes.deadline_ns())
+        return min(of_role, self._peers.deadline_ns(), waiting_ns)
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any (`node.raft.deadlines`)."""
@@ -229,6 +241,9 @@ class Raft:
         role = quorum.role
         if isinstance(role, Resigned) and self.is_shutting_down():
             return False
+        if isinstance(role, Leader) and self._changes.is_removed(role):
+            self._resign(now)
+            return True
         move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, can_lead=quorum.can_lead)
         match move:
             case None:

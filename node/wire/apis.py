@@ -29,6 +29,16 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
+from node.wire.raft_voters import (
+    ADD_RAFT_VOTER,
+    REMOVE_RAFT_VOTER,
+    UPDATE_RAFT_VOTER,
+    AddVoterRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+    VoterChangeResponse,
+)
 from node.wire.vote import VOTE, VoteRequest, VoteResponse
 
 APIS: tuple[Api, ...] = (
@@ -42,6 +52,9 @@ APIS: tuple[Api, ...] = (
     END_QUORUM_EPOCH,
     DESCRIBE_QUORUM,
     DESCRIBE_CLUSTER,
+    ADD_RAFT_VOTER,
+    REMOVE_RAFT_VOTER,
+    UPDATE_RAFT_VOTER,
 )
 BY_KEY = {api.key: api for api in APIS}
 BY_REQUEST = {api.request: api for api in APIS}
@@ -56,6 +69,9 @@ Request = (
     | DescribeConfigsRequest
     | DescribeClusterRequest
     | CreateTopicsRequest
+    | AddVoterRequest
+    | RemoveVoterRequest
+    | UpdateVoterRequest
 )
 Response = (
     VoteResponse
@@ -67,4 +83,6 @@ Response = (
     | DescribeConfigsResponse
     | DescribeClusterResponse
     | CreateTopicsResponse
+    | VoterChangeResponse
+    | UpdateVoterResponse
 )

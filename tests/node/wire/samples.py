@@ -34,6 +34,13 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+    VoterChangeResponse,
+)
 from node.wire.vote import VoteRequest, VoteResponse
 
 CLUSTER = "kraft-chaos-cluster-01"
@@ -106,6 +113,25 @@ REQUESTS: tuple[Request, ...] = (
     ),
     DescribeClusterRequest(endpoint_type=1),
     CreateTopicsRequest(topics=(NewTopic(name="a"), NewTopic(name="b"))),
+    AddVoterRequest(
+        cluster_id=CLUSTER,
+        voter=ReplicaKey(NodeId(3), OTHER),
+        endpoints=(INNER, OUTER),
+        timeout_ms=30_000,
+        ack_when_committed=False,
+    ),
+    AddVoterRequest(
+        cluster_id=None, voter=ReplicaKey(NodeId(4), OTHER), endpoints=(INNER,), timeout_ms=1
+    ),
+    RemoveVoterRequest(cluster_id=CLUSTER, voter=ReplicaKey(NodeId(3), OTHER)),
+    UpdateVoterRequest(
+        cluster_id=CLUSTER,
+        epoch=EPOCH,
+        voter=ReplicaKey(NodeId(3), OTHER),
+        endpoints=(OUTER,),
+        min_kraft_version=1,
+        max_kraft_version=2,
+    ),
 )
 
 _STATUS = ReplicaStatus(
@@ -210,6 +236,15 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
             error=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message="a controller", endpoint_type=1
         ),
     ),
+    80: (
+        VoterChangeResponse(),
+        VoterChangeResponse(error=ErrorCode.DUPLICATE_VOTER, message="it is a voter already"),
+    ),
+    81: (VoterChangeResponse(error=ErrorCode.VOTER_NOT_FOUND, message="it is no voter"),),
+    82: (
+        UpdateVoterResponse(leader=LEADER, epoch=EPOCH, leader_endpoint=ADDRESS),
+        UpdateVoterResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ),
 }
 
 
@@ -234,6 +269,8 @@ def request_in_version(message: Request, version: int) -> Request:
             return replace(message, replica=no_directory, high_watermark=2**63 - 1)
         case FetchRequest() if version == 17:
             return replace(message, high_watermark=2**63 - 1)
+        case AddVoterRequest() if version == 0:
+            return replace(message, ack_when_committed=True)
         case DescribeClusterRequest() if version == 0:
             return replace(message, endpoint_type=2)
         case _:

@@ -1,0 +1,233 @@
+"""Changes of who votes: AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter, at the leader.
+
+One at a time: a change is appended only once the one before it is committed, so that majorities of
+the old set and of the new one always meet; and once LeaderChange of this epoch is committed, or two
+leaders could each append one that the other does not know (KIP-856, "Adding Voters"; the bug of
+single-server changes). Until then a request waits, as KIP-856 says, up to its time-out. It is
+answered at the commit of its record by the new set.
+
+    waits for                                               then
+    ------------------------------------------------------  --------------------------------------
+    LeaderChange and the last change are committed           its errors: 126, 127
+    (add) the replica's log ends where ours does             Voters is appended, and in force
+    the record is committed                                  success; a removed leader resigns
+"""
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Now, Offset
+from node.parking import Parking, Waiting
+from node.raft.local_log import LocalLog
+from node.raft.progress import Progress
+from node.raft.quorum import Quorum
+from node.raft.roles import Leader
+from node.raft.voter_history import DYNAMIC, STATIC
+from node.raft.voter_set import VoterSet
+from node.records.control import Voter, Voters, encode_control
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+    VoterChangeResponse,
+)
+
+VoterChange = AddVoterRequest | RemoveVoterRequest
+_MAX_WAIT_MS = 2**31 - 1
+
+
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    """A request that was not answered yet."""
+
+    request: VoterChange
+    epoch: Epoch  # in which it arrived
+    deadline_ns: int
+    offset: Offset | None = field(default=None)  # of its record, once it is appended
+
+
+class VoterChanges:
+    def __init__(self, quorum: Quorum, log: LocalLog, parking: Parking, cluster_id: str) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._cluster_id = cluster_id
+        self._waiting = Waiting[_Waiting](parking)
+
+    # --- requests ---
+
+    def on_request(self, connection: ConnectionId, request: VoterChange, now: Now) -> None:
+        """Answered by `poll`, at the end of this step or later."""
+        wait_ms = self._quorum.timeouts.request_ms
+        if isinstance(request, AddVoterRequest):
+            wait_ms = min(max(request.timeout_ms, 0), _MAX_WAIT_MS)
+        deadline_ns = now.mono_ns + wait_ms * MS
+        self._waiting.park(
+            connection,
+            _Waiting(request=request, epoch=self._quorum.epoch, deadline_ns=deadline_ns),
+        )
+
+    def on_update(self, request: UpdateVoterRequest, now: Now) -> UpdateVoterResponse:
+        """Written at once, or to be sent again: nobody waits for where a voter listens."""
+        error = self._update(request, now)
+        return UpdateVoterResponse(
+            error=error,
+            leader=self._quorum.leader,
+            epoch=self._quorum.epoch,
+            leader_endpoint=self._quorum.leader_at(),
+        )
+
+    def _update(self, request: UpdateVoterRequest, now: Now) -> ErrorCode:
+        leader, voters = self._quorum.role, self._log.voters.newest
+        if request.cluster_id not in (None, self._cluster_id):
+            return ErrorCode.INCONSISTENT_CLUSTER_ID
+        if request.epoch < self._quorum.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if request.epoch > self._quorum.epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if not isinstance(leader, Leader):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        row = Voter(
+            key=request.voter,
+            endpoints=request.endpoints,
+            min_kraft_version=request.min_kraft_version,
+            max_kraft_version=request.max_kraft_version,
+        )
+        version = self._log.voters.kraft_version
+        if not self._is_reachable(row) or not _supports(row, version):
+            return ErrorCode.INVALID_REQUEST
+        if request.voter not in voters:
+            return ErrorCode.VOTER_NOT_FOUND
+        if version == STATIC or voters.rows[request.voter] == row:
+            return ErrorCode.NONE  # a static quorum has it by its configuration
+        if not self.may_change(leader):
+            return ErrorCode.REQUEST_TIMED_OUT
+        self._append(voters.plus(row), leader, now)
+        return ErrorCode.NONE
+
+    # --- what is due ---
+
+    def poll(self, now: Now) -> None:
+        for connection, waiting in self._waiting.all():
+            response = self._go_on(waiting, now)
+            if response is not None:
+                self._waiting.answer(connection, response)
+
+    def deadline_ns(self) -> int:
+        return min([waiting.deadline_ns for _, waiting in self._waiting.all()], default=NEVER_NS)
+
+    def is_removed(self, leader: Leader) -> bool:
+        """Is it committed that this leader votes no more? Until then it leads on, so that its
+        removal can be committed."""
+        return not self._quorum.is_voter and self._is_committed(
+            leader, self._log.voters.newest_since
+        )
+
+    def may_change(self, leader: Leader) -> bool:
+        """Are LeaderChange of this epoch and the last change of the voters committed?"""
+        return self.has_committed_epoch(leader) and not self.is_pending(leader)
+
+    def has_committed_epoch(self, leader: Leader) -> bool:
+        return leader.high_watermark is not None
+
+    def is_pending(self, leader: Leader) -> bool:
+        """Is there a change that is not committed?"""
+        since = self._log.voters.sets[-1]
+        return since.epoch > 0 and not self._is_committed(leader, since.offset)
+
+    def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:
+        """Does it have, durably, all that we have? Else nothing could be committed until then."""
+        return leader.replicas.get(request.voter, Progress()).end == self._log.end.offset
+
+    def _is_committed(self, leader: Leader, offset: Offset) -> bool:
+        return leader.high_watermark is not None and leader.high_watermark > offset
+
+    def _go_on(self, waiting: _Waiting, now: Now) -> VoterChangeResponse | None:
+        """None: it waits on."""
+        leader, request = self._quorum.role, waiting.request
+        if request.cluster_id not in (None, self._cluster_id):
+            return _refused(ErrorCode.INCONSISTENT_CLUSTER_ID, "it is another cluster's")
+        if not isinstance(leader, Leader) or leader.epoch != waiting.epoch:
+            return _refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node does not lead")
+        if waiting.offset is None:
+            refused = self._malformed(request) or self._change(waiting, leader, now)
+            if refused is not None:
+                return refused
+        if waiting.offset is not None and self._is_done(waiting, leader):
+            return VoterChangeResponse()
+        return self._timed_out(waiting, leader) if now.mono_ns >= waiting.deadline_ns else None
+
+    def _is_done(self, waiting: _Waiting, leader: Leader) -> bool:
+        request, offset = waiting.request, waiting.offset
+        assert offset is not None
+        at_once = isinstance(request, AddVoterRequest) and not request.ack_when_committed
+        return at_once or self._is_committed(leader, offset)
+
+    def _malformed(self, request: VoterChange) -> VoterChangeResponse | None:
+        if request.voter.id < 0 or request.voter.directory == ZERO_UUID:
+            return _refused(ErrorCode.INVALID_REQUEST, "a voter has an id and a directory id")
+        if self._log.voters.kraft_version < DYNAMIC:
+            return _refused(ErrorCode.UNSUPPORTED_VERSION, "kraft.version is 0: voters are static")
+        if isinstance(request, AddVoterRequest) and not self._is_reachable(_row(request)):
+            what = f"it has no address on listener {self._quorum.listener}"
+            return _refused(ErrorCode.INVALID_REQUEST, what)
+        return None
+
+    def _change(self, waiting: _Waiting, leader: Leader, now: Now) -> VoterChangeResponse | None:
+        """Append what was asked for, if nothing is in its way any more."""
+        if not self.may_change(leader):
+            return None
+        request, voters = waiting.request, self._log.voters.newest
+        match request:
+            case AddVoterRequest():
+                if request.voter.id in voters.by_id:
+                    return _refused(ErrorCode.DUPLICATE_VOTER, _is_voter(request, voters))
+                if self.is_caught_up(leader, request):
+                    waiting.offset = self._append(voters.plus(_row(request)), leader, now)
+            case RemoveVoterRequest():
+                if request.voter not in voters or len(voters) == 1:
+                    what = "it is no voter" if request.voter not in voters else "it is the last one"
+                    return _refused(ErrorCode.VOTER_NOT_FOUND, what)
+                waiting.offset = self._append(voters.minus(request.voter), leader, now)
+            case _:
+                assert_never(request)
+        return None
+
+    def _append(self, voters: VoterSet, leader: Leader, now: Now) -> Offset:
+        record = encode_control(Voters(voters=tuple(voters.rows.values())))
+        return self._log.append_as_leader([record], leader.epoch, now, control=True)
+
+    def _timed_out(self, waiting: _Waiting, leader: Leader) -> VoterChangeResponse:
+        request = waiting.request
+        if waiting.offset is not None:
+            what = "it is written, and no majority has it yet: it may still be committed"
+        elif not self.may_change(leader):
+            what = "another change, or the election of this leader, is not committed yet"
+        elif request.voter not in leader.replicas:
+            return _refused(ErrorCode.INVALID_REQUEST, "it is no observer: it does not fetch")
+        else:
+            end = leader.replicas[request.voter].end
+            what = f"it has not caught up: its log ends at {end}, ours at {self._log.end.offset}"
+        return _refused(ErrorCode.REQUEST_TIMED_OUT, what)
+
+    def _is_reachable(self, row: Voter) -> bool:
+        return any(at.name == self._quorum.listener and at.host for at in row.endpoints)
+
+
+def _row(request: AddVoterRequest) -> Voter:
+    return Voter(key=request.voter, endpoints=request.endpoints)
+
+
+def _supports(row: Voter, version: int) -> bool:
+    return row.min_kraft_version <= version <= row.max_kraft_version
+
+
+def _is_voter(request: AddVoterRequest, voters: VoterSet) -> str:
+    if request.voter in voters:
+        return "it is a voter already"
+    return f"node {request.voter.id} is a voter with another directory: remove that one first"
+
+
+def _refused(error: ErrorCode, message: str) -> VoterChangeResponse:
+    return VoterChangeResponse(error=error, message=message)

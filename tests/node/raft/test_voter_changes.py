@@ -1,0 +1,239 @@
+"""AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter at the leader: what each waits for, and every
+answer."""
+
+from dataclasses import replace
+
+import pytest
+
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey
+from node.raft.roles import Leader, Resigned
+from node.raft.voter_history import DYNAMIC
+from node.wire.apis import Response
+from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+    VoterChangeResponse,
+)
+from tests.support.rig import CLUSTER, ME, PORTS, QUIET, Rig, asked_node, fetch, key
+
+OPERATOR, ANOTHER = 70, 71  # connections
+
+
+def at(node: int) -> tuple[Endpoint, ...]:
+    return (Endpoint(name="CONTROLLER", host=f"node-{node}", port=PORTS + node),)
+
+
+def add(node: int, *, timeout_ms: int = 10_000, acks_append: bool = False) -> AddVoterRequest:
+    return AddVoterRequest(
+        cluster_id=CLUSTER,
+        voter=key(node),
+        endpoints=at(node),
+        timeout_ms=timeout_ms,
+        ack_when_committed=not acks_append,
+    )
+
+
+def remove(node: int) -> RemoveVoterRequest:
+    return RemoveVoterRequest(cluster_id=None, voter=key(node))
+
+
+def update(node: int, epoch: int, *, host: str = "elsewhere") -> UpdateVoterRequest:
+    where = Endpoint(name="CONTROLLER", host=host, port=1)
+    return UpdateVoterRequest(
+        cluster_id=CLUSTER, epoch=Epoch(epoch), voter=key(node), endpoints=(where,)
+    )
+
+
+def led(*, commits: bool = True) -> Rig:
+    """Node 1 leads nodes 1, 2 and 3; with `commits` node 2 has fetched all of its epoch."""
+    rig = Rig(timeouts=QUIET, kraft_version=DYNAMIC)
+    rig.become_leader()
+    if commits:
+        fetches(rig, 2)
+    return rig
+
+
+def fetches(rig: Rig, *nodes: int) -> None:
+    """They have all that the leader has."""
+    for node in nodes:
+        end = rig.core.raft.log.end
+        asked = fetch(replica=key(node), offset=end.offset, last_epoch=end.epoch, max_wait_ms=0)
+        rig.request(asked, connection=node)
+
+
+def voting(rig: Rig) -> list[int]:
+    return [each.id for each in rig.core.raft.quorum.voters.keys]
+
+
+def refusal(answer: Response | None) -> ErrorCode:
+    assert isinstance(answer, VoterChangeResponse | UpdateVoterResponse)
+    return answer.error
+
+
+def test_a_voter_is_added_in_steps() -> None:
+    rig = led()
+    fetches(rig, 4)
+    assert rig.request(add(4), OPERATOR) is None
+    assert voting(rig) == [1, 2, 3, 4], "in force from its append"
+    told = [asked_node(a) for a in rig.asked if isinstance(a.request, BeginQuorumEpochRequest)]
+    assert told.count(NodeId(4)) == 1
+    fetches(rig, 4)
+    assert rig.answered(OPERATOR) == [], "two of four are no majority"
+    fetches(rig, 2)
+    assert rig.answered(OPERATOR) == [VoterChangeResponse()]
+
+
+def test_it_waits_until_the_replica_has_caught_up() -> None:
+    rig = led()
+    rig.request(fetch(replica=key(4), offset=0, max_wait_ms=0), connection=4)
+    assert rig.request(add(4), OPERATOR) is None
+    assert voting(rig) == [1, 2, 3]
+    fetches(rig, 4)
+    assert voting(rig) == [1, 2, 3, 4]
+
+
+def test_it_waits_until_the_epoch_and_the_change_before_are_committed() -> None:
+    rig = led(commits=False)
+    assert rig.request(remove(3), OPERATOR) is None
+    assert voting(rig) == [1, 2, 3], "LeaderChange is not committed"
+    fetches(rig, 2)
+    assert voting(rig) == [1, 2]
+    assert rig.request(add(4), ANOTHER) is None
+    fetches(rig, 4)
+    assert voting(rig) == [1, 2], "the removal is not committed"
+    fetches(rig, 2)
+    assert rig.answered(OPERATOR) == [VoterChangeResponse()]
+    fetches(rig, 4)
+    assert voting(rig) == [1, 2, 4]
+
+
+def test_whoever_asks_may_be_answered_at_the_append() -> None:
+    rig = led()
+    fetches(rig, 4)
+    assert rig.request(add(4, acks_append=True), OPERATOR) == VoterChangeResponse()
+    assert voting(rig) == [1, 2, 3, 4]
+
+
+def test_a_removed_leader_leads_on_until_its_removal_is_committed() -> None:
+    rig = led()
+    assert rig.request(remove(1), OPERATOR) is None
+    assert isinstance(rig.role, Leader)
+    assert voting(rig) == [2, 3]
+    fetches(rig, 2)
+    assert isinstance(rig.role, Leader), "it does not count itself"
+    fetches(rig, 3)
+    assert rig.answered(OPERATOR) == [VoterChangeResponse()]
+    assert isinstance(rig.role, Resigned)
+    ended = [asked_node(a) for a in rig.asked if isinstance(a.request, EndQuorumEpochRequest)]
+    assert sorted(ended) == [2, 3]
+    rig.pass_ms(2 * QUIET.election_ms)
+    assert not isinstance(rig.role, Resigned), "it does not stay resigned for ever"
+
+
+def test_a_leader_that_loses_its_epoch_says_so() -> None:
+    rig = led()
+    fetches(rig, 4)
+    assert rig.request(add(4), OPERATOR) is None
+    rig.follow(leader=2, epoch=9)
+    assert refusal(rig.answered(OPERATOR)[0]) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert refusal(rig.request(add(4), ANOTHER)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_what_waits_too_long_is_told_for_what_it_waited() -> None:
+    rig = led()
+    rig.request(add(5, timeout_ms=50), OPERATOR)
+    rig.request(fetch(replica=key(4), offset=0, max_wait_ms=0), connection=4)
+    rig.request(add(4, timeout_ms=60), ANOTHER)
+    rig.pass_ms(100)
+    assert refusal(rig.answered(OPERATOR)[0]) is ErrorCode.INVALID_REQUEST, "it never fetched"
+    assert refusal(rig.answered(ANOTHER)[0]) is ErrorCode.REQUEST_TIMED_OUT
+    fetches(rig, 4)
+    rig.request(add(4, timeout_ms=50), ANOTHER)
+    rig.pass_ms(50)
+    assert refusal(rig.answered(ANOTHER)[1]) is ErrorCode.REQUEST_TIMED_OUT
+    assert voting(rig) == [1, 2, 3, 4], "what is written may still be committed"
+    rig.request(remove(2), OPERATOR)
+    rig.pass_ms(QUIET.request_ms)
+    assert refusal(rig.answered(OPERATOR)[1]) is ErrorCode.REQUEST_TIMED_OUT
+    assert voting(rig) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (replace(add(4), cluster_id="another"), ErrorCode.INCONSISTENT_CLUSTER_ID),
+        (replace(remove(2), cluster_id="another"), ErrorCode.INCONSISTENT_CLUSTER_ID),
+        (replace(add(4), voter=ReplicaKey(NodeId(4), ZERO_UUID)), ErrorCode.INVALID_REQUEST),
+        (replace(add(4), voter=replace(key(4), id=NodeId(-1))), ErrorCode.INVALID_REQUEST),
+        (replace(add(4), endpoints=()), ErrorCode.INVALID_REQUEST),
+        (replace(add(4), endpoints=(replace(at(4)[0], name="X"),)), ErrorCode.INVALID_REQUEST),
+        (replace(remove(2), voter=ReplicaKey(NodeId(2))), ErrorCode.INVALID_REQUEST),
+        (add(2), ErrorCode.DUPLICATE_VOTER),
+        (replace(add(2), voter=key(2, directory=7)), ErrorCode.DUPLICATE_VOTER),
+        (remove(4), ErrorCode.VOTER_NOT_FOUND),
+        (replace(remove(2), voter=key(2, directory=7)), ErrorCode.VOTER_NOT_FOUND),
+        (update(4, 1), ErrorCode.VOTER_NOT_FOUND),
+        (update(2, 0), ErrorCode.FENCED_LEADER_EPOCH),
+        (update(2, 2), ErrorCode.UNKNOWN_LEADER_EPOCH),
+        (replace(update(2, 1), endpoints=()), ErrorCode.INVALID_REQUEST),
+        (replace(update(2, 1), max_kraft_version=0), ErrorCode.INVALID_REQUEST),
+        (replace(update(2, 1), cluster_id="another"), ErrorCode.INCONSISTENT_CLUSTER_ID),
+    ],
+)
+def test_what_is_refused_at_once(
+    request_: AddVoterRequest | RemoveVoterRequest | UpdateVoterRequest, error: ErrorCode
+) -> None:
+    rig = led()
+    assert rig.role.epoch == 1
+    end = rig.core.raft.log.end
+    assert refusal(rig.request(request_, OPERATOR)) is error
+    assert rig.core.raft.log.end == end
+
+
+def test_the_last_voter_is_not_removed() -> None:
+    rig = Rig(timeouts=QUIET, kraft_version=DYNAMIC, size=1)
+    rig.pass_ms(1)
+    assert isinstance(rig.role, Leader)
+    assert refusal(rig.request(remove(1), OPERATOR)) is ErrorCode.VOTER_NOT_FOUND
+
+
+def test_static_voters_are_not_changed() -> None:
+    rig = Rig(timeouts=QUIET)
+    rig.become_leader()
+    fetches(rig, 2)
+    for request in (add(4), remove(2)):
+        assert refusal(rig.request(request, OPERATOR)) is ErrorCode.UNSUPPORTED_VERSION
+    told = rig.request(replace(update(2, rig.role.epoch), max_kraft_version=0), OPERATOR)
+    assert refusal(told) is ErrorCode.NONE
+
+
+def test_one_voter_becomes_two_and_one_again() -> None:
+    rig = Rig(timeouts=QUIET, kraft_version=DYNAMIC, size=1)
+    rig.pass_ms(10 * QUIET.fetch_ms)
+    fetches(rig, 2)
+    rig.request(add(2), OPERATOR)
+    rig.pass_ms(QUIET.fetch_ms)
+    assert isinstance(rig.role, Leader), "the new voter has time to fetch"
+    fetches(rig, 2)
+    assert rig.answered(OPERATOR) == [VoterChangeResponse()]
+    rig.request(remove(2), ANOTHER)
+    assert rig.answered(ANOTHER) == [VoterChangeResponse()], "it is a majority of itself"
+
+
+def test_a_voter_tells_where_it_listens_now() -> None:
+    rig = led()
+    answer = rig.request(update(3, rig.role.epoch, host="new"), OPERATOR)
+    assert answer == UpdateVoterResponse(
+        leader=ME.id, epoch=rig.role.epoch, leader_endpoint=replace(at(1)[0], name="")
+    )
+    assert rig.core.raft.quorum.voters.endpoints_of(key(3))[0].host == "new"
+    end = rig.core.raft.log.end
+    assert refusal(rig.request(update(3, rig.role.epoch, host="new"), OPERATOR)) is ErrorCode.NONE
+    assert rig.core.raft.log.end == end, "what is known is not written again"
+    another = rig.request(update(2, rig.role.epoch), OPERATOR)
+    assert refusal(another) is ErrorCode.REQUEST_TIMED_OUT, "one change at a time"
