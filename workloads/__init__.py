@@ -25,6 +25,11 @@ Clients of registers:
 Clients of logs, by whichever library:
 
     log_driver.py           what a library has to do
+    chore.py, chores.py     what clients may do besides, each in a module:
+    own_log.py              a log that is a chore's alone
+    looking_up.py           offsets by time
+    deleting_records.py     records that are deleted, and whether they stay so
+    deleting_topics.py      topics that are deleted, and which broker still knows them
     ending_transactions.py  ends what transactional producers left open
     producer_ids.py         where a producer has its id from
     producing.py            a process that sends

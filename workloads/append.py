@@ -8,6 +8,7 @@ come as far as anybody ever saw: what was acknowledged must be there.
 
     producing.py, consuming.py,             the processes, which record what they do
     administering.py
+    chores.py                               what else is done meanwhile, a module each
     log_driver.py, topic_driver.py          what a client library does for them
     ending_transactions.py                  what is done at the end, if anything was transactional
     raw_clients.py, raw_topics.py           our own: workloads.wire on plain connections
@@ -25,6 +26,8 @@ from typing import Self
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.payload import WORD
 from workloads.administering import Topics, have_topics, keep_administering
+from workloads.chore import Chore, Tools
+from workloads.chores import CHORES
 from workloads.connection import Driver
 from workloads.consuming import Consuming, read_all
 from workloads.ending_transactions import EndingTransactions
@@ -74,6 +77,7 @@ class AppendOptions:
     # Idempotent producers send within a transaction that they never end; all are ended after the
     # final reads, by producers with their ids. Our own clients only.
     transactional: bool = False
+    chores: tuple[str, ...] = ()  # done beside it, by their names in `workloads.chores`
     record_bytes: int = 1024
     batch_records: int = 1  # in one send
     rate: float = 0.0
@@ -170,6 +174,7 @@ class AppendWorkload:
         self._seen = Seen()
         self._stopping = False
         self._issued = 0
+        self._chores = self._make_chores()
 
     @property
     def tally(self) -> Tally:
@@ -208,6 +213,8 @@ class AppendWorkload:
                 group.create_task(self._consume(number))
             if self._options.admin_rate:
                 group.create_task(self._administer())
+            for chore in self._chores:
+                group.create_task(chore.run(lambda: self._goes_on))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
         """Read every partition by fresh clients; in words, what could not be within the time."""
@@ -219,9 +226,14 @@ class AppendWorkload:
             at_once=_READERS_AT_ONCE,
             within_s=within_s,
         )
-        return short + await self._end_transactions()
+        short += await self._end_transactions()
+        for chore in self._chores:
+            short += await chore.look_back()
+        return short
 
     async def close(self) -> None:
+        for chore in self._chores:
+            await chore.close()
         await self._clients.close()
         await self._leaders.close()
 
@@ -243,6 +255,19 @@ class AppendWorkload:
         if self._sent[chosen] == self._options.most_each and chosen != self._partitions[0]:
             self._open.remove(chosen)
         return chosen
+
+    def _make_chores(self) -> tuple[Chore, ...]:
+        tools = Tools(
+            driver=self._driver,
+            history=self._history,
+            tally=self._seen.tally,
+            leaders=self._leaders,
+            partitions=self._partitions,
+            replication=self._options.replication,
+            prefix=self._options.prefix,
+            timeout_s=self._options.timeout_s,
+        )
+        return tuple(CHORES[name](tools) for name in self._options.chores)
 
     async def _end_transactions(self) -> tuple[str, ...]:
         owners = [each.transactional_id for each in self._options.sendings()]

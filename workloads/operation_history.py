@@ -16,6 +16,12 @@ CREATE_TOPIC = "create-topic"
 DELETE_TOPIC = "delete-topic"
 INIT_TRANSACTIONS = "init-transactions"  # of a transactional id: what it had open is over
 COMMITTED_END = "committed-end"  # the offset up to which committed transactions may be read
+DELETE_RECORDS = "delete-records"  # of a log, those whose offset is smaller than the value
+LOG_START = "log-start"  # the offset at which a log begins
+PUT = "put"  # a record, in a log of its own
+LOOK_UP = "look-up"  # the offset of the first record in it that is younger than 1970; -1: of none
+SET_MIN_ISR = "set-min-isr"  # the cluster's min.insync.replicas
+DESCRIBE_TOPIC = "describe-topic"  # whether one broker knows a topic: 1 or 0
 MAIN = "main"
 FINAL = "final"
 

@@ -54,5 +54,8 @@ FINDINGS: Mapping[str, Finding] = {
             says=(r"0 recovered for __transaction_state",),
             files=("append-0-0/*.log", "__transaction_state-*/*.log"),
         ),
+        Finding(
+            section=13, scenarios=("lost-timestamps",), files=("append-looked-up-0/*.timeindex",)
+        ),
     )
 }

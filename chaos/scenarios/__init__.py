@@ -17,6 +17,7 @@ from chaos.scenarios.fenced_rejoin import FENCED_REJOIN
 from chaos.scenarios.flapping_follower import FLAPPING_FOLLOWER
 from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
 from chaos.scenarios.fresh_leader import FRESH_LEADER
+from chaos.scenarios.ghost_topic import GHOST_TOPIC
 from chaos.scenarios.hand_over import HAND_OVER
 from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
@@ -26,6 +27,7 @@ from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
 from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.lone_controller import LONE_CONTROLLER
 from chaos.scenarios.lost_observer import LOST_OBSERVER
+from chaos.scenarios.lost_timestamps import LOST_TIMESTAMPS
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
 from chaos.scenarios.moved_replica import MOVED_REPLICA, MOVED_REPLICAS
 from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
@@ -39,6 +41,7 @@ from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
+from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
 from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
 
 CONTROLLER_SCENARIOS: dict[str, Scenario] = {
@@ -79,6 +82,9 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         LOST_OBSERVER,
         ELR_WIPED,
         HANGING_TRANSACTION,
+        LOST_TIMESTAMPS,
+        GHOST_TOPIC,
+        UNDELETED_RECORDS,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,

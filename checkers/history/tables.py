@@ -37,7 +37,7 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 # one that had to be refused and was not, which is an `info`; and of one to which no answer came
 # that says either. A request that is only validated is such a one: it succeeds, changes nothing,
 # and is a `fail` here.
-ANSWERED = ("read", "committed-end")
+ANSWERED = ("read", "committed-end", "look-up", "describe-topic", "log-start")
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),

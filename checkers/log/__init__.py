@@ -19,7 +19,9 @@ what is lost from what is late (`fates`), and faults, which tell what may be los
 `checkers.evidence`). `checks` and `durability` make rows of a judgement of it. What acks=all
 promises, acks=0 and acks=1 do not: such records count once somebody polled them.
 
-`ended_transactions` goes by what readers of committed transactions were told of a log's end.
+`ended_transactions` goes by what readers of committed transactions were told of a log's end,
+`looked_up` by what those were told who asked for the offset of a time, `deleted_records` by where a
+log is told to begin whose first records were deleted.
 
 Cycles are looked for where operations are transactions, rows of micro-operations: `dependencies`
 says which depends on which, `components` has them in strongly connected components (scipy's),

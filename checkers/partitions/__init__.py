@@ -8,4 +8,5 @@ served.py                P10, P13: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another
 handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone
+known_topics.py          every broker knows the topics that there are, and no others
 """

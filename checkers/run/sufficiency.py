@@ -16,7 +16,15 @@ ENOUGH_SHARE = 0.1  # of what was tried
 ENOUGH_OF_A_KIND = 10
 # Done a few times only, so that there is something to send to and poll.
 NOW_AND_THEN = ("delete",)  # a write of nothing: there are enough of them where writes are
-SETTING_UP = ("assign", "subscribe", "seek", "create-topic", "delete-topic")
+SETTING_UP = (
+    "assign",
+    "subscribe",
+    "seek",
+    "create-topic",
+    "delete-topic",
+    "set-min-isr",
+    "delete-records",
+)
 
 
 @check("record-complete", applies=everywhere, source="")

@@ -18,6 +18,8 @@ from typing import Any
 from crc32c import crc32c
 from kio.schema.create_topics.v7 import request as create_request
 from kio.schema.create_topics.v7 import response as create_response
+from kio.schema.delete_records.v2 import request as records_request
+from kio.schema.delete_records.v2 import response as records_response
 from kio.schema.delete_topics.v6 import request as delete_request
 from kio.schema.delete_topics.v6 import response as delete_response
 from kio.schema.errors import ErrorCode
@@ -25,6 +27,8 @@ from kio.schema.fetch.v12 import request as fetch_request
 from kio.schema.fetch.v12 import response as fetch_response
 from kio.schema.find_coordinator.v4 import request as coordinator_request
 from kio.schema.find_coordinator.v4 import response as coordinator_response
+from kio.schema.incremental_alter_configs.v1 import request as alter_request
+from kio.schema.incremental_alter_configs.v1 import response as alter_response
 from kio.schema.init_producer_id.v4 import request as init_request
 from kio.schema.init_producer_id.v4 import response as init_response
 from kio.schema.list_offsets.v7 import request as list_request
@@ -124,6 +128,9 @@ class FakeBrokers:
         self.refuses_fetch: set[tuple[str, int]] = set()
         self.produced: list[bytes] = []
         self.open_transactions: dict[str, int] = {}  # the first offset of each, by its owner
+        self.altered: list[tuple[str, str, str | None]] = []
+        self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
+        self.deaf: set[int] = set()  # brokers that know of no topic any more
         self.forgets_transactions = False  # so that nobody ends them
         self._count = count
         self._producers = 0
@@ -201,7 +208,7 @@ class FakeBrokers:
             case 2:
                 return self._list(_read(list_request.ListOffsetsRequest, body))
             case 3:
-                return self._metadata(_read(metadata_request.MetadataRequest, body))
+                return self._metadata(node, _read(metadata_request.MetadataRequest, body))
             case 19:
                 return self._create(_read(create_request.CreateTopicsRequest, body))
             case 20:
@@ -210,6 +217,10 @@ class FakeBrokers:
                 return self._coordinate(_read(coordinator_request.FindCoordinatorRequest, body))
             case 22:
                 return self._initialize(node, _read(init_request.InitProducerIdRequest, body))
+            case 21:
+                return self._delete_records(_read(records_request.DeleteRecordsRequest, body))
+            case 44:
+                return self._alter(_read(alter_request.IncrementalAlterConfigsRequest, body))
         raise AssertionError(f"nobody should ask for API {api}")
 
     def _coordinate(self, request: coordinator_request.FindCoordinatorRequest) -> Any:
@@ -327,8 +338,39 @@ class FakeBrokers:
             topics=(list_response.ListOffsetsTopicResponse(name=topic.name, partitions=(result,)),),
         )
 
-    def _metadata(self, request: metadata_request.MetadataRequest) -> Any:
-        topics = tuple(self._topic(str(topic.name)) for topic in request.topics or ())
+    def _delete_records(self, request: records_request.DeleteRecordsRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        log = self.logs[topic.name, int(partition.partition_index)]
+        log.start = max(log.start, int(partition.offset))
+        result = records_response.DeleteRecordsPartitionResult(
+            partition_index=partition.partition_index,
+            low_watermark=i64(log.start),
+            error_code=ErrorCode.none,
+        )
+        return records_response.DeleteRecordsResponse(
+            throttle_time=_ZERO,
+            topics=(
+                records_response.DeleteRecordsTopicResult(name=topic.name, partitions=(result,)),
+            ),
+        )
+
+    def _alter(self, request: alter_request.IncrementalAlterConfigsRequest) -> Any:
+        (resource,) = request.resources
+        (change,) = resource.configs
+        self.altered.append((resource.resource_name, change.name, change.value))
+        result = alter_response.AlterConfigsResourceResponse(
+            error_code=ErrorCode.none,
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        return alter_response.IncrementalAlterConfigsResponse(
+            throttle_time=_ZERO, responses=(result,)
+        )
+
+    def _metadata(self, node: int, request: metadata_request.MetadataRequest) -> Any:
+        topics = tuple(self._topic(node, str(topic.name)) for topic in request.topics or ())
         return metadata_response.MetadataResponse(
             throttle_time=_ZERO,
             brokers=(),
@@ -337,7 +379,12 @@ class FakeBrokers:
             topics=topics,
         )
 
-    def _topic(self, name: str) -> metadata_response.MetadataResponseTopic:
+    def _topic(self, node: int, name: str) -> metadata_response.MetadataResponseTopic:
+        known = (
+            0
+            if node in self.deaf
+            else self.topics.get(name, 1 if name in self.ghosts.get(node, ()) else 0)
+        )
         partitions = tuple(
             metadata_response.MetadataResponsePartition(
                 error_code=ErrorCode.none,
@@ -348,11 +395,11 @@ class FakeBrokers:
                 isr_nodes=(),
                 offline_replicas=(),
             )
-            for index in range(self.topics.get(name, 0))
+            for index in range(known)
         )
-        known = ErrorCode.none if partitions else ErrorCode.unknown_topic_or_partition
+        error = ErrorCode.none if partitions else ErrorCode.unknown_topic_or_partition
         return metadata_response.MetadataResponseTopic(
-            error_code=known,
+            error_code=error,
             name=TopicName(name),
             topic_id=uuid.UUID(int=5),
             is_internal=False,

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from kio.schema.create_topics.v7 import request as create_request
 from kio.schema.create_topics.v7 import response as create_response
+from kio.schema.delete_records.v2 import request as records_request
+from kio.schema.delete_records.v2 import response as records_response
 from kio.schema.delete_topics.v6 import request as delete_request
 from kio.schema.delete_topics.v6 import response as delete_response
 from kio.schema.errors import ErrorCode
@@ -27,7 +29,7 @@ from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
 
-from workloads.wire import coordinator, fetch, metadata, produce, topic_requests
+from workloads.wire import coordinator, delete_records, fetch, metadata, produce, topic_requests
 from workloads.wire.flexible import MalformedAnswerError, MessageReader, varint
 from workloads.wire.header import Api
 
@@ -57,6 +59,7 @@ def write(value: Any) -> bytes:
         (Api.CREATE_TOPICS, create_request.CreateTopicsRequest),
         (Api.DELETE_TOPICS, delete_request.DeleteTopicsRequest),
         (Api.INIT_PRODUCER_ID, init_request.InitProducerIdRequest),
+        (Api.DELETE_RECORDS, records_request.DeleteRecordsRequest),
         (Api.FIND_COORDINATOR, coordinator_request.FindCoordinatorRequest),
     ],
 )
@@ -172,6 +175,28 @@ def test_a_coordinator_is_asked_for_by_transactional_id() -> None:
     for size in range(len(body)):
         with pytest.raises(MalformedAnswerError):
             coordinator.read_coordinator(body[:size])
+
+
+def test_records_are_deleted_before_an_offset() -> None:
+    body = delete_records.delete_records("append-0", 2, 345, timeout_ms=900)
+    request = read(records_request.DeleteRecordsRequest, body)
+    assert request.timeout == datetime.timedelta(milliseconds=900)
+    (topic,) = request.topics
+    (partition,) = topic.partitions
+    assert (topic.name, partition.partition_index, partition.offset) == ("append-0", 2, 345)
+    result = records_response.DeleteRecordsPartitionResult(
+        partition_index=i32(2),
+        low_watermark=i64(345),
+        error_code=ErrorCode.not_leader_or_follower,
+    )
+    told = records_response.DeleteRecordsTopicResult(name=TOPIC, partitions=(result,))
+    answer = write(records_response.DeleteRecordsResponse(throttle_time=NOW, topics=(told,)))
+    assert delete_records.read_deleted_records(answer, "append-0", 2) == 6
+    with pytest.raises(MalformedAnswerError, match="append-0-2"):
+        delete_records.read_deleted_records(answer, "append-0", 1)
+    for size in range(len(answer)):
+        with pytest.raises(MalformedAnswerError):
+            delete_records.read_deleted_records(answer[:size], "append-0", 2)
 
 
 def test_a_fetch_reads_one_partition_uncommitted_and_without_a_session() -> None:

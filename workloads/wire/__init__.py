@@ -10,6 +10,7 @@ fetch.py              Fetch and ListOffsets
 coordinator.py        FindCoordinator, of transactions
 metadata.py           which broker leads which partition
 topic_requests.py     CreateTopics and DeleteTopics
+delete_records.py     DeleteRecords
 topic_partitions.py   how partitions stand: DescribeTopicPartitions
 log_directories.py    where replicas lie: DescribeLogDirs and AlterReplicaLogDirs
 error_codes.py        which errors prove that nothing happened

@@ -1,0 +1,98 @@
+"""What clients do besides, against brokers in this process: what they ask, and what they record."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from checkers.history.events import EventType
+from tests.support.fake_logs import FakeBrokers
+from tests.support.recorded import ListedHistory
+from tests.workloads.test_append import FAST, Act, enough, load
+from workloads.append import AppendOptions, AppendWorkload
+from workloads.chores import CHORES
+
+OK = EventType.OK
+
+
+def doing(chore: str) -> AppendOptions:
+    return replace(FAST, partitions=1, producers=1, rate=50, chores=(chore,))
+
+
+def until(f: str, count: int) -> Act:
+    async def act(_: FakeBrokers, __: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, f, OK, count)
+
+    return act
+
+
+@pytest.mark.parametrize("chore", CHORES)
+def test_a_chore_leaves_the_load_alone_and_ends_with_it(chore: str) -> None:
+    history, brokers, short = load(until("send", 20), doing(chore))
+    assert short == ()
+    assert all(operation.outcome is not None for operation in history.operations)
+    assert {operation.key for operation in history.of("send")} == {"append-0-0"}
+    assert len(brokers.topics) >= 1
+
+
+def test_offsets_are_looked_up_after_records_with_a_few_keys() -> None:
+    history, brokers, _ = load(until("look-up", 3), doing("looking-up"))
+    puts = [one for one in history.operations if one.f in ("put", "look-up")]
+    assert [one.f for one in puts[:6]] == ["put"] * 4 + ["look-up", "put"]
+    assert {one.key for one in puts} == {"append-looked-up-0"}
+    assert all(one.result is not None for one in history.of("look-up", OK))
+    batches = brokers.logs["append-looked-up", 0].batches
+    assert len(batches) == len(history.of("put", OK))
+    assert all(110_000 < len(batch) < 120_000 for batch in batches)
+
+
+def test_records_are_deleted_once_and_where_the_log_begins_is_asked_at_the_end() -> None:
+    async def act(_: FakeBrokers, __: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "delete-records", OK, 1)
+        before = len(history.of("put", OK))
+        await enough(history, "put", OK, before + 2)  # it goes on afterwards
+
+    history, brokers, short = load(act, doing("deleting-records"))
+    assert short == ()
+    (deletion,) = history.of("delete-records")
+    assert (deletion.key, deletion.value) == ("append-shortened-0", 10)
+    assert brokers.logs["append-shortened", 0].start == 10
+    last = history.operations[-1]
+    assert (last.f, last.phase, last.result) == ("log-start", "final", 10)
+
+
+def test_every_broker_is_asked_for_the_topics_that_were_deleted() -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "delete-topic", OK, 3)
+        brokers.ghosts[2] = {history.of("delete-topic", OK)[1].key}
+
+    history, brokers, short = load(act, doing("deleting-topics"))
+    assert short == ()
+    deleted = [one.key for one in history.of("delete-topic", OK)]
+    created = [one.key for one in history.of("create-topic", OK)][1:-1]  # but the load's, and last
+    assert created[0] not in deleted
+    assert {key for _, key, _ in brokers.altered} == {"min.insync.replicas"}
+    assert {value for _, _, value in brokers.altered} == {"1", "2"}
+    asked = history.of("describe-topic", OK)
+    for node in (1, 2, 3):
+        told = [(one.key, one.result) for one in asked if one.node == node]
+        assert told[0] == ("append-last", 1)
+        assert [key for key, _ in told[1:]] == created
+        ghosts = [key for key, known in told[1:] if known and key in deleted]
+        assert ghosts == ([deleted[1]] if node == 2 else [])
+        assert all(known for key, known in told[1:] if key not in deleted)
+
+
+def test_a_broker_that_never_hears_of_the_last_topic_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workloads.deleting_topics._KNOWN_WITHIN_S", 0.1)
+
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "delete-topic", OK, 1)
+        brokers.deaf.add(3)
+        await asyncio.sleep(0)
+
+    history, _, short = load(act, doing("deleting-topics"))
+    assert short == ("node 3 does not know of append-last",)
+    assert {one.key for one in history.of("describe-topic") if one.node == 3} == {"append-last"}

@@ -1,0 +1,38 @@
+"""What clients may do beside sending and polling, each of it in a log or with topics of its own.
+
+A module is a chore, and `chores.py` lists them by name.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from workloads.connection import Driver
+from workloads.operation_history import LogHistory
+from workloads.partition_leaders import PartitionLeaders, TopicPartition
+from workloads.tally import Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a chore is done with. `leaders` are those of `partitions`, to which the load sends;
+    a new topic has `replication` replicas, and a request waits `timeout_s` for its answer."""
+
+    driver: Driver
+    history: LogHistory
+    tally: Tally
+    leaders: PartitionLeaders
+    partitions: Sequence[TopicPartition]
+    replication: int
+    prefix: str  # of the names of topics
+    timeout_s: float
+
+
+class Chore(Protocol):
+    async def run(self, goes_on: Callable[[], bool]) -> None:
+        """While it goes on; finishes its operation then. Raises NoTopicsError."""
+
+    async def look_back(self) -> tuple[str, ...]:
+        """At the end, when all is healed: in words, what could not be asked."""
+
+    async def close(self) -> None: ...

@@ -1,0 +1,51 @@
+"""Puts records with keys into a log of its own, and looks up from which offset on records are
+younger than 1970, as a consumer does that starts from a time (ListOffsets by timestamp).
+
+Brokers set the timestamps, so every record is younger. A few keys are written again and again:
+where the broker's default policy is to compact logs, old segments are soon left without a record.
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+
+from workloads.chore import Tools
+from workloads.operation_history import LOOK_UP, MAIN
+from workloads.own_log import OwnLog
+
+_PAUSE_S = 0.05
+_KEYS = 3
+_PUTS = 4  # between two look-ups
+_IN_1970 = 1  # a timestamp, in ms
+# Ten records fill a segment of the least size that there is: two are never compacted into one. A
+# full one is dirty enough for the cleaner.
+_VALUE = bytes(110_000)
+_CONFIGS = {
+    "message.timestamp.type": "LogAppendTime",
+    "segment.bytes": "1048576",
+    "min.cleanable.dirty.ratio": "0.01",
+}
+
+
+class LookingUp:
+    """Implements `Chore`."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._log = OwnLog(tools, "looked-up", _CONFIGS)
+
+    async def run(self, goes_on: Callable[[], bool]) -> None:
+        await self._log.make()
+        for number in count():
+            if not goes_on():
+                return
+            if number % (_PUTS + 1) < _PUTS:
+                await self._log.put(b"%d" % (number % _KEYS), _VALUE)
+            else:
+                await self._log.offset(LOOK_UP, _IN_1970, MAIN)
+            await asyncio.sleep(_PAUSE_S)
+
+    async def look_back(self) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        await self._log.close()
