@@ -34,7 +34,10 @@ def _entries(where: Mapping[NodeId, Address], nodes: Sequence[NodeId]) -> dict[i
 
 
 async def committed_end(driver: Driver, within_s: float) -> int:
-    """The high watermark of the metadata log as the leader tells it. Raises NoLeaderError."""
+    """The high watermark of the metadata log as the leader tells it, once it knows it.
+
+    Raises NoLeaderError.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within_s
     finder = LeaderFinder(driver)
@@ -42,12 +45,12 @@ async def committed_end(driver: Driver, within_s: float) -> int:
         while loop.time() < deadline:
             claims = await finder.claims()
             leader = newest_leader(claims, driver.nodes)
-            if leader is not None:
+            if leader is not None and claims[leader.node].high_watermark >= 0:
                 return claims[leader.node].high_watermark
             await asyncio.sleep(_PAUSE_S)
     finally:
         await finder.close()
-    raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
+    raise NoLeaderError(f"no leader knew what is committed within {within_s:g} s")
 
 
 class QuorumProbe:

@@ -59,13 +59,15 @@ def committed_records(said: Path, now: Path, end: int) -> list[ComparedAnswer]:
     `said` and `now` hold a copy of each disk, before the cut and after the start.
     """
     before, after = newest_of(said), newest_of(now)
-    if not end or before is None:
-        return []
-    if after is None:
-        after = StoredMetadata(start=0, records={})
     first = max(before.start, after.start)
-    offsets = [offset for offset in sorted(before.records) if first <= offset < end]
-    other = [each for each in offsets if before.records[each] != after.records.get(each)]
+    offsets = range(first, end)
+    if not offsets:
+        return []
+    other = [
+        each
+        for each in offsets
+        if each not in before.records or before.records[each] != after.records.get(each)
+    ]
     there = f"all {len(offsets)}"
     kept = there if not other else f"{len(offsets) - len(other)} of {len(offsets)}"
     return [
@@ -74,10 +76,11 @@ def committed_records(said: Path, now: Path, end: int) -> list[ComparedAnswer]:
     ]
 
 
-def newest_of(copies: Path) -> StoredMetadata | None:
-    """The metadata log that has most, of all disks; None where there is none."""
+def newest_of(copies: Path) -> StoredMetadata:
+    """The metadata log that has most, of all disks; an empty one where there is none."""
     found = [stored_metadata(path) for path in sorted(copies.glob(f"*/*/{METADATA_LOG}"))]
-    return max(found, key=lambda each: each.newest, default=None)
+    nothing = StoredMetadata(start=0, records={})
+    return max(found, key=lambda each: each.newest, default=nothing)
 
 
 def stored_metadata(directory: Path) -> StoredMetadata:
@@ -100,10 +103,9 @@ def stored_metadata(directory: Path) -> StoredMetadata:
 
 
 def _changed(offset: int, before: StoredMetadata, after: StoredMetadata) -> ComparedAnswer:
-    now = after.records.get(offset)
-    return _answer(
-        f"metadata record {offset}", before.records[offset].told, now.told if now else NOTHING
-    )
+    was, now = before.records.get(offset), after.records.get(offset)
+    told = [each.told if each else NOTHING for each in (was, now)]
+    return _answer(f"metadata record {offset}", *told)
 
 
 def _answer(question: str, acknowledged: str, answered: str) -> ComparedAnswer:

@@ -43,6 +43,7 @@ class Registers:
     values: dict[str, str] = field(default_factory=dict)
     leader: int | None = None
     epoch: int = 0
+    committed_is_known: bool = True  # by who leads
 
 
 def _zero() -> i32Timedelta:
@@ -224,6 +225,10 @@ class FakeNode:
             configs=(entry,) if self.leads else (),
         )
 
+    @property
+    def _high_watermark(self) -> int:
+        return len(self.registers.values) if self.registers.committed_is_known else -1
+
     def _quorum(self) -> quorum_response.DescribeQuorumResponse:
         leads = self.leads
         partition = quorum_response.PartitionData(
@@ -231,7 +236,7 @@ class FakeNode:
             error_code=ErrorCode.none if leads else ErrorCode.not_leader_or_follower,
             leader_id=BrokerId(self.number if leads else -1),
             leader_epoch=i32(self.registers.epoch),
-            high_watermark=i64(len(self.registers.values)),
+            high_watermark=i64(self._high_watermark),
             current_voters=(),
             observers=(),
         )

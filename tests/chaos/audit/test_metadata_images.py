@@ -78,6 +78,14 @@ def test_a_disk_without_a_log_has_kept_nothing(tmp_path: Path) -> None:
     assert [answer.broken for answer in answers] == [True] * 4
 
 
+def test_what_nobody_has_is_not_there(tmp_path: Path) -> None:
+    log_directory(tmp_path / "said", 1, batches_of([2]))
+    log_directory(tmp_path / "now", 1, batches_of([2]))
+    count, *each = committed_records(tmp_path / "said", tmp_path / "now", 5)
+    assert (count.acknowledged, count.answered) == ("all 5", "3 of 5")
+    assert [one.question for one in each] == ["metadata record 3", "metadata record 4"]
+
+
 def test_where_nobody_led_nothing_was_promised(tmp_path: Path) -> None:
     log_directory(tmp_path / "said", 1, batches_of([2]))
     log_directory(tmp_path / "now", 1, batches_of([]))
