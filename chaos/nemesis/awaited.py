@@ -5,6 +5,7 @@ ISR leaves the leader epoch as it was: nothing in an answer tells who is behind.
 asked, and a condition that can only come true holds as soon as one of them says so.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,6 +14,7 @@ from checkers.counted import counted
 from workloads.wire.topic_partitions import PartitionClaim
 
 Claims = Sequence[PartitionClaim]
+_MOST_STATES = 3  # of partitions that are told one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +23,14 @@ class Sight:
 
     claims: Mapping[int, Claims]
     acknowledged: int  # writes since the run began
+
+    def __str__(self) -> str:
+        """Short, however many partitions there are."""
+        told = [
+            f"node {broker} says: {_in_short(claims)}" for broker, claims in self.claims.items()
+        ]
+        writes = counted(self.acknowledged, "acknowledged write")
+        return "; ".join([writes, *(told or ["no broker answers"])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,19 @@ class ClusterView(Protocol):
 
     async def wait_for(self, condition: Condition, within_s: float) -> bool:
         """Whether it came true in time."""
+
+
+def _in_short(claims: Claims) -> str:
+    states = Counter(map(_state, claims)).most_common()
+    told = [f"{counted(count, 'partition')} {state}" for state, count in states[:_MOST_STATES]]
+    others = sum(count for _, count in states[_MOST_STATES:])
+    return ", ".join(told + [f"{others:,} in other states"] * (others > 0)) or "no partitions"
+
+
+def _state(claim: PartitionClaim) -> str:
+    led = "led" if claim.leader >= 0 else "without a leader"
+    elr = f" and ELR {sorted(claim.elr)}" if claim.elr else ""
+    return f"{led} with ISR {sorted(claim.isr)}{elr}"
 
 
 def _is_whole(claim: PartitionClaim) -> bool:

@@ -205,6 +205,17 @@ def test_a_node_that_is_named_is_hit_whatever_else_is_wrong_with_it(tmp_path: Pa
         told(tmp_path / "twice", FakeCluster(), Script(steps=(paused, move, *ends)))
 
 
+def test_the_last_look_is_told_in_a_line_however_many_partitions_there_are() -> None:
+    says = [ALL] * 1_000 + [claim((2,), leader=2), claim((), leader=-1)]
+    says += [replace(claim((), leader=-1), elr=(3, 1)), claim((3, 2), leader=3)]
+    assert str(Sight(claims={2: says, 3: ()}, acknowledged=1)) == (
+        "1 acknowledged write; node 2 says: 1,000 partitions led with ISR [1, 2, 3], "
+        "1 partition led with ISR [2], 1 partition without a leader with ISR [], "
+        "2 in other states; node 3 says: no partitions"
+    )
+    assert str(sight(acknowledged=7)) == "7 acknowledged writes; no broker answers"
+
+
 def test_what_never_comes_true_ends_the_scenario(tmp_path: Path) -> None:
     with pytest.raises(NeverSoError, match=r"within 30 s .* the ISR is \[1, 2\]"):
         told(tmp_path, FakeCluster(), SCRIPT, sight(ALL), sight(ALL, acknowledged=7))
