@@ -6,10 +6,13 @@ the next one when the last is answered (`node.parking`).
 
 import random
 from collections.abc import Sequence
+from uuid import UUID
 
 from node.config import NodeConfig
+from node.controller import registration
 from node.controller.controller import Controller
-from node.effects import CloseConnection, ElectionState, Stop
+from node.controller.registration import Active, Registrar, active_controller, own_registration
+from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Outbox, Output
@@ -23,6 +26,10 @@ from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
 from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest
+from node.wire.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from node.wire.create_topics import CreateTopicsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
 
@@ -41,6 +48,7 @@ class Core:
         log: LogView,
         rng: random.Random,
         bootstrap: Sequence[MetadataRecord],
+        incarnation: UUID,
         apis: tuple[ApiRange, ...],
     ) -> None:
         self._apis = apis
@@ -61,9 +69,16 @@ class Core:
             outbox=self._outbox,
             parking=self._parking,
         )
+        self._key = key
+        self._inner = config.advertised[0].name
+        self._registrar = Registrar(
+            own_registration(key.id, incarnation, config.advertised),
+            config.timeouts.request_ms,
+            self._outbox,
+        )
         client = RaftClient(self.raft)
         self.controller = Controller(
-            client, config.timeouts, self._outbox, self._parking, bootstrap
+            client, config.timeouts, self._outbox, self._parking, bootstrap, self._registrar
         )
 
     # --- events: each returns what is to be done, in order ---
@@ -99,18 +114,28 @@ class Core:
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> list[Output]:
         self.raft.log.begin_step()
-        self.raft.on_response(channel, correlation_id, response, now)
+        if channel != registration.CHANNEL:
+            self.raft.on_response(channel, correlation_id, response, now)
+        elif isinstance(response, ControllerRegistrationResponse):
+            self._registrar.on_response(correlation_id, response, now.mono_ns)
         return self._finish(now)
 
     def on_peer_disconnected(self, channel: ChannelId, now: Now) -> list[Output]:
         self.raft.log.begin_step()
-        self.raft.on_disconnected(channel, now)
+        if channel != registration.CHANNEL:
+            self.raft.on_disconnected(channel, now)
+        else:
+            self._registrar.on_lost(now.mono_ns)
         return self._finish(now)
 
     def on_peer_garbled(self, channel: ChannelId, reason: str, now: Now) -> list[Output]:
         """What was answered over it is no message, or nobody asked for it."""
         self.raft.log.begin_step()
-        self.raft.on_garbled(channel, reason, now)
+        if channel != registration.CHANNEL:
+            self.raft.on_garbled(channel, reason, now)
+        else:
+            self._outbox.emit(DisconnectPeer(channel=channel))
+            self._registrar.on_lost(now.mono_ns)
         return self._finish(now)
 
     def on_flushed(self, end: Offset, now: Now) -> list[Output]:
@@ -132,7 +157,12 @@ class Core:
         return self._finish(now)
 
     def next_deadline_ns(self) -> int:
-        return min(self.raft.deadline_ns(), self.controller.deadline_ns(), self._stop_by_ns)
+        return min(
+            self.raft.deadline_ns(),
+            self.controller.deadline_ns(),
+            self._registrar.deadline_ns(),
+            self._stop_by_ns,
+        )
 
     # --- the end of every step ---
 
@@ -140,10 +170,19 @@ class Core:
         """Do what is due."""
         self.raft.poll(now)
         self.controller.poll(now)
+        self._registrar.poll(self.controller.image, self._active_controller(), now.mono_ns)
         outputs = self._outbox.drain()
         if now.mono_ns >= self._stop_by_ns or self._may_stop():
             self._stop(outputs)
         return outputs
+
+    def _active_controller(self) -> Active | None:
+        """Another node, to be reached; None once this one is to stop."""
+        quorum = self.raft.quorum
+        if self._stop_by_ns != NEVER_NS:
+            return None
+        at = quorum.voters.endpoint(quorum.leader)
+        return active_controller(quorum.leader, self._key.id, quorum.epoch, at)
 
     def _may_stop(self) -> bool:
         return self._stop_by_ns != NEVER_NS and self.raft.is_ready_to_stop()
@@ -169,7 +208,15 @@ class Core:
             case CreateTopicsRequest():
                 return self.controller.create_topics(request)
             case DescribeClusterRequest():
-                return self.raft.describe_cluster(request, listener)
+                return self.raft.describe_cluster(
+                    request, listener, self.controller.image.controller_endpoints()
+                )
+            case ControllerRegistrationRequest():
+                if listener != self._inner:  # as of all that only peers say (`raft.peers_only`)
+                    return ControllerRegistrationResponse(
+                        error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+                    )
+                return self.controller.register_controller(connection, request, now)
             case _:
                 return self._handle_quorum(connection, listener, request, now)
 

@@ -7,6 +7,7 @@ requests into frames. A frame that cannot be read closes its connection.
 import random
 from collections.abc import Sequence
 from typing import Protocol, assert_never
+from uuid import UUID
 
 from node import wire
 from node.config import NodeConfig
@@ -37,7 +38,7 @@ from node.raft.voter_history import VoterHistory
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire import API_RANGES, MalformedFrame, UnencodableMessage
-from node.wire.apis import PeerRequest, Request, Response
+from node.wire.apis import OutgoingRequest, Request, Response
 from node.wire.headers import RequestHeader
 
 
@@ -49,7 +50,7 @@ class Framing(Protocol):
     def encode_response(self, header: RequestHeader, response: Response) -> bytes: ...
 
     def encode_request(
-        self, request: PeerRequest, *, correlation_id: int, client_id: str
+        self, request: OutgoingRequest, *, correlation_id: int, client_id: str
     ) -> tuple[RequestHeader, bytes]: ...
 
     def decode_response(self, header: RequestHeader, frame: bytes) -> Response: ...
@@ -73,6 +74,7 @@ class Node:
         log: LogView,
         rng: random.Random,
         bootstrap: Sequence[MetadataRecord],
+        incarnation: UUID,
         framing: Framing = wire,
     ) -> None:
         self.core = Core(
@@ -84,6 +86,7 @@ class Node:
             log=log,
             rng=rng,
             bootstrap=bootstrap,
+            incarnation=incarnation,
             apis=API_RANGES,
         )
         self._framing = framing

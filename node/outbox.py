@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from node.effects import Effect, Trace, TraceValue
 from node.endpoint import Endpoint
 from node.ids import ChannelId, ConnectionId
-from node.wire.apis import PeerRequest, Response
+from node.wire.apis import OutgoingRequest, Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Ask:
     channel: ChannelId
     endpoint: Endpoint
     correlation_id: int
-    request: PeerRequest
+    request: OutgoingRequest
 
 
 Output = Effect | Answer | Ask

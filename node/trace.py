@@ -50,6 +50,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # said when it asked.
     "q.vote": ("candidate", "candidate_dir", "epoch", "granted", "log_end", "log_epoch"),
     "c.active": ("epoch", "offset"),
+    # Whoever leads refused the registration of this controller, with an error code of the protocol.
+    "c.unregistered": ("error",),
     "c.resign": ("epoch",),
     # Reads are answered, all of one step in one line. `ticket` numbers the newest of them (from 1,
     # all reads that this process took, in the order of arrival), `arrived` is when it came. heard:

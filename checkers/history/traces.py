@@ -34,6 +34,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),
     "q.vote": ("candidate", "candidate_dir", "epoch", "granted", "log_end", "log_epoch"),
     "c.active": ("epoch", "offset"),
+    "c.unregistered": ("error",),
     "c.resign": ("epoch",),
     "c.read": ("epoch", "ticket", "arrived", "heard"),
 }

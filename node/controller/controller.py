@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from node import limits
 from node.config import QuorumTimeouts
-from node.controller import resource_configs
+from node.controller import registration, resource_configs
 from node.controller.accumulator import (
     Accumulation,
     Accumulator,
@@ -14,6 +14,7 @@ from node.controller.accumulator import (
     encode_all,
 )
 from node.controller.image import METADATA_VERSION, Image
+from node.controller.registration import Registrar
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uuid_text
 from node.outbox import Outbox
@@ -33,6 +34,10 @@ from node.wire.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
 )
+from node.wire.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, TopicResult
 
 _STANDBY = "The active controller is another node."
@@ -44,12 +49,16 @@ def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
     return [BeginTransactionRecord(name="Bootstrap records"), *bootstrap, EndTransactionRecord()]
 
 
+Written = AlterConfigsResponse | ControllerRegistrationResponse
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingWrite:
-    """Of a client that waits for its records to be committed."""
+    """Of a client that waits for its records to be committed, and what it is told if that is no
+    longer to be known."""
 
-    request: AlterConfigsRequest
-    response: AlterConfigsResponse
+    response: Written
+    if_lost: Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +89,10 @@ class Controller:
         outbox: Outbox,
         parking: Parking,
         bootstrap: Sequence[MetadataRecord],
+        registrar: Registrar,
     ) -> None:
         self._raft = raft
+        self._registrar = registrar
         self._outbox = outbox
         self._bootstrap = bootstrap
         # 0 switches the no-ops off (MetadataLogConfig).
@@ -120,9 +131,29 @@ class Controller:
             )
         if request.validate_only or not records:
             return response
-        if self._writes.park(connection, PendingWrite(request=request, response=response)):
-            encoded.writers.append(connection)
-            self._write(encoded, claim, now.mono_ns)
+        if_lost = _refuse_alteration(request, ErrorCode.NOT_CONTROLLER, _LOST)
+        write = PendingWrite(response=response, if_lost=if_lost)
+        self._write_for(connection, write, encoded, claim, now)
+        return None
+
+    def register_controller(
+        self, connection: ConnectionId, request: ControllerRegistrationRequest, now: Now
+    ) -> ControllerRegistrationResponse | None:
+        """None: answered when the record is committed. `ClusterControlManager.registerController`
+        refuses nothing else."""
+        claim = self._claim
+        if claim is None:
+            return ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER, message=_STANDBY)
+        if claim.image.feature_level(METADATA_VERSION) < registration.FIRST_LEVEL:
+            return ControllerRegistrationResponse(
+                error=ErrorCode.UNSUPPORTED_VERSION,
+                message="The current metadata.version is too old for controller registrations.",
+            )
+        encoded = encode_all([registration.record_of(request)])
+        lost = ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER, message=_LOST)
+        write = PendingWrite(response=ControllerRegistrationResponse(), if_lost=lost)
+        self._write_for(connection, write, encoded, claim, now)
+        self._register_self(claim, now)
         return None
 
     def describe_configs(
@@ -191,6 +222,7 @@ class Controller:
         self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
             self._write(encode_all(first_records(self._bootstrap)), self._claim, now.mono_ns)
+        self._register_self(self._claim, now)
 
     def _resign(self) -> None:
         """Nothing uncommitted outlives the claim."""
@@ -201,12 +233,27 @@ class Controller:
         self._accumulator.take()
         self._appended.clear()
         for connection, write in self._writes.all():
-            refusal = _refuse_alteration(write.request, ErrorCode.NOT_CONTROLLER, _LOST)
-            self._writes.answer(connection, refusal)
+            self._writes.answer(connection, write.if_lost)
         for connection, read in self._reads.all():
             self._reads.answer(connection, _refuse_description(read.request))
 
     # --- writes ---
+
+    def _register_self(self, claim: Claim, now: Now) -> None:
+        if self._registrar.is_wanted(claim.image):
+            self._write(encode_all([self._registrar.record]), claim, now.mono_ns)
+
+    def _write_for(
+        self,
+        connection: ConnectionId,
+        write: PendingWrite,
+        added: Accumulation,
+        claim: Claim,
+        now: Now,
+    ) -> None:
+        if self._writes.park(connection, write):
+            added.writers.append(connection)
+            self._write(added, claim, now.mono_ns)
 
     def _write(self, added: Accumulation, claim: Claim, mono_ns: int) -> None:
         for record in added.records:

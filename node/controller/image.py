@@ -2,6 +2,8 @@
 
 from typing import assert_never
 
+from node.endpoint import Endpoint
+from node.ids import NodeId
 from node.records.metadata import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -22,11 +24,13 @@ class Image:
     def __init__(self) -> None:
         self._configs: dict[Resource, dict[str, str]] = {}
         self._features: dict[str, int] = {}
+        self.controllers: dict[int, RegisterControllerRecord] = {}  # the newest, by node id
 
     def copy(self) -> "Image":
         image = Image()
         image._configs = {resource: dict(entries) for resource, entries in self._configs.items()}
         image._features = dict(self._features)
+        image.controllers = dict(self.controllers)
         return image
 
     def config(self, resource: Resource) -> dict[str, str]:
@@ -36,6 +40,15 @@ class Image:
     def feature_level(self, name: str) -> int:
         """0 when the feature was never finalized."""
         return self._features.get(name, 0)
+
+    def controller_endpoints(self) -> dict[NodeId, tuple[Endpoint, ...]]:
+        """Where those that registered said that they are."""
+        return {
+            NodeId(node): tuple(
+                Endpoint(name=at.name, host=at.host, port=at.port) for at in record.end_points
+            )
+            for node, record in self.controllers.items()
+        }
 
     def replay(self, record: MetadataRecord | UnknownRecord) -> None:
         """What is not known is left out: nobody decides from such an image
@@ -48,7 +61,9 @@ class Image:
             case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
                 # Ours lie within one batch, which is atomic by itself: none is ever left open.
                 pass
-            case NoOpRecord() | RegisterControllerRecord() | UnknownRecord():
+            case RegisterControllerRecord(controller_id=node):
+                self.controllers[node] = record
+            case NoOpRecord() | UnknownRecord():
                 pass
             case _:
                 assert_never(record)

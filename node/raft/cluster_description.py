@@ -1,7 +1,10 @@
 """DescribeCluster: who the controllers are, and where (KIP-919)."""
 
+from collections.abc import Mapping
+
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
+from node.ids import NodeId
 from node.raft.quorum import Quorum
 from node.wire.describe_cluster import (
     ClusterMember,
@@ -18,12 +21,13 @@ def describe_cluster(
     cluster_id: str,
     advertised: tuple[Endpoint, ...],
     listener: str,
+    registered: Mapping[NodeId, tuple[Endpoint, ...]],
 ) -> DescribeClusterResponse:
     """The controllers, at their addresses by the listener that the request came in by.
 
-    The voter set knows only the inner address of the others: without controller registrations
-    (KIP-919) a client from outside is told that one, and finds the outer ones in its bootstrap
-    addresses. There are no brokers to describe (endpoint type 1).
+    Of the others that is known from their registrations (KIP-919). The voter set knows only their
+    inner addresses: of one that did not register a client from outside is told that one, and finds
+    the outer one in its bootstrap addresses. There are no brokers to describe (endpoint type 1).
     """
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         return DescribeClusterResponse(
@@ -33,10 +37,12 @@ def describe_cluster(
         )
     members: list[ClusterMember] = []
     if request.endpoint_type == _CONTROLLERS:
-        own = {endpoint.name: endpoint for endpoint in advertised}
         for key in quorum.voters.keys:
-            known = quorum.voters.endpoint(key.id, listener)
-            at = own.get(listener) if key == quorum.key else known
+            is_own = key == quorum.key
+            said = advertised if is_own else registered.get(key.id, ())
+            at = next((endpoint for endpoint in said if endpoint.name == listener), None)
+            if at is None and not is_own:
+                at = quorum.voters.endpoint(key.id, listener)
             if at is not None:
                 members.append(ClusterMember(id=key.id, host=at.host, port=at.port))
     return DescribeClusterResponse(

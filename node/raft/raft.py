@@ -6,14 +6,14 @@ to be remembered about a request that was lost; it is simply sent again.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from node import limits
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.endpoint import Endpoint
-from node.ids import ChannelId, ConnectionId, Epoch, Now, Offset, ReplicaKey
+from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft import deadlines
@@ -155,10 +155,16 @@ class Raft:
         assert_never(request)
 
     def describe_cluster(
-        self, request: DescribeClusterRequest, listener: str
+        self,
+        request: DescribeClusterRequest,
+        listener: str,
+        registered: Mapping[NodeId, tuple[Endpoint, ...]],
     ) -> DescribeClusterResponse:
-        """As for a client that came in by that listener."""
-        return describe_cluster(request, self.quorum, self._cluster_id, self._advertised, listener)
+        """As for a client that came in by that listener; `registered`: where controllers said
+        that they are."""
+        return describe_cluster(
+            request, self.quorum, self._cluster_id, self._advertised, listener, registered
+        )
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now

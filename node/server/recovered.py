@@ -6,6 +6,7 @@ Without sockets, clocks and signals: the server and the simulator begin a life o
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from uuid import UUID
 
 from node import wire
 from node.config import NodeConfig
@@ -81,9 +82,14 @@ def _check_listener(config: NodeConfig, voters: ListedVoters) -> None:
 
 
 def node_on(
-    found: Recovered, config: NodeConfig, rng: random.Random, framing: Framing = wire
+    found: Recovered,
+    config: NodeConfig,
+    rng: random.Random,
+    incarnation: UUID,
+    framing: Framing = wire,
 ) -> Node:
-    """The node that goes on from what was found; `rng` draws its election time-outs."""
+    """The node that goes on from what was found; `rng` draws its election time-outs, and
+    `incarnation` names this life of its process."""
     return Node(
         config=config,
         cluster_id=found.meta.cluster_id,
@@ -93,6 +99,7 @@ def node_on(
         log=found.log,
         rng=rng,
         bootstrap=found.bootstrap,
+        incarnation=incarnation,
         framing=framing,
     )
 

@@ -92,11 +92,12 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     name = str(config.node_id)
     loop.set_exception_handler(partial(_on_exception, name))
     stopped: asyncio.Future[Stop] = loop.create_future()
-    traces = TraceWriter(found.key, uuid4(), to_descriptor(STDOUT), listen=partial(_tell, name))
+    incarnation = uuid4()
+    traces = TraceWriter(found.key, incarnation, to_descriptor(STDOUT), listen=partial(_tell, name))
     for line in start_lines(found):
         traces.add(line, read_clocks())
     shell = Shell(
-        node=node_on(found, config, random.Random()),
+        node=node_on(found, config, random.Random(), incarnation),
         logs={METADATA_LOG: found.log},
         elections=found.elections,
         traces=traces,

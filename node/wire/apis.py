@@ -10,6 +10,11 @@ from node.wire.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
 )
+from node.wire.controller_registration import (
+    CONTROLLER_REGISTRATION,
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from node.wire.create_topics import CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse
 from node.wire.describe_cluster import (
     DESCRIBE_CLUSTER,
@@ -52,6 +57,7 @@ APIS: tuple[Api, ...] = (
     END_QUORUM_EPOCH,
     DESCRIBE_QUORUM,
     DESCRIBE_CLUSTER,
+    CONTROLLER_REGISTRATION,
     ADD_RAFT_VOTER,
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
@@ -61,8 +67,9 @@ BY_REQUEST = {api.request: api for api in APIS}
 API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in APIS)
 
 PeerRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
+OutgoingRequest = PeerRequest | ControllerRegistrationRequest
 Request = (
-    PeerRequest
+    OutgoingRequest
     | ApiVersionsRequest
     | DescribeQuorumRequest
     | AlterConfigsRequest
@@ -85,4 +92,5 @@ Response = (
     | CreateTopicsResponse
     | VoterChangeResponse
     | UpdateVoterResponse
+    | ControllerRegistrationResponse
 )

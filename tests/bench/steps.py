@@ -48,6 +48,7 @@ class SteppedLeader:
             log=self.log,
             rng=random.Random(1),
             bootstrap=BOOTSTRAP,
+            incarnation=UUID(int=1 << 64),
         )
         self.now_ns = 0
         self.longest_s = 0.0

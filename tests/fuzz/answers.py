@@ -18,7 +18,8 @@ from node.ids import ConnectionId, Epoch, NodeId, Offset
 from node.records.batch import encode_batch
 from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request
-from node.wire.apis import PeerRequest
+from node.wire.apis import OutgoingRequest
+from node.wire.controller_registration import ControllerRegistrationRequest
 from node.wire.fetch import FetchRequest
 from node.wire.headers import RequestHeader
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
@@ -55,8 +56,10 @@ def batches(rng: random.Random, request: FetchRequest) -> bytes:
     return data[: rng.randint(0, len(data))] if rng.random() < 0.1 else data
 
 
-def likely(rng: random.Random, peer: NodeId, request: PeerRequest) -> dict[str, Draw]:
+def likely(rng: random.Random, peer: NodeId, request: OutgoingRequest) -> dict[str, Draw]:
     """Fields of an answer that makes some sense."""
+    if isinstance(request, ControllerRegistrationRequest):
+        return {"error_code": one_of(0, 0, 41)}
     epoch = request.epoch
     values: dict[str, Draw] = {
         "error_code": one_of(*[0] * 30, 6, 74, 75, 42),
@@ -127,7 +130,7 @@ def _answer_one(bench: Bench, rng: random.Random, counts: Counter[str]) -> None:
     if not bench.asked[channel]:
         del bench.asked[channel]
     header, request = decode_request(frame)
-    assert isinstance(request, PeerRequest)
+    assert isinstance(request, OutgoingRequest)
     answer = draw_answer(rng, header, likely(rng, bench.peers[channel], request))
     if rng.random() < DAMAGED:
         answer = spoil(rng, answer)

@@ -70,6 +70,7 @@ class Bench:
             log=log,
             rng=rng,
             bootstrap=BOOTSTRAP,
+            incarnation=UUID(int=1 << 64),
         )
         self._ready: deque[Event] = deque()
         self._perform(self.node.start(self._now()))

@@ -74,6 +74,7 @@ class Trio:
                 log=self.logs[key.id],
                 rng=random.Random(key.id),
                 bootstrap=BOOTSTRAP,
+                incarnation=UUID(int=1 << 64),
             )
             for key, endpoints in voters
         }

@@ -183,6 +183,7 @@ class Quorum:
             log=member.log,
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
             bootstrap=BOOTSTRAP,
+            incarnation=UUID(int=1 << 64),
             apis=(),
         )
         if self._watch is not None:

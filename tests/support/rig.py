@@ -5,6 +5,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from node.config import NodeConfig, QuorumTimeouts
+from node.controller.registration import CHANNEL
 from node.core import Core
 from node.effects import (
     AppendBatches,
@@ -122,6 +123,7 @@ class Rig:
             log=self.log,
             rng=rng or random.Random(0),
             bootstrap=BOOTSTRAP,
+            incarnation=UUID(int=1 << 64),
             apis=(),
         )
         self._do(self.core.start(self.now()))
@@ -242,7 +244,9 @@ class Rig:
         return next(asked_node(ask) for ask in self.asked if ask.channel == channel)
 
     def _asked_of(self, node: int) -> list[Ask]:
-        return [ask for ask in self.asked if asked_node(ask) == node]
+        """As a voter; what controllers tell each other goes over another channel."""
+        voters = [ask for ask in self.asked if ask.channel != CHANNEL]
+        return [ask for ask in voters if asked_node(ask) == node]
 
     def follow(self, leader: int = 2, epoch: int = 1) -> None:
         """Be told who leads; the first Fetch is then out."""

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import TypeVar
 
 from node import wire
-from node.wire.apis import PeerRequest, Request, Response
+from node.wire.apis import OutgoingRequest, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
 
@@ -31,7 +31,7 @@ class KnownFrames:
         self._met = 0
 
     def encode_request(
-        self, request: PeerRequest, *, correlation_id: int, client_id: str
+        self, request: OutgoingRequest, *, correlation_id: int, client_id: str
     ) -> tuple[RequestHeader, bytes]:
         header, frame = wire.encode_request(
             request, correlation_id=correlation_id, client_id=client_id

@@ -140,17 +140,18 @@ class Machine:
 
     def _process(self) -> SimProcess:
         found = recover(self._config, self.drive.disk)
-        incarnation = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
+        drawn = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
+        incarnation = UUID(int=drawn.getrandbits(128), version=4)
         traces = TraceWriter(
             found.key,
-            UUID(int=incarnation.getrandbits(128), version=4),
+            incarnation,
             self.stdout.extend,
             orjson.dumps,  # the same lines at a fifth of the cost
         )
         for line in start_lines(found):
             traces.add(line, self.clock.true())
         rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
-        node = node_on(found, self._config, rng, self._site.framing)
+        node = node_on(found, self._config, rng, incarnation, self._site.framing)
         return SimProcess(
             node=node,
             found=found,

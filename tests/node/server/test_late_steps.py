@@ -38,6 +38,7 @@ def test_a_late_step_begins_no_election(tmp_path: Path) -> None:
         log=log,
         rng=random.Random(1),
         bootstrap=BOOTSTRAP,
+        incarnation=UUID(int=1 << 64),
     )
     node.start(Now(0, 0))
     late = Now(10 * SECOND_NS, 10 * SECOND_NS)

@@ -21,6 +21,12 @@ from node.wire.configs import (
     ResourceQuery,
     ResourceResult,
 )
+from node.wire.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+    FeatureRange,
+    RegisteredListener,
+)
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic, TopicResult
 from node.wire.describe_cluster import (
     ClusterMember,
@@ -132,6 +138,15 @@ REQUESTS: tuple[Request, ...] = (
         min_kraft_version=1,
         max_kraft_version=2,
     ),
+    ControllerRegistrationRequest(
+        controller=NodeId(3),
+        incarnation=DIRECTORY,
+        listeners=(
+            RegisteredListener(endpoint=INNER),
+            RegisteredListener(endpoint=OUTER, security_protocol=3),
+        ),
+        features=(FeatureRange(name="metadata.version", lowest=7, highest=30),),
+    ),
 )
 
 _STATUS = ReplicaStatus(
@@ -235,6 +250,10 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
         DescribeClusterResponse(
             error=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message="a controller", endpoint_type=1
         ),
+    ),
+    70: (
+        ControllerRegistrationResponse(),
+        ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER, message="not here"),
     ),
     80: (
         VoterChangeResponse(),

@@ -58,6 +58,7 @@ def test_the_table_is_what_the_controller_listener_of_kafka_serves() -> None:
         54: (0, 1),
         55: (0, 2),
         60: (0, 2),
+        70: (0, 0),
         80: (0, 1),
         81: (0, 0),
         82: (0, 0),

@@ -1,0 +1,181 @@
+"""A controller makes itself known to the active one (KIP-919, `ControllerRegistrationManager`).
+
+Where a controller is and what it supports stands in the metadata log, one record for each life of
+its process. The active controller writes its own; every other sends it, over a connection of its
+own, for a Fetch that waits at the leader would hold it up. It is sent to whoever leads until the
+replayed log shows it. In a quorum of our nodes alone nobody asks for registrations; so ours begin
+once another controller has registered, as Apache Kafka's do.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from node.controller.image import Image
+from node.effects import DisconnectPeer
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, NodeId
+from node.outbox import Ask, Outbox
+from node.records.metadata import RegisterControllerRecord
+from node.records.schemas import ControllerEndpoint, ControllerFeature
+from node.wire.api_versions import SUPPORTED_FEATURES
+from node.wire.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+    FeatureRange,
+    RegisteredListener,
+)
+
+CHANNEL = ChannelId(-1)  # the quorum numbers its own from 0
+FIRST_LEVEL = 15  # of metadata.version: 3.7-IV0, isControllerRegistrationSupported
+_FIRST_PAUSE_NS = 100 * MS
+_LONGEST_PAUSE_NS = 10_000 * MS
+
+
+def own_registration(
+    node: NodeId, incarnation: UUID, advertised: tuple[Endpoint, ...]
+) -> ControllerRegistrationRequest:
+    return ControllerRegistrationRequest(
+        controller=node,
+        incarnation=incarnation,
+        listeners=tuple(RegisteredListener(endpoint=endpoint) for endpoint in advertised),
+        features=tuple(
+            FeatureRange(name=name, lowest=low, highest=high)
+            for name, low, high in SUPPORTED_FEATURES
+        ),
+    )
+
+
+def record_of(request: ControllerRegistrationRequest) -> RegisterControllerRecord:
+    return RegisterControllerRecord(
+        controller_id=request.controller,
+        incarnation_id=request.incarnation,
+        zk_migration_ready=False,
+        end_points=tuple(
+            ControllerEndpoint(
+                name=each.endpoint.name,
+                host=each.endpoint.host,
+                port=each.endpoint.port,
+                security_protocol=each.security_protocol,
+            )
+            for each in request.listeners
+        ),
+        features=tuple(
+            ControllerFeature(
+                name=each.name,
+                min_supported_version=each.lowest,
+                max_supported_version=each.highest,
+            )
+            for each in request.features
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Active:
+    """To whom it is sent: the active controller, and the epoch in which it leads."""
+
+    node: NodeId
+    epoch: int
+    endpoint: Endpoint
+
+
+class Registrar:
+    """Sends the registration of this node. One request at a time."""
+
+    def __init__(
+        self, registration: ControllerRegistrationRequest, request_timeout_ms: int, outbox: Outbox
+    ) -> None:
+        self._registration = registration
+        self._record = record_of(registration)
+        self._timeout_ns = request_timeout_ms * MS
+        self._outbox = outbox
+        self._asked: Active | None = None  # over the connection that is open
+        self._awaits: int | None = None  # the correlation id of what is out
+        self._next_correlation_id = 0
+        self._due_ns = 0  # of the next attempt, or of giving up what is out
+        self._pause_ns = _FIRST_PAUSE_NS
+
+    def is_wanted(self, image: Image) -> bool:
+        """Do controllers register here, and is ours not known?"""
+        return (
+            bool(image.controllers)
+            and image.feature_level("metadata.version") >= FIRST_LEVEL
+            and image.controllers.get(self._registration.controller) != self._record
+        )
+
+    @property
+    def record(self) -> RegisterControllerRecord:
+        return self._record
+
+    def poll(self, image: Image, leader: Active | None, mono_ns: int) -> None:
+        """Send what is due to `leader`, another node, if there is one."""
+        if leader != self._asked:
+            self._hang_up()
+            self._due_ns, self._pause_ns = 0, _FIRST_PAUSE_NS
+        if leader is None or not self.is_wanted(image):
+            self._hang_up()
+            return
+        if mono_ns < self._due_ns:
+            return
+        if self._awaits is not None:
+            self._fail(mono_ns)
+        else:
+            self._send(leader, mono_ns)
+
+    def deadline_ns(self) -> int:
+        return self._due_ns if self._asked is not None else NEVER_NS
+
+    def on_response(
+        self, correlation_id: int, response: ControllerRegistrationResponse, mono_ns: int
+    ) -> None:
+        if correlation_id != self._awaits:
+            return  # of a connection that was dropped since
+        if response.error != ErrorCode.NONE:
+            self._outbox.trace("c.unregistered", error=int(response.error))
+        self._awaits = None
+        self._pause(mono_ns)
+
+    def on_lost(self, mono_ns: int) -> None:
+        """The connection failed, or brought nonsense."""
+        self._awaits = None
+        self._pause(mono_ns)
+
+    def _send(self, leader: Active, mono_ns: int) -> None:
+        self._asked = leader
+        self._awaits = self._next_correlation_id
+        self._next_correlation_id = (self._awaits + 1) % 2**31
+        self._due_ns = mono_ns + self._timeout_ns
+        self._outbox.emit(
+            Ask(
+                channel=CHANNEL,
+                endpoint=leader.endpoint,
+                correlation_id=self._awaits,
+                request=self._registration,
+            )
+        )
+
+    def _fail(self, mono_ns: int) -> None:
+        asked = self._asked
+        self._hang_up()
+        self._asked = asked
+        self._pause(mono_ns)
+
+    def _pause(self, mono_ns: int) -> None:
+        """Until it is asked again: also after a success, while the log does not show it yet."""
+        self._due_ns = mono_ns + self._pause_ns
+        self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
+
+    def _hang_up(self) -> None:
+        if self._asked is not None:
+            self._outbox.emit(DisconnectPeer(channel=CHANNEL))
+        self._asked = self._awaits = None
+
+
+def active_controller(
+    node: NodeId, me: NodeId, epoch: int, endpoint: Endpoint | None
+) -> Active | None:
+    """None where nobody leads, or nobody knows where, or this node itself does."""
+    if node in (NO_NODE, me) or endpoint is None:
+        return None
+    return Active(node=node, epoch=epoch, endpoint=endpoint)
