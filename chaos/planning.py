@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chaos.cluster.targets.kafka_settings import SettingError
-from chaos.cluster.targets.named import KAFKA, NODE, layout
+from chaos.cluster.targets.named import KAFKA, MIXED, NODE, has_brokers, is_mixed, layout
 from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
@@ -78,10 +78,15 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     for name in sorted(SCENARIO_SETTINGS.keys() & choices.settings.keys()):
         _require_setting(scenario, name, choices.settings[name])
     kind = kind_of(scenario.load)
-    if kind.servers is Servers.BROKERS and choices.target == NODE:
+    if kind.servers is Servers.BROKERS and not has_brokers(choices.target):
         raise UsageError(
-            f"{scenario.name} is a scenario of brokers, and our own node is none yet\n"
+            f"{scenario.name} is a scenario of brokers, and {choices.target} has none\n"
             f"  try: --target {KAFKA}"
+        )
+    if scenario.of_both and not is_mixed(choices.target):
+        raise UsageError(
+            f"{scenario.name} is a scenario of one quorum of our nodes and Apache Kafka's\n"
+            f"  try: --target {MIXED}"
         )
     chosen = (
         ("client", choices.client, kind.libraries),

@@ -67,6 +67,7 @@ class Scenario:
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
     sides: tuple[Side, ...] = ()
+    of_both: bool = False  # takes a quorum of our nodes and Apache Kafka's controllers
 
     @property
     def is_of_brokers(self) -> bool:

@@ -116,7 +116,7 @@ def _node(topology: Topology, node: NodeId) -> Tree:
     directory = f"{DATA}/{LOG_DIRECTORY}"
     target = OwnNode()
     new = shlex.join(target.format_command(CLUSTER_ID, seat, seats, PROPERTIES_FILE))
-    begin = shlex.join(target.start_command(PROPERTIES_FILE))
+    begin = shlex.join(target.start_command(node, PROPERTIES_FILE))
     script = f"test -e {directory}/meta.properties || {new} && exec {begin}"
     aliases = topology.aliases(node)
     return {

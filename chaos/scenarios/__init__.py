@@ -1,7 +1,7 @@
 """The scenarios, one module each.
 
 `SCENARIOS` is the one place that lists them, in the order in which a reader should meet them: those
-of quorums (`CONTROLLER_SCENARIOS`), and those of brokers.
+of quorums (`CONTROLLER_SCENARIOS`), of a quorum of both kinds of nodes, and of brokers.
 """
 
 from chaos.scenario import Scenario
@@ -29,6 +29,7 @@ from chaos.scenarios.lone_controller import LONE_CONTROLLER
 from chaos.scenarios.lost_observer import LOST_OBSERVER
 from chaos.scenarios.lost_timestamps import LOST_TIMESTAMPS
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
+from chaos.scenarios.mixed_quorum import MIXED_QUORUM
 from chaos.scenarios.moved_replica import MOVED_REPLICA, MOVED_REPLICAS
 from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
 from chaos.scenarios.partition_brokers import PARTITION_BROKERS
@@ -98,4 +99,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
     )
 }
 
-SCENARIOS = CONTROLLER_SCENARIOS | BROKER_SCENARIOS
+# Of one quorum of our nodes and Apache Kafka's controllers.
+MIXED_SCENARIOS: dict[str, Scenario] = {MIXED_QUORUM.name: MIXED_QUORUM}
+
+SCENARIOS = CONTROLLER_SCENARIOS | MIXED_SCENARIOS | BROKER_SCENARIOS

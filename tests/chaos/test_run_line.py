@@ -19,7 +19,7 @@ from chaos.plan import RunPlan
 from chaos.plan_line import command_of
 from chaos.planning import Choices, plan_of
 from chaos.scenario import SCENARIO_SETTINGS
-from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, SCENARIOS
+from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, MIXED_SCENARIOS, SCENARIOS
 from workloads.register_options import RegisterOptions
 
 EVERYTHING = (
@@ -80,6 +80,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",
         *(f"{name} --seed 5 --target kafka" for name in BROKER_SCENARIOS),
+        *(f"{name} --seed 5 --target mixed --set kafkas=2" for name in MIXED_SCENARIOS),
         *(f"{name} --seed 5" for name in CONTROLLER_SCENARIOS if name != "swarm"),
         *(f"{name} --seed 5 --target kafka" for name in CONTROLS if name != "lying-fsync"),
     ],
@@ -108,10 +109,18 @@ FITTING = {
     for name, setting in SCENARIO_SETTINGS.items()
 }
 CUTTING, STOPPING = FITTING["cut"], FITTING["stopped_disk"]
+CUTTING_KAFKA = [name for name in CUTTING if name not in MIXED_SCENARIOS]
 
 
 def test_which_scenarios_leave_open_what_disks_forget() -> None:
-    timed = {"power-off", "blackout", "laggard", "power-off-brokers", "blackout-brokers"}
+    timed = {
+        "power-off",
+        "blackout",
+        "laggard",
+        "mixed-quorum",
+        "power-off-brokers",
+        "blackout-brokers",
+    }
     assert set(CUTTING) == timed
     assert set(STOPPING) == {"clean-stop-power-off", "clean-stop-then-lead"}
     assert set(FITTING["moved_replica"]) == {"moved-replica", "moved-replicas", "elr-wiped"}
@@ -132,7 +141,7 @@ def test_a_setting_is_a_parameter_of_its_fault(name: str) -> None:
 
 
 @pytest.mark.parametrize("cut", PowerCutMode)
-@pytest.mark.parametrize("name", CUTTING)
+@pytest.mark.parametrize("name", CUTTING_KAFKA)
 def test_every_power_cut_forgets_what_was_said(name: str, cut: PowerCutMode) -> None:
     line = f"run {name} --seed 6 --target kafka --set min_isr=1 --runtime docker"
     usual, asked = plan(line), plan(f"{line} --set cut={cut}")

@@ -47,7 +47,6 @@ class StandIn:
 
     name = "stand-in"
     word = "node"
-    release = ""
     bounds = TargetBounds()
     formats_at_start = False
     waits_when_formatted = False
@@ -60,6 +59,10 @@ class StandIn:
     @property
     def promises(self) -> Sequence[str]:
         return ()
+
+    def release_of(self, node: NodeId) -> str:
+        del node
+        return ""
 
     def roles(self, node: NodeId) -> Roles:
         del node
@@ -80,5 +83,6 @@ class StandIn:
         assert len({seat.directory_id for seat in seats}) == len(seats)
         return ("python3", "-c", FORMAT, properties_file)
 
-    def start_command(self, properties_file: str) -> Sequence[str]:
+    def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
+        del node
         return ("python3", "-c", START, properties_file)

@@ -5,7 +5,7 @@ import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import docker
 from docker.errors import APIError
@@ -51,24 +51,41 @@ NEAR_WITHIN_S = 0.5  # a neighbour answers in a few ms; who cannot be reached co
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Images:
-    node: str
+    nodes: Mapping[NodeId, str]
     agent: str
     proxy: str
 
+    def by_use(self) -> Mapping[str, str]:
+        """Each by what its containers do; of nodes of several programs, which nodes."""
+        programs: dict[str, list[str]] = {}
+        for node, image in self.nodes.items():
+            programs.setdefault(image, []).append(str(node))
+        only = len(programs) == 1
+        nodes = {
+            "node" if only else f"node {', '.join(which)}": image
+            for image, which in programs.items()
+        }
+        return {**nodes, "agent": self.agent, "proxy": self.proxy}
 
-def images_of(client: docker.DockerClient, target: Target) -> Images:
+
+def images_of(client: docker.DockerClient, target: Target, nodes: Sequence[NodeId]) -> Images:
     """The images that a cluster is made of now; SetupError where one was never made."""
-    release = target.release
+    mend = {release: setup_command(release) for release in map(target.release_of, nodes) if release}
+    programs = {
+        release: kafka_image.name(client, release) if release else node_image.recipe(client).name
+        for release in sorted(set(map(target.release_of, nodes)))
+    }
     found = Images(
-        node=kafka_image.name(client, release) if release else node_image.recipe(client).name,
+        nodes={node: programs[target.release_of(node)] for node in nodes},
         agent=images.agent_recipe(images.base_id(client)).name,
         proxy=images.TOXIPROXY,
     )
-    mend = setup_command(release) if release else images.MEND
-    for name in (found.node, found.agent, found.proxy):
+    wanted = {**programs, "agent": found.agent, "proxy": found.proxy}
+    for what, name in wanted.items():
         if images.image_id(client, name) is None:
             why = "it was never built, or its sources have changed"
-            raise SetupError(f"the image {name} is missing", why=why, mend=mend)
+            step = mend.get(what, next(iter(mend.values()), images.MEND))
+            raise SetupError(f"the image {name} is missing", why=why, mend=step)
     return found
 
 
@@ -108,7 +125,7 @@ class Assembly:
 
     def image_ids(self) -> Mapping[str, str]:
         """Of those that are used, by what their containers do."""
-        used = asdict(self._images)
+        used = self._images.by_use()
         found = {what: images.image_id(self._client, name) for what, name in used.items()}
         return {what: image for what, image in found.items() if image is not None}
 
@@ -189,8 +206,9 @@ class Assembly:
         else:
             create_plain_volumes(self._client, self._labels, nodes)
         if not self._target.formats_at_start:
-            jobs = [self._job(node) for node in nodes]
-            format_disks(self._client, self._images.node, self._labels, jobs)
+            for image in sorted(set(self._images.nodes.values())):
+                jobs = [self._job(node) for node in nodes if self._images.nodes[node] == image]
+                format_disks(self._client, image, self._labels, jobs)
         return agent, devices
 
     def _agent(self, loop_disks: bool) -> Agent | None:
@@ -219,7 +237,7 @@ class Assembly:
     def _start(self, topology: Topology, node: NodeId) -> Container:
         seat = self._seat(node, topology.published[node])
         spec = NodeContainer(
-            image=self._images.node,
+            image=self._images.nodes[node],
             node=node,
             command=self._start_command(seat),
             properties=self._target.properties(seat, f"{DATA}/{LOG_DIRECTORY}"),
@@ -228,7 +246,7 @@ class Assembly:
         return start_node(self._client, self._labels, topology, spec)
 
     def _start_command(self, seat: Seat) -> Sequence[str]:
-        start = self._target.start_command(PROPERTIES_FILE)
+        start = self._target.start_command(seat.node, PROPERTIES_FILE)
         if not self._target.formats_at_start:
             return start
         new = shlex.join(self._format_command(seat, PROPERTIES_FILE))

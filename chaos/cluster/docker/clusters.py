@@ -34,7 +34,7 @@ def new_cluster(
         owner=Owner.KEPT if keep else Owner.RUN,
         directory=str(directory.resolve()) if directory else "",
     )
-    no_power = why_no_loop_disks(client, images_of(client, target).agent)
+    no_power = why_no_loop_disks(client, images_of(client, target, ()).agent)
     return _kind(target, no_power)(client, labels, nodes, target, no_power)
 
 
@@ -50,7 +50,7 @@ def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster
         client.close()
         raise ClusterError(f"no cluster {run_id!r} is up ({names})\n  try: kraft-chaos up")
     target = target or target_up(client, run_id)
-    parts = Assembly(client, images_of(client, target), labels, target).find()
+    parts = Assembly(client, images_of(client, target, ()), labels, target).find()
     if parts is None:
         return DockerCluster(client, labels, 0, target, "")
     no_power = "" if parts.devices else "it was made without loop devices"

@@ -52,7 +52,7 @@ class DockerCluster:
         self._target = target
         self._gate = Gate()
         self._lock = RunLock(labels.run_id)
-        self._images = images_of(client, target)
+        self._images = images_of(client, target, self._nodes)
         self._assembly = Assembly(client, self._images, labels, target)
         self._parts_or_none: Parts | None = None
         self._links_or_none: ProxyLinks | None = None
@@ -99,7 +99,8 @@ class DockerCluster:
 
     @property
     def version(self) -> str:
-        return f"{self._target.name} ({self._images.node})"
+        programs = ", ".join(sorted(set(self._images.nodes.values())))
+        return f"{self._target.name} ({programs})"
 
     @property
     def traces(self) -> bool:

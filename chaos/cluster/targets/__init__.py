@@ -5,5 +5,6 @@ node.py             our own node
 kafka.py            Apache Kafka
 kafka_settings.py   what may be chosen of it by `--set`
 kafka_releases.py   which of those a release has
+mixed.py            one quorum of both
 named.py            the targets by the words of a command line
 """

@@ -97,6 +97,10 @@ class Kafka:
         count = chosen.brokers if chosen.combined else chosen.brokers + chosen.controllers
         return [NodeId(number) for number in range(1, count + 1)]
 
+    def release_of(self, node: NodeId) -> str:
+        del node
+        return self.release
+
     def roles(self, node: NodeId) -> Roles:
         if self.chosen.combined:
             return Roles.BOTH
@@ -139,7 +143,8 @@ class Kafka:
         nobody = ("--no-initial-controllers",) if self._votes_by_log(node) else ()
         return (*self._format(cluster_id, properties_file), *nobody)
 
-    def start_command(self, properties_file: str) -> Sequence[str]:
+    def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
+        del node
         return (*JAVA, "kafka.Kafka", properties_file)
 
     def _format(self, cluster_id: str, properties_file: str) -> Sequence[str]:

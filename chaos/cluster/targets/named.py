@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_releases import why_lacking
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
+from chaos.cluster.targets.mixed import MIXED as MIXED
+from chaos.cluster.targets.mixed import SIZE, mixed
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
@@ -13,9 +15,12 @@ from chaos.releases import KAFKA as KAFKA
 from chaos.releases import NEWEST
 
 NODE = "node"
-WORDS = f"{NODE}, {KAFKA}, {KAFKA}:VERSION with a release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
+WORDS = (
+    f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
+    f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
+)
 _SYNCED_FORMAT = "synced_format"
-_KAFKA = re.compile(r"kafka(?::(4\.\d+\.\d+))?", re.ASCII)
+_KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
 class UnknownTargetError(ValueError):
@@ -23,11 +28,20 @@ class UnknownTargetError(ValueError):
 
 
 def release_of(word: str) -> str:
-    """Which release of Apache Kafka is meant; "" is our own node. Raises UnknownTargetError."""
+    """Which release of Apache Kafka is meant, alone or in a quorum with our nodes; "" is our own
+    node alone. Raises UnknownTargetError."""
     found = _KAFKA.fullmatch(word)
     if found is None and word != NODE:
         raise UnknownTargetError(f"no target {word!r}; there are {WORDS}")
-    return (found.group(1) or NEWEST) if found else ""
+    return (found.group(2) or NEWEST) if found else ""
+
+
+def is_mixed(word: str) -> bool:
+    return word.partition(":")[0] == MIXED
+
+
+def has_brokers(word: str) -> bool:
+    return word != NODE and not is_mixed(word)
 
 
 def target_named(
@@ -42,6 +56,8 @@ def target_named(
     if release:
         if mutation:
             raise SettingError(f"{mutation} can be planted in our own node only")
+        if is_mixed(word):
+            return mixed(release, settings, conditions)
         for name, value in settings.items():
             if why := why_lacking(release, name):
                 raise SettingError(f"{name}={value}: {why}")
@@ -73,7 +89,9 @@ def layout(
     """A target and how many nodes it makes of those asked for: controllers of ours, or brokers of
     Apache Kafka, which may have controllers beside them. Raises as `target_named` does.
     """
-    if release_of(word):
+    if is_mixed(word) and nodes != SIZE:
+        raise SettingError(f"a quorum of both has {SIZE} controllers, not {nodes}")
+    if release_of(word) and not is_mixed(word):
         settings = {"brokers": str(nodes), **settings}
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
     return made, len(made.nodes) if isinstance(made, Kafka) else nodes

@@ -24,7 +24,6 @@ class OwnNode:
     waits_when_formatted: bool = False
 
     word = "node"
-    release = ""
     bounds = TargetBounds()
     traces = True
 
@@ -45,6 +44,10 @@ class OwnNode:
     @property
     def formats_at_start(self) -> bool:
         return not self.synced_format
+
+    def release_of(self, node: NodeId) -> str:
+        del node
+        return ""
 
     def roles(self, node: NodeId) -> Roles:
         del node  # there are no others
@@ -80,6 +83,7 @@ class OwnNode:
         arguments = ("-t", cluster_id, "-c", properties_file, "--initial-controllers", voters)
         return (*PROGRAM, "format", *arguments)
 
-    def start_command(self, properties_file: str) -> Sequence[str]:
+    def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
+        del node
         words = ("start", "-c", properties_file)
         return (*MUTATED, self.mutation, "--", *words) if self.mutation else (*PROGRAM, *words)

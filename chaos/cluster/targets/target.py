@@ -1,8 +1,8 @@
 """What a cluster must know of the program that runs in its nodes, and nothing else may.
 
-Our own node is one target, Apache Kafka the other. A target says in which image it runs, what each
-node is, how it is configured, formatted and started, and how long it may take; containers, links,
-disks, scenarios and judges are the same for all of them.
+Our own node is one target, Apache Kafka the other, a quorum of both the third. A target says in
+which image each node runs, what it is, how it is configured, formatted and started, and how long it
+may take; containers, links, disks, scenarios and judges are the same for all of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,9 +50,8 @@ class Target(Protocol):
     def word(self) -> str:
         """By which the command line names it."""
 
-    @property
-    def release(self) -> str:
-        """Of Apache Kafka, whose image it runs in; "": that of our own node."""
+    def release_of(self, node: NodeId) -> str:
+        """Of Apache Kafka, whose image the node runs in; "": that of our own node."""
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -90,7 +89,7 @@ class Target(Protocol):
     ) -> Sequence[str]:
         """Writes a new log directory for who sits at `seat`, in a cluster of all `seats`."""
 
-    def start_command(self, properties_file: str) -> Sequence[str]: ...
+    def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]: ...
 
 
 @runtime_checkable
