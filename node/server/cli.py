@@ -1,6 +1,7 @@
 """`kraft-node`: format a disk, run a node on it, ask a quorum, look into a log."""
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -43,7 +44,7 @@ numbers that the file may set, as Kafka calls them, and what they are otherwise:
 QUORUM_EXAMPLE = """\
 example:
   kraft-node quorum --bootstrap 127.0.0.1:9200 describe
-  kraft-node quorum --bootstrap 127.0.0.1:9200 describe --replication
+  kraft-node quorum --bootstrap 127.0.0.1:9200 describe --replication --json
 """
 DUMP_EXAMPLE = """\
 example:
@@ -148,6 +149,7 @@ def _add_quorum(commands: Commands) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     describe = _command(actions, "describe", "leader, voters and their lag", QUORUM_EXAMPLE)
     describe.add_argument("--replication", action="store_true", help="one line a replica")
+    describe.add_argument("--json", action="store_true", help="for a script")
     describe.set_defaults(run=_describe_quorum)
 
 
@@ -243,10 +245,11 @@ def _start(options: argparse.Namespace) -> int:
 
 
 def _describe_quorum(options: argparse.Namespace) -> int:
-    from node.server.quorum_command import ask_leader, replication_lines, status_lines
+    from node.server.quorum_command import as_lines, ask_leader, replication, status
 
     quorum = ask_leader(options.bootstrap)
-    for line in (replication_lines if options.replication else status_lines)(quorum):
+    told = replication(quorum) if options.replication else status(quorum)
+    for line in [json.dumps(told, indent=2)] if options.json else as_lines(told):
         print_line(line)
     return 0
 

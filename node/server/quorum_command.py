@@ -2,11 +2,11 @@
 
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from node.errors import ErrorCode
-from node.ids import uuid_text
+from node.ids import ZERO_UUID, uuid_text
 from node.server.outcome import Refusal
 from node.server.tool_client import Client
 from node.wire import MalformedFrame
@@ -14,6 +14,9 @@ from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterRe
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
 CONTROLLERS = 2
+Member = dict[str, int | str | list[str]]
+Value = int | str | list[Member]
+Row = dict[str, Value]  # by Kafka's names, in its order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,58 +73,60 @@ def _text(address: Address) -> str:
     return f"{address[0]}:{address[1]}"
 
 
-def status_lines(quorum: QuorumAnswer) -> list[str]:
-    """The form of `kafka-metadata-quorum describe --status`."""
+def status(quorum: QuorumAnswer) -> Row:
+    """What `kafka-metadata-quorum describe --status` tells, and who could be added to the voters
+    (KIP-856: an observer of which id and directory id are known)."""
     answer = quorum.answer
     followers = [status for status in answer.voters if status.key.id != answer.leader]
     lags = [_leader_end(answer) - status.log_end for status in followers]
-    rows = [
-        ("ClusterId", quorum.cluster_id),
-        ("LeaderId", answer.leader),
-        ("LeaderEpoch", answer.epoch),
-        ("HighWatermark", answer.high_watermark),
-        ("MaxFollowerLag", max(lags, default=0)),
-        ("MaxFollowerLagTimeMs", _lag_time_ms(answer, followers)),
-        ("CurrentVoters", _members(answer, answer.voters)),
-        ("CurrentObservers", _members(answer, answer.observers)),
-    ]
-    return [f"{name + ':':<24}{value}" for name, value in rows]
+    could_be = [status for status in answer.observers if status.key.directory != ZERO_UUID]
+    return {
+        "ClusterId": quorum.cluster_id,
+        "LeaderId": answer.leader,
+        "LeaderEpoch": answer.epoch,
+        "HighWatermark": answer.high_watermark,
+        "MaxFollowerLag": max(lags, default=0),
+        "MaxFollowerLagTimeMs": _longest(_lag_time_ms(answer, each) for each in followers),
+        "CurrentVoters": _members(answer, answer.voters),
+        "CurrentObservers": _members(answer, answer.observers),
+        "CouldBeVoters": _members(answer, could_be),
+    }
 
 
-def replication_lines(quorum: QuorumAnswer) -> list[str]:
-    """The form of `kafka-metadata-quorum describe --replication`."""
+def replication(quorum: QuorumAnswer) -> list[Row]:
+    """What `kafka-metadata-quorum describe --replication` tells, and KIP-595's LagTimeMs: for how
+    long a replica has lacked what the leader has, -1 unknown."""
     answer = quorum.answer
-    header = (
-        "NodeId",
-        "DirectoryId",
-        "LogEndOffset",
-        "Lag",
-        "LastFetchTimestamp",
-        "LastCaughtUpTimestamp",
-        "Status",
-    )
-    rows = [header]
-    for statuses, role in ((answer.voters, "Follower"), (answer.observers, "Observer")):
-        rows += [_replica_row(answer, status, role) for status in statuses]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    return [
+        {
+            "NodeId": status.key.id,
+            "DirectoryId": uuid_text(status.key.directory),
+            "LogEndOffset": status.log_end,
+            "Lag": _leader_end(answer) - status.log_end,
+            "LagTimeMs": _lag_time_ms(answer, status),
+            "LastFetchTimestamp": status.last_fetch_ms,
+            "LastCaughtUpTimestamp": status.last_caught_up_ms,
+            "Status": "Leader" if status.key.id == answer.leader else role,
+        }
+        for statuses, role in ((answer.voters, "Follower"), (answer.observers, "Observer"))
+        for status in statuses
+    ]
+
+
+def as_lines(told: Row | list[Row]) -> list[str]:
+    """In Kafka's form: a line a field, or a table of replicas."""
+    if isinstance(told, dict):
+        return [f"{name + ':':<24}{_shown(value)}" for name, value in told.items()]
+    rows = [list(told[0])] + [[_shown(value) for value in row.values()] for row in told]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
 
 
-def _replica_row(
-    answer: DescribeQuorumResponse, status: ReplicaStatus, role: str
-) -> tuple[str, str, str, str, str, str, str]:
-    return (
-        str(status.key.id),
-        uuid_text(status.key.directory),
-        str(status.log_end),
-        str(_leader_end(answer) - status.log_end),
-        str(status.last_fetch_ms),
-        str(status.last_caught_up_ms),
-        "Leader" if status.key.id == answer.leader else role,
-    )
+def _shown(value: Value) -> str:
+    return json.dumps(value) if isinstance(value, list) else str(value)
 
 
 def _leader_end(answer: DescribeQuorumResponse) -> int:
@@ -129,26 +134,29 @@ def _leader_end(answer: DescribeQuorumResponse) -> int:
     return max(ends, default=answer.high_watermark)
 
 
-def _lag_time_ms(answer: DescribeQuorumResponse, followers: list[ReplicaStatus]) -> int:
-    """How far behind the leader's now the slowest follower was last caught up; -1 unknown."""
+def _lag_time_ms(answer: DescribeQuorumResponse, status: ReplicaStatus) -> int:
+    """How far behind the leader's now it was last caught up; -1 unknown."""
     leader = [s.last_caught_up_ms for s in answer.voters if s.key.id == answer.leader]
-    times = [status.last_caught_up_ms for status in followers]
-    if not leader or not times or min(times) < 0 or leader[0] < 0:
+    if not leader or min(leader[0], status.last_caught_up_ms) < 0:
         return -1
-    return max(0, leader[0] - min(times))
+    return max(0, leader[0] - status.last_caught_up_ms)
 
 
-def _members(answer: DescribeQuorumResponse, statuses: tuple[ReplicaStatus, ...]) -> str:
+def _longest(lags_ms: Iterable[int]) -> int:
+    """-1 where one is unknown, as Kafka has it: it may be any."""
+    found = list(lags_ms)
+    return -1 if -1 in found or not found else max(found)
+
+
+def _members(answer: DescribeQuorumResponse, statuses: Iterable[ReplicaStatus]) -> list[Member]:
     addresses = dict(answer.nodes)
-    return json.dumps(
-        [
-            {
-                "id": status.key.id,
-                "directoryId": uuid_text(status.key.directory),
-                "endpoints": [
-                    f"{e.name}://{e.host}:{e.port}" for e in addresses.get(status.key.id, ())
-                ],
-            }
-            for status in statuses
-        ]
-    )
+    return [
+        {
+            "id": status.key.id,
+            "directoryId": uuid_text(status.key.directory),
+            "endpoints": [
+                f"{e.name}://{e.host}:{e.port}" for e in addresses.get(status.key.id, ())
+            ],
+        }
+        for status in statuses
+    ]
