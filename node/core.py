@@ -181,8 +181,8 @@ class Core:
         quorum = self.raft.quorum
         if self._stop_by_ns != NEVER_NS:
             return None
-        at = quorum.voters.endpoint(quorum.leader)
-        return active_controller(quorum.leader, self._key.id, quorum.epoch, at)
+        leader = quorum.leader
+        return active_controller(leader, self._key.id, quorum.epoch, quorum.leader_at())
 
     def _may_stop(self) -> bool:
         return self._stop_by_ns != NEVER_NS and self.raft.is_ready_to_stop()

@@ -10,6 +10,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
 from node.outbox import Ask
 from node.records.batch import encode_batch
+from node.records.control import Voter, Voters, encode_control
 from node.records.metadata import FeatureLevelRecord, RegisterControllerRecord, encode_metadata
 from node.wire.controller_registration import (
     ControllerRegistrationRequest,
@@ -26,7 +27,7 @@ from node.wire.describe_cluster import (
 from tests.node.controller.test_controller import active, catch_up, records
 from tests.support.quorum import SECOND, Quorum
 from tests.support.quorum_members import INNER, OUTER
-from tests.support.rig import MS, Rig, asked_node
+from tests.support.rig import MS, Rig, asked_node, key
 
 LIFE = UUID(int=7 << 64)
 
@@ -232,3 +233,24 @@ def test_all_of_a_quorum_are_known_once_one_has_registered_and_clients_are_told_
     quorum.run_for(2 * SECOND)
     end = quorum.core(leader).raft.log.end.offset
     assert end - before <= 5, "no-ops every half second, and nothing else"
+
+
+def test_it_goes_where_voters_reach_each_other_whatever_else_is_listed_first() -> None:
+    """Apache Kafka's voters list their outer listeners as well (UpdateRaftVoter), in any order."""
+    rig = Rig()
+    rig.follow()
+    at = (
+        Endpoint(name="EXTERNAL", host="outside", port=20002),
+        Endpoint(name="CONTROLLER", host="node-2", port=9102),
+    )
+    voters = [Voter(key=key(1), endpoints=at[1:]), Voter(key=key(2), endpoints=at)]
+    control = [encode_control(Voters(voters=tuple(voters)))]
+    data = encode_batch(
+        control, base_offset=Offset(0), leader_epoch=Epoch(1), timestamp_ms=0, control=True
+    )
+    values = [(None, encode_metadata(record)) for record in (LEVEL, record_of(kafkas()))]
+    rig.feed(data)
+    rig.feed(
+        encode_batch(values, base_offset=Offset(1), leader_epoch=Epoch(1), timestamp_ms=0), hwm=3
+    )
+    assert [ask.endpoint.port for ask in sent(rig)] == [9102]
