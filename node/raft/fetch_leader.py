@@ -130,7 +130,9 @@ class LeaderFetch:
         return None
 
     def deadline_ns(self) -> int:
-        return min([parked.deadline_ns for _, parked in self._parked.all()], default=NEVER_NS)
+        if not self._parked:
+            return NEVER_NS
+        return min(parked.deadline_ns for _, parked in self._parked.all())
 
     def _is_worth_answering(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark

@@ -162,10 +162,13 @@ class Peers:
                 on_timed_out(key)
 
     def deadline_ns(self) -> int:
-        due = [peer.ready_at_ns for peer in self._peers.values() if peer.ready_at_ns]
+        due_ns = NEVER_NS
         for peer in self._peers.values():
-            due += peer.deadlines_ns.values()
-        return min(due, default=NEVER_NS)
+            if 0 < peer.ready_at_ns < due_ns:
+                due_ns = peer.ready_at_ns
+            for deadline_ns in peer.deadlines_ns.values():
+                due_ns = min(due_ns, deadline_ns)
+        return due_ns
 
     def _peer(self, key: ReplicaKey) -> _Peer:
         return self._peers.get(key) or self._meet(key)

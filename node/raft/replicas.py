@@ -26,44 +26,44 @@ class Replicas:
         leader, key = self._leader(), request.replica
         if key == self._quorum.key:
             return  # nobody fetches from itself: the frame is damaged, and proves nothing
-        known = leader.replicas.get(key)
-        if known is not None or key in self._quorum.voters or self._has_room(leader, key):
-            self._note_progress(leader, request, known or Progress(), now)
         if key in self._quorum.voters:
             self._reads.on_fetch(connection, key)
-            self._renew_check_quorum(key, now.mono_ns)
+            self._quorum.update(self._fetched_by_voter(leader, request, now))
             self.advance_high_watermark()
+        elif key in leader.replicas or self._has_room(leader, key):
+            replicas = self._progress(leader, request, now)
+            self._quorum.update(replace(leader, replicas=replicas))
 
     def _has_room(self, leader: Leader, observer: ReplicaKey) -> bool:
         voters = self._quorum.voters
         return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
 
-    def _note_progress(
-        self, leader: Leader, request: FetchRequest, known: Progress, now: Now
-    ) -> None:
-        progress = known.fetched(
+    def _progress(
+        self, leader: Leader, request: FetchRequest, now: Now
+    ) -> dict[ReplicaKey, Progress]:
+        progress = leader.replicas.get(request.replica, Progress()).fetched(
             end=Offset(request.fetch_offset),
             leader_end=self._log.end.offset,
             wall_ns=now.wall_ns,
             outcome="valid",
         )
-        replicas = {**leader.replicas, request.replica: progress}
-        self._quorum.update(replace(leader, replicas=replicas))
+        return {**leader.replicas, request.replica: progress}
 
-    def _renew_check_quorum(self, voter: ReplicaKey, mono_ns: int) -> None:
+    def _fetched_by_voter(self, leader: Leader, request: FetchRequest, now: Now) -> Leader:
         """A majority (with ourselves) that fetched renews the leader's licence."""
-        leader, quorum = self._leader(), self._quorum
+        voter, quorum, mono_ns = request.replica, self._quorum, now.mono_ns
         timeouts = quorum.timeouts
-        due = {
-            **leader.begin_due_ns,
-            voter: mono_ns + deadlines.begin_epoch_interval_ns(timeouts),
-        }
+        begin_ns = mono_ns + deadlines.begin_epoch_interval_ns(timeouts)
         fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
         if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
             fetched = frozenset()
             deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)
-        quorum.update(
-            replace(leader, begin_due_ns=due, fetched=fetched, check_quorum_deadline_ns=deadline)
+        return replace(
+            leader,
+            replicas=self._progress(leader, request, now),
+            begin_due_ns={**leader.begin_due_ns, voter: begin_ns},
+            fetched=fetched,
+            check_quorum_deadline_ns=deadline,
         )
 
     def advance_high_watermark(self) -> None:
