@@ -47,7 +47,12 @@ class Bench:
     """Node 1 of `size` voters, and the least that a shell does for it."""
 
     def __init__(
-        self, log: MemoryLog, election: ElectionState, rng: random.Random, size: int = 1
+        self,
+        log: MemoryLog,
+        election: ElectionState,
+        rng: random.Random,
+        size: int = 1,
+        kraft_version: int = DYNAMIC,
     ) -> None:
         self.now_ns = 0
         self.log = log
@@ -65,7 +70,9 @@ class Bench:
             ),
             cluster_id=CLUSTER,
             key=key,
-            voters=VoterHistory.formatted(((each, (endpoint(each.id),)) for each in keys), DYNAMIC),
+            voters=VoterHistory.formatted(
+                ((each, (endpoint(each.id),)) for each in keys), kraft_version
+            ),
             election=election,
             log=log,
             rng=rng,
