@@ -22,6 +22,17 @@ class QuorumTimeouts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSettings:
+    """When the metadata log is summed up in a snapshot, and how much of the past is kept."""
+
+    record_bytes: int = 20 * 1024 * 1024  # metadata.log.max.record.bytes.between.snapshots
+    interval_ms: int = 3_600_000  # metadata.log.max.snapshot.interval.ms; 0: never by time
+    retention_bytes: int = 100 * 1024 * 1024  # metadata.max.retention.bytes
+    retention_ms: int = 604_800_000  # metadata.max.retention.ms
+    fetch_max_bytes: int = 1024 * 1024  # controller.quorum.fetch.snapshot.max.bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
     """What clients may take of a node: SocketServerConfigs, scaled to a controller."""
 
@@ -47,4 +58,5 @@ class NodeConfig:
     bootstrap_servers: tuple[Endpoint, ...] = ()  # controller.quorum.bootstrap.servers
     timeouts: QuorumTimeouts = QuorumTimeouts()
     limits: ConnectionLimits = ConnectionLimits()
+    snapshots: SnapshotSettings = SnapshotSettings()
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

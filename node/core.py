@@ -61,6 +61,7 @@ class Core:
             key=key,
             voters=voters,
             timeouts=config.timeouts,
+            snapshots=config.snapshots,
             advertised=config.advertised,
             servers=config.bootstrap_servers,
             election=election,
@@ -78,7 +79,13 @@ class Core:
         )
         client = RaftClient(self.raft)
         self.controller = Controller(
-            client, config.timeouts, self._outbox, self._parking, bootstrap, self._registrar
+            client,
+            config.timeouts,
+            config.snapshots,
+            self._outbox,
+            self._parking,
+            bootstrap,
+            self._registrar,
         )
 
     # --- events: each returns what is to be done, in order ---
@@ -86,6 +93,7 @@ class Core:
     def start(self, now: Now) -> list[Output]:
         self.raft.elapse(now.mono_ns)
         self.raft.start(now)
+        self.controller.start(now)
         return self._finish(now)
 
     def on_request(

@@ -8,6 +8,7 @@ Durable before visible, by construction:
   step sees them, but they are durable only after the `LogFlushed` event that answers a `FlushLog`.
   The core emits whatever depends on durable bytes only in the step of that event. So one flush may
   serve all appends of many steps (group commit), and no shell can get the order wrong.
+* What is done with snapshots is durable when it returns, as `PersistElectionState` is.
 * `Trace` lines leave before any frame that follows them.
 """
 
@@ -15,7 +16,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from node.endpoint import Endpoint
-from node.ids import NO_NODE, ChannelId, ConnectionId, Epoch, LogId, NodeId, Offset, ReplicaKey
+from node.ids import (
+    NO_NODE,
+    ChannelId,
+    ConnectionId,
+    Epoch,
+    LogId,
+    LogPosition,
+    NodeId,
+    Offset,
+    ReplicaKey,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +57,40 @@ class TruncateLog:
 
     log: LogId
     end: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSnapshot:
+    """The next bytes of a snapshot that is not there yet; from position 0 on it is a new one."""
+
+    log: LogId
+    snapshot: LogPosition
+    position: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishSnapshot:
+    """It is whole: from now on it is there."""
+
+    log: LogId
+    snapshot: LogPosition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutLog:
+    """Remove what a snapshot stands for, and older snapshots."""
+
+    log: LogId
+    snapshot: LogPosition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceLog:
+    """Drop the whole log for one that begins where a snapshot ends."""
+
+    log: LogId
+    snapshot: LogPosition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +149,10 @@ class Stop:
     reason: str
 
 
+LogChange = AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog
 Effect = (
     PersistElectionState
-    | AppendBatches
-    | TruncateLog
+    | LogChange
     | FlushLog
     | SendReply
     | CloseConnection

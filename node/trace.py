@@ -14,6 +14,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # And if a power cut had left damage above what was flushed: so many bytes of a segment were
     # cut off, and the log ends at `end`. flushed: the mark, at or below it; reason: what was wrong.
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
+    # A snapshot is damaged, and not loaded.
+    "n.damaged": ("file", "reason"),
     "n.stop": ("code", "reason"),
     # A request has no answer: none can be said in the version that was asked for, or too many wait
     # already. The connection is closed.
@@ -41,6 +43,13 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.unfit": ("offset", "record"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
+    # A snapshot of all records below `end`, the last of which is of `epoch`: created or fetched (it
+    # is whole, and durable) or deleted. start: the log's then.
+    "q.snapshot": ("what", "end", "epoch", "start"),
+    # The log was replaced by a snapshot, where it now starts and ends.
+    "q.loaded": ("end", "epoch"),
+    # What the controller's image holds at an offset, as a number: the same on every node.
+    "c.image": ("offset", "digest"),
     # What a voter answered makes no sense; the connection to it is closed.
     "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),

@@ -22,15 +22,19 @@ from typing import Protocol, assert_never
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    CutLog,
     DisconnectPeer,
     Effect,
+    FinishSnapshot,
     FlushLog,
     PersistElectionState,
+    ReplaceLog,
     SendReply,
     SendToPeer,
     Stop,
     Trace,
     TruncateLog,
+    WriteSnapshot,
 )
 from node.events import Event, LogFlushed, TimeoutElapsed
 from node.ids import LogId, Now, Offset
@@ -128,7 +132,12 @@ class Turns:
                 case TruncateLog():
                     self._cut(effect.log, effect.end)
                     yield effect
+                case ReplaceLog():
+                    self._cut(effect.log, effect.snapshot.offset)
+                    yield effect
                 case PersistElectionState() | AppendBatches() | Trace():
+                    yield effect
+                case WriteSnapshot() | FinishSnapshot() | CutLog():
                     yield effect
                 case Stop():
                     stop = effect

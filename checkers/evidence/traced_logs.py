@@ -1,8 +1,8 @@
 """The log of every replica, followed through its trace: what it held, when, and what it committed.
 
 A crash can leave a line unwritten: a new process may find more on its disk than was traced (then
-those offsets are *unseen*) or less (then they were lost or cut off). Traces with lines missing in
-between are not followed at all.
+those offsets are *unseen*, as are those for which a fetched snapshot stands) or less (then they
+were lost or cut off). Traces with lines missing in between are not followed at all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from checkers.array_types import Ints
 from checkers.evidence.lives import Life
 from checkers.evidence.metadata_logs import StoredBatch
 
-_EVENTS = ("n.start", "q.append", "q.truncate", "q.hwm", "q.state")
+_EVENTS = ("n.start", "q.append", "q.truncate", "q.loaded", "q.hwm", "q.state")
 
 
 class TracedBatch(NamedTuple):
@@ -101,6 +101,9 @@ class _Log:
                     self.end = last + 1
                 case "q.truncate":
                     self._cut(log_end)
+                case "q.loaded":
+                    self._cut(0)
+                    self._start(log_end)
                 case "q.hwm":
                     self._commit(row, hwm, epoch)
                 case "q.state" if is_leader:

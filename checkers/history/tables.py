@@ -129,7 +129,7 @@ NODE_EVENTS = pa.schema(
         ("leader", pa.int32()),
         ("voted", pa.int32()),
         ("voted_directory", pa.string()),
-        ("log_end", pa.int64()),  # also end of n.unmarked, n.cut, q.fsync and q.truncate
+        ("log_end", pa.int64()),  # also end of what became of a log or snapshot
         ("log_epoch", pa.int32()),
         ("base", pa.int64()),
         ("last", pa.int64()),
@@ -137,7 +137,7 @@ NODE_EVENTS = pa.schema(
         ("hwm", pa.int64()),
         ("replica", pa.int32()),  # q.fetch; candidate of q.vote
         ("replica_directory", pa.string()),
-        ("offset", pa.int64()),  # q.fetch, c.active
+        ("offset", pa.int64()),  # q.fetch, c.active, c.image
         ("outcome", pa.string()),  # q.fetch; granted | refused of q.vote
         ("detail", pa.string()),  # JSON of what has no column (voters, version, reason ...)
     ]

@@ -12,6 +12,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
     "n.unmarked": ("end",),
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
+    "n.damaged": ("file", "reason"),
     "n.stop": ("code", "reason"),
     "n.unanswered": ("api", "version", "reason"),
     "q.state": (
@@ -29,6 +30,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.unfit": ("offset", "record"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
+    "q.snapshot": ("what", "end", "epoch", "start"),
+    "q.loaded": ("end", "epoch"),
+    "c.image": ("offset", "digest"),
     "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),

@@ -188,7 +188,7 @@ def _fetches(evidence: Evidence) -> Mapping[_Replica, list[_Fetch]]:
 
 def _lines(life: Life) -> Iterator[_Line]:
     traces = life.traces
-    rows = life.rows("n.start", "q.state", "q.append", "q.fsync", "q.truncate")
+    rows = life.rows("n.start", "q.state", "q.append", "q.fsync", "q.truncate", "q.loaded")
     columns = (traces.column(name)[rows].tolist() for name in ("epoch", "log_end", "base"))
     states = traces.texts("state", rows)
     return map(_Line, rows.tolist(), traces.events(rows), *columns, states)
@@ -211,7 +211,7 @@ def _epochs(life: Life) -> dict[int, _Epoch]:
             continue
         here = epochs[now]
         here.durable = max(here.durable, durable)
-        if line.event in ("n.start", "q.truncate"):
+        if line.event in ("n.start", "q.truncate", "q.loaded"):
             here.appends.clear()
         elif line.event == "q.append" and line.state == "follower":
             here.appends.setdefault(line.base, []).append((durable, line.row))
@@ -228,7 +228,7 @@ def _is_open_to(fetch: _Fetch, epoch: _Epoch) -> bool:
 def _durable_after(line: _Line, durable: int) -> int:
     """The durable end after this line; a process begins with what it found on its disk."""
     match line.event:
-        case "n.start":
+        case "n.start" | "q.loaded":
             return line.log_end
         case "q.fsync":
             return max(durable, line.log_end)

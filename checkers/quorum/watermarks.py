@@ -73,7 +73,7 @@ def _published(traces: TraceColumns, rows: Ints) -> Ints:
 def node_high_watermark(evidence: Evidence) -> CheckResult:
     """Q8: in one process a high watermark never goes down and never exceeds the log's end.
 
-    The log's end is followed through n.start, q.append and q.truncate. (SIM, and ours)
+    The log's end is followed through n.start, q.append, q.truncate and q.loaded. (SIM, and ours)
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -125,7 +125,7 @@ def _highest_before(hwm: Ints) -> Ints:
 def _log_ends(process: Process, rows: Ints) -> tuple[Ints, Ints]:
     """The last row before each of these that told where the log ends (-1: none), and where."""
     traces = process.traces
-    told = process.rows("n.start", "q.truncate", "q.append")
+    told = process.rows("n.start", "q.truncate", "q.loaded", "q.append")
     last, log_end = traces.column("last")[told], traces.column("log_end")[told]
     ends = np.where(log_end == NONE, last + 1, log_end)
     at = np.searchsorted(told, rows)  # how many are before it

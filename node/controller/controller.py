@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from node import limits
-from node.config import QuorumTimeouts
+from node.config import QuorumTimeouts, SnapshotSettings
 from node.controller import registration, resource_configs
 from node.controller.accumulator import (
     Accumulation,
@@ -15,11 +15,12 @@ from node.controller.accumulator import (
 )
 from node.controller.image import METADATA_VERSION, Image
 from node.controller.registration import Registrar
+from node.controller.snapshot_generator import SnapshotGenerator
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uuid_text
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
-from node.raft.client import RaftClient
+from node.raft.client import RaftClient, SnapshotPart
 from node.records.batch import Record
 from node.records.metadata import (
     BeginTransactionRecord,
@@ -86,6 +87,7 @@ class Controller:
         self,
         raft: RaftClient,
         timeouts: QuorumTimeouts,
+        snapshots: SnapshotSettings,
         outbox: Outbox,
         parking: Parking,
         bootstrap: Sequence[MetadataRecord],
@@ -98,7 +100,9 @@ class Controller:
         # 0 switches the no-ops off (MetadataLogConfig).
         self._idle_interval_ns = timeouts.idle_interval_ms * MS or NEVER_NS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
+        self._snapshots = SnapshotGenerator(raft, snapshots, outbox)
         self.image = Image()  # all that is committed and below `applied`
+        self._loading = Image()  # the part of a snapshot that was handed over
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
@@ -186,9 +190,15 @@ class Controller:
 
     # --- what is due ---
 
+    def start(self, now: Now) -> None:
+        """Once, after `Raft.start`: from the newest snapshot, if there is one."""
+        self._raft.start(self)
+        self._snapshots.start(now)
+
     def poll(self, now: Now) -> None:
         """Bring everything up to what the quorum has reached. Called after `Raft.poll`."""
         self._raft.poll(self, now)
+        self._snapshots.poll(self.image, now)
         if self._claim is not None:
             self._answer_confirmed_reads(self._claim.epoch)
 
@@ -205,7 +215,12 @@ class Controller:
                 self._append(taken, now)
 
     def deadline_ns(self) -> int:
-        return min(self._raft.deadline_ns(), self._accumulator.deadline_ns, self._idle_deadline_ns)
+        return min(
+            self._raft.deadline_ns(),
+            self._accumulator.deadline_ns,
+            self._idle_deadline_ns,
+            self._snapshots.deadline_ns(),
+        )
 
     # --- leadership ---
 
@@ -273,9 +288,10 @@ class Controller:
         """Replay a batch: what we appended ourselves from memory, and answer who waits for it."""
         if records is None:
             self._replay_own(last)
-            return
-        for record in records:
-            self.image.replay(decode_metadata(record.value))
+        else:
+            for record in records:
+                self.image.replay(decode_metadata(record.value))
+        self._snapshots.after_batch(self.image)
 
     def _replay_own(self, last: Offset) -> None:
         batch = self._appended.popleft()
@@ -286,6 +302,16 @@ class Controller:
             write = self._writes.find(connection)
             if write is not None:
                 self._writes.answer(connection, write.response)
+
+    def on_snapshot(self, part: SnapshotPart) -> None:
+        """In place of the image, once it is whole."""
+        if part.is_first:
+            self._loading = Image()
+        for record in part.records:
+            self._loading.replay(decode_metadata(record.value))
+        if part.is_last:
+            self.image, self._loading = self._loading, Image()
+            self._outbox.trace("c.image", offset=self.applied, digest=self.image.digest)
 
     # --- reads ---
 

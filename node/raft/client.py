@@ -1,24 +1,37 @@
 """The seam above the quorum: all that whoever builds on it knows of it (Kafka's `RaftClient`).
 
-What is committed is handed over batch by batch, each once and in order, for there are no snapshots
-by which some could be skipped. What this node appended itself is in its listener's memory, the rest
-is read from the log, a bounded piece a step. Whoever listens is told that it leads once it was
-handed all that is committed, LeaderChange of this epoch among it; so what it decides from lacks
-nothing. That it leads no more it is told before it is handed what another leader wrote.
+What is committed is handed over batch by batch, each once and in order. What this node appended
+itself is in its listener's memory, the rest is read from the log, a bounded piece a step. Where the
+log begins behind what was handed over, a snapshot is instead: all of it before a start is over, a
+bounded piece a step later on. Whoever listens is told that it leads once it was handed all that is
+committed, LeaderChange of this epoch among it; so what it decides from lacks nothing. That it leads
+no more it is told before it is handed what another leader wrote. It writes snapshots of what it was
+handed: the quorum adds what is its own.
 """
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from node.ids import NEVER_NS, Epoch, Now, Offset, ReplicaKey, Ticket
+from node.ids import NEVER_NS, Epoch, LogPosition, Now, Offset, ReplicaKey, Ticket
+from node.raft.local_snapshots import SnapshotWriter as PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft
 from node.raft.roles import Leader
-from node.records.batch import Record, split_batches
+from node.records.batch import Batch, BatchHeader, Record, split_batches
+from node.records.control import ControlRecord
+from node.records.snapshot import SnapshotEncoder, SnapshotReader
+from node.storage.snapshots import Snapshot
 
 _PIECE_BYTES = 1024 * 1024  # of the log at most in one step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPart:
+    records: Iterable[Record]
+    is_first: bool
+    is_last: bool
 
 
 class Listener(Protocol):
@@ -29,15 +42,48 @@ class Listener(Protocol):
         quorum's own business (control records).
         """
 
+    def on_snapshot(self, part: SnapshotPart) -> None:
+        """What all that lies below a snapshot's end adds up to; in parts, one after the other, with
+        nothing else in between. It replaces what was handed over before."""
+
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:
         """The epoch in which this node leads, or None: it leads no more, and what it appended
         since and was not told of may be lost, or yet be committed by another leader."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Appended:
-    base: Offset
-    last: Offset
+@dataclass(slots=True, kw_only=True)
+class _Loading:
+    """A snapshot that is handed over."""
+
+    snapshot: Snapshot
+    reader: SnapshotReader
+    position: int = 0  # of what was read
+    batches: deque[Batch] = field(default_factory=deque)  # read, and not handed over
+    is_begun: bool = False
+
+
+class SnapshotWriter:
+    """A snapshot of what was handed over; of the listener's state at that moment."""
+
+    def __init__(
+        self, writer: PieceWriter, encoder: SnapshotEncoder, controls: Sequence[ControlRecord]
+    ) -> None:
+        self._writer = writer
+        self._encoder = encoder
+        writer.write(encoder.opening(controls))
+
+    @property
+    def is_current(self) -> bool:
+        """False: another is being written since, and this one is dropped."""
+        return self._writer.is_current
+
+    def append(self, values: Sequence[bytes]) -> None:
+        """Records of these values; at least one, and no more than a batch holds."""
+        self._writer.write(self._encoder.data(values))
+
+    def finish(self) -> None:
+        self._writer.write(self._encoder.closing())
+        self._writer.finish("created")
 
 
 class RaftClient:
@@ -45,10 +91,15 @@ class RaftClient:
 
     def __init__(self, raft: Raft) -> None:
         self._raft = raft
-        self.handed_over = raft.log.view.start()  # everything below
+        self.handed_over = Offset(0)  # everything below
+        self.bytes_since_snapshot = 0  # of what was handed over since one was taken or loaded
+        self._epoch = Epoch(0)  # of the last record that was handed over
+        self._timestamp_ms = 0  # its own
+        newest = raft.snapshots.newest()
+        self._loading = None if newest is None else _load(newest)
         self._is_behind = False  # more is committed than one step could hand over
         self._leads_in: Epoch | None = None  # as the listener was told
-        self._appended: deque[_Appended] = deque()  # since then, and not committed
+        self._appended: deque[BatchHeader] = deque()  # since then, and not committed
 
     # --- what is asked ---
 
@@ -56,10 +107,22 @@ class RaftClient:
         """Write records of these values as one batch; returns its last offset. Only while the
         listener leads."""
         assert self._leads_in is not None, "only a leader appends"
-        base = self._raft.log.end.offset
-        last = self._raft.append([(None, value) for value in values], now)
-        self._appended.append(_Appended(base=base, last=last))
-        return last
+        header = self._raft.append([(None, value) for value in values], now)
+        self._appended.append(header)
+        return header.last_offset
+
+    def begin_snapshot(self) -> SnapshotWriter | None:
+        """Of all that was handed over, its header written; None where none can be taken now: there
+        is one of that already, one is being fetched, or what was handed over could not be read."""
+        log, id_ = self._raft.log, LogPosition(self._epoch, self.handed_over)
+        newest = self._raft.snapshots.newest()
+        is_taken = newest is not None and newest.id.offset >= id_.offset
+        if is_taken or self._raft.snapshots.writing is not None or log.unreplayable is not None:
+            return None
+        self.bytes_since_snapshot = 0
+        encoder = SnapshotEncoder(self._epoch, self._timestamp_ms)
+        controls = log.voters.records_at(id_.offset)
+        return SnapshotWriter(self._raft.snapshots.begin(id_), encoder, controls)
 
     def take_ticket(self) -> Ticket:
         """For a read that just arrived."""
@@ -76,6 +139,11 @@ class RaftClient:
         return self._raft.reads.followed_ns
 
     # --- what is told ---
+
+    def start(self, listener: Listener) -> None:
+        """Hand over the newest snapshot, whole: nobody waits for this node yet."""
+        while self._loading is not None:
+            self._hand_over_snapshot(listener, self._loading)
 
     def poll(self, listener: Listener, now: Now) -> None:
         """Bring `listener` up to what the quorum has reached."""
@@ -106,11 +174,16 @@ class RaftClient:
 
     def _hand_over_committed(self, listener: Listener) -> None:
         """What others wrote comes before what we appended since we lead."""
+        if self.handed_over < self._raft.log.start:
+            self._is_behind = True
+            self._go_on_loading(listener)
+            return
         before, committed = self.handed_over, self._committed()
         if before < committed and not self._is_own(before):
             self._hand_over_from_log(listener, committed)
         while self.handed_over < committed and self._is_own(self.handed_over):
-            self._hand_over(listener, self._appended.popleft().last, None)
+            own = self._appended.popleft()
+            self._hand_over(listener, own, None)
         # Without progress the high watermark lies within a batch: no honest fetch says so.
         self._is_behind = before < self.handed_over < committed
 
@@ -122,13 +195,52 @@ class RaftClient:
             if self._is_own(header.base_offset) or header.next_offset > committed:
                 break
             records = () if header.is_control else batch.records()
-            self._hand_over(listener, header.last_offset, records)
+            self._hand_over(listener, header, records)
 
     def _hand_over(
-        self, listener: Listener, last: Offset, records: Iterable[Record] | None
+        self, listener: Listener, header: BatchHeader, records: Iterable[Record] | None
     ) -> None:
-        self.handed_over = Offset(last + 1)
-        listener.on_committed(last, records)
+        self.handed_over = header.next_offset
+        self._epoch, self._timestamp_ms = header.leader_epoch, max(header.max_timestamp_ms, 0)
+        self.bytes_since_snapshot += header.size
+        listener.on_committed(header.last_offset, records)
+
+    def _go_on_loading(self, listener: Listener) -> None:
+        """The log was replaced by a snapshot, which is seen from the next step on."""
+        newest = self._raft.snapshots.newest()
+        if newest is None or newest.id.offset < self._raft.log.start:
+            return
+        if self._loading is None or self._loading.snapshot != newest:
+            self._loading = _load(newest)
+        self._hand_over_snapshot(listener, self._loading)
+
+    def _hand_over_snapshot(self, listener: Listener, loading: _Loading) -> None:
+        """One piece."""
+        id_, reader = loading.snapshot.id, loading.reader
+        if not loading.batches and not reader.is_complete:
+            data = self._raft.log.view.read_snapshot(id_, loading.position, _PIECE_BYTES)
+            assert data, f"{id_} ends before its footer"
+            loading.position += len(data)
+            loading.batches += reader.feed(data)
+        batches = list(portion(loading.batches))
+        for _ in batches:
+            loading.batches.popleft()
+        is_last = reader.is_complete and not loading.batches
+        part = SnapshotPart(
+            records=(record for batch in batches for record in batch.records()),
+            is_first=not loading.is_begun,
+            is_last=is_last,
+        )
+        loading.is_begun = True
+        if is_last:
+            self._loading = None
+            self.handed_over, self._epoch = id_.offset, id_.epoch
+            self._timestamp_ms, self.bytes_since_snapshot = loading.snapshot.timestamp_ms, 0
+        listener.on_snapshot(part)
 
     def _is_own(self, base: Offset) -> bool:
-        return bool(self._appended) and self._appended[0].base == base
+        return bool(self._appended) and self._appended[0].base_offset == base
+
+
+def _load(snapshot: Snapshot) -> _Loading:
+    return _Loading(snapshot=snapshot, reader=SnapshotReader(snapshot.id.epoch))

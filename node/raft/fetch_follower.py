@@ -7,6 +7,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed
+from node.raft.fetch_snapshot import FollowerSnapshots
 from node.raft.fetched import is_cut, sound_batches, truncation_point
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
@@ -25,10 +26,17 @@ class _Promised:
 
 class FollowerFetch:
     def __init__(
-        self, quorum: Quorum, log: LocalLog, peers: Peers, cluster_id: str, rng: random.Random
+        self,
+        quorum: Quorum,
+        log: LocalLog,
+        snapshots: FollowerSnapshots,
+        peers: Peers,
+        cluster_id: str,
+        rng: random.Random,
     ) -> None:
         self._quorum = quorum
         self._log = log
+        self._snapshots = snapshots
         self._peers = peers
         self._cluster_id = cluster_id
         self._rng = rng
@@ -37,8 +45,9 @@ class FollowerFetch:
     # --- sending ---
 
     def send(self, mono_ns: int) -> None:
-        """One Fetch at a time."""
-        is_fetching, role = self._hang_up_on_others(), self._quorum.role
+        """One Fetch at a time, and none while a snapshot is fetched."""
+        is_fetching = self._hang_up_on_others() or self._snapshots.is_fetching
+        role = self._quorum.role
         if is_fetching or not isinstance(role, Follower | Unattached) or not self.may_fetch():
             return
         key = self._whom_to_ask(role)
@@ -120,6 +129,9 @@ class FollowerFetch:
     def _accept(self, role: Follower, response: FetchResponse, mono_ns: int) -> str | None:
         if response.diverging is not None:
             return self._truncate(role, response.diverging, mono_ns)
+        if response.snapshot is not None:
+            self._renew(role, mono_ns)
+            return self._snapshots.begin(self._leader(role), response.snapshot)
         fetched = sound_batches(response.records, self._log.end, role.epoch)
         if fetched.batches:
             size = sum(len(batch.data) for batch in fetched.batches)

@@ -41,6 +41,19 @@ def divergence(view: LogView, offset: int, last_epoch: int) -> LogPosition | Non
     return None
 
 
+def snapshot_instead(view: LogView, offset: int, last_epoch: int) -> LogPosition | None:
+    """The snapshot to fetch, if that is better than records, or if the log that the fetcher's is to
+    be compared with begins behind it (`RaftLog.validateOffsetAndEpoch`)."""
+    snapshots = view.snapshots()
+    if not snapshots:
+        return None
+    oldest, start = snapshots[0].id, view.start()
+    is_behind = offset < start or (offset == start > 0 and last_epoch != oldest.epoch)
+    if offset == 0 or is_behind or last_epoch < oldest.epoch:
+        return snapshots[-1].id
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked:
     """A Fetch that waits for news."""
@@ -80,6 +93,10 @@ class LeaderFetch:
         error = self._refusal(request)
         if error != ErrorCode.NONE:
             return self._answer(error=error)
+        snapshot = self._snapshot_instead(request)
+        if snapshot is not None:
+            self._trace(request, "snapshot")
+            return self._answer(snapshot=snapshot)
         diverging = divergence(self._log.view, request.fetch_offset, request.last_epoch)
         self._trace(request, "valid" if diverging is None else "diverging")
         if diverging is not None:
@@ -105,6 +122,9 @@ class LeaderFetch:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE
 
+    def _snapshot_instead(self, request: FetchRequest) -> LogPosition | None:
+        return snapshot_instead(self._log.view, request.fetch_offset, request.last_epoch)
+
     # --- parked fetches ---
 
     def poll(self, mono_ns: int) -> None:
@@ -125,6 +145,8 @@ class LeaderFetch:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error != ErrorCode.NONE:
             return self._answer(error=error)
+        if parked.request.fetch_offset < self._log.start:
+            return self._answer(snapshot=self._snapshot_instead(parked.request))
         if parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
             return self._records_for(connection, parked.request, mono_ns)
         return None
@@ -161,6 +183,7 @@ class LeaderFetch:
         *,
         error: ErrorCode = ErrorCode.NONE,
         diverging: LogPosition | None = None,
+        snapshot: LogPosition | None = None,
         records: bytes = b"",
     ) -> FetchResponse:
         quorum = self._quorum
@@ -172,6 +195,7 @@ class LeaderFetch:
             high_watermark=-1 if known is None else known,
             log_start=self._log.view.start(),
             diverging=diverging,
+            snapshot=snapshot,
             records=records,
             leader_endpoint=quorum.leader_at(),
         )

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from node.effects import AppendBatches, FlushLog, TruncateLog
+from node.effects import AppendBatches, FlushLog, ReplaceLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset, uuid_text
 from node.outbox import Outbox
 from node.raft.unreplayable import Unreplayable, find_unreplayable, first_unreplayable
 from node.raft.voter_history import VoterHistory
 from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
+from node.records.control import ControlRecord
 from node.storage.view import LogView
 
 _READ_BYTES = 1024 * 1024  # of the log at once, when it is searched for voters
@@ -21,7 +22,11 @@ class LocalLog:
 
     def __init__(self, view: LogView, before: VoterHistory, outbox: Outbox) -> None:
         self.view = view
+        self.start = view.start()  # as of this step
         self.voters = before
+        if self.start > 0:
+            first = view.snapshots()[0]
+            self.voters = before.after_snapshot(first.controls, first.id.offset)
         for batch in _control_batches(view):
             self.voters = self.voters.appended(batch)
         self.end: LogPosition = view.end()
@@ -35,6 +40,7 @@ class LocalLog:
     def begin_step(self) -> None:
         """What the last step wrote is now in the view."""
         self.end = self.view.end()
+        self.start = self.view.start()
 
     @property
     def is_flushed(self) -> bool:
@@ -43,8 +49,8 @@ class LocalLog:
 
     def append_as_leader(
         self, records: Sequence[KeyValue], epoch: Epoch, now: Now, *, control: bool = False
-    ) -> Offset:
-        """Write one batch, and return its last offset. Durable with the next `LogFlushed`."""
+    ) -> BatchHeader:
+        """Write one batch. Durable with the next `LogFlushed`."""
         data = encode_batch(
             records,
             base_offset=self.end.offset,
@@ -54,7 +60,7 @@ class LocalLog:
         )
         header = read_header(data)
         self._append(data, [header], "leader")
-        return header.last_offset
+        return header
 
     def append_as_follower(self, data: bytes, batches: Sequence[Batch]) -> None:
         """Write what the leader sent, bytes unchanged; `batches` are what they hold."""
@@ -73,6 +79,20 @@ class LocalLog:
         self.durable = min(self.durable, end.offset)
         self._follow_voters(self.voters.truncated(end.offset))
         self.flush()
+
+    def replace(
+        self,
+        snapshot: LogPosition,
+        controls: Sequence[ControlRecord],
+        unreplayable: Unreplayable | None,
+    ) -> None:
+        """Drop all of it for a snapshot of what is committed, which says `controls`."""
+        self._outbox.emit(ReplaceLog(log=METADATA_LOG, snapshot=snapshot))
+        self._note_unreplayable(unreplayable)
+        self.end = snapshot
+        self.start = self.durable = snapshot.offset
+        self._flushed = True
+        self._follow_voters(self.voters.after_snapshot(controls, snapshot.offset))
 
     def trace_voters(self) -> None:
         """Who votes now, and since which record; epoch 0: none in the log."""

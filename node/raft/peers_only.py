@@ -11,6 +11,7 @@ from node.raft.voter_set import VoterSet
 from node.wire.apis import Response
 from node.wire.describe_quorum import DescribeQuorumRequest
 from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.quorum_epoch import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -32,6 +33,7 @@ def refuse_to_others(
     | BeginQuorumEpochRequest
     | EndQuorumEpochRequest
     | FetchRequest
+    | FetchSnapshotRequest
     | DescribeQuorumRequest
     | AddVoterRequest
     | RemoveVoterRequest
@@ -48,5 +50,7 @@ def refuse_to_others(
             return UpdateVoterResponse(error=_REFUSED)
         case FetchRequest(replica=replica) if replica in voters:
             return FetchResponse(top_error=_REFUSED)
+        case FetchSnapshotRequest(replica=replica) if replica in voters:
+            return FetchSnapshotResponse(top_error=_REFUSED)
         case _:
             return None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from node import limits
-from node.config import QuorumTimeouts
+from node.config import QuorumTimeouts, SnapshotSettings
 from node.effects import ElectionState
 from node.endpoint import Endpoint
 from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
@@ -22,7 +22,9 @@ from node.raft.cluster_description import describe_cluster
 from node.raft.deadlines import Move
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
+from node.raft.fetch_snapshot import FollowerSnapshots, LeaderSnapshots
 from node.raft.local_log import LocalLog
+from node.raft.local_snapshots import LocalSnapshots
 from node.raft.peers import Peers
 from node.raft.peers_only import refuse_to_others
 from node.raft.quorum import Quorum
@@ -33,13 +35,14 @@ from node.raft.roles import Leader, Resigned
 from node.raft.voter_changes import VoterChanges
 from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes
-from node.records.batch import KeyValue
+from node.records.batch import BatchHeader, KeyValue
 from node.records.control import ControlRecord, LeaderChange, encode_control
 from node.storage.view import LogView
 from node.wire.apis import PeerRequest, Response
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from node.wire.describe_quorum import DescribeQuorumRequest
 from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.quorum_epoch import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -63,6 +66,7 @@ class Raft:
         timeouts: QuorumTimeouts,
         advertised: tuple[Endpoint, ...],
         servers: tuple[Endpoint, ...],
+        snapshots: SnapshotSettings,
         election: ElectionState,
         view: LogView,
         rng: random.Random,
@@ -94,7 +98,14 @@ class Raft:
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
         self._changes = VoterChanges(self.quorum, self.log, parking, cluster_id)
-        self._fetching = FollowerFetch(self.quorum, self.log, self._peers, cluster_id, rng)
+        self.snapshots = LocalSnapshots(view, snapshots, outbox)
+        self._serving_snapshots = LeaderSnapshots(self.quorum, self.log, self._replicas, cluster_id)
+        self._fetching_snapshots = FollowerSnapshots(
+            self.quorum, self.log, self.snapshots, self._peers, cluster_id
+        )
+        self._fetching = FollowerFetch(
+            self.quorum, self.log, self._fetching_snapshots, self._peers, cluster_id, rng
+        )
 
     # --- life ---
 
@@ -106,6 +117,9 @@ class Raft:
         if self.log.end.offset > self.log.durable:
             self.log.flush()
         self.quorum.start(now.mono_ns)
+        newest = self.snapshots.newest()
+        if newest is not None:  # nobody takes one of more than is committed
+            self.quorum.publish_high_watermark(newest.id.offset)
         self.poll(now)
 
     def resign_for_shutdown(self, now: Now) -> bool:
@@ -139,6 +153,8 @@ class Raft:
         match request:
             case FetchRequest():
                 return self._serving.on_request(connection, request, now)
+            case FetchSnapshotRequest():
+                return self._serving_snapshots.on_request(request, now)
             case VoteRequest():
                 return self._votes.on_request(request, now)
             case BeginQuorumEpochRequest():
@@ -178,6 +194,8 @@ class Raft:
                 self._epochs.on_response(key, request, response, now.mono_ns)
             case (FetchRequest(), FetchResponse()):
                 fault = self._fetching.on_response(key, request, response, now.mono_ns)
+            case (FetchSnapshotRequest(), FetchSnapshotResponse()):
+                fault = self._fetching_snapshots.on_response(key, request, response, now.mono_ns)
             case _:
                 return  # of a connection that we have dropped since
         if fault is None:
@@ -205,8 +223,8 @@ class Raft:
             self._replicas.advance_high_watermark()
         self._fetching.learn_high_watermark()
 
-    def append(self, records: Sequence[KeyValue], now: Now) -> Offset:
-        """Write a batch as the leader; returns its last offset."""
+    def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
+        """Write a batch as the leader."""
         assert isinstance(self.quorum.role, Leader), "only a leader appends"
         return self.log.append_as_leader(records, self.quorum.epoch, now)
 
@@ -228,9 +246,11 @@ class Raft:
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
             pass
+        self.snapshots.poll(now.wall_ns)
         self._serving.poll(mono_ns)
         self._votes.send(mono_ns)
         self._epochs.send(mono_ns)
+        self._fetching_snapshots.send(mono_ns)
         self._fetching.send(mono_ns)
 
     def deadline_ns(self) -> int:

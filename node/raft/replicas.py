@@ -1,6 +1,7 @@
 """What a leader knows of the replicas by their Fetches: how far each is, hence what is committed,
 and whether a majority still follows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from node.ids import ConnectionId, Now, Offset, ReplicaKey
@@ -28,11 +29,18 @@ class Replicas:
             return  # nobody fetches from itself: the frame is damaged, and proves nothing
         if key in self._quorum.voters:
             self._reads.on_fetch(connection, key)
-            self._quorum.update(self._fetched_by_voter(leader, request, now))
+            progress = self._progress(leader, request, now)
+            self._quorum.update(self._heard(leader, key, progress, now.mono_ns))
             self.advance_high_watermark()
         elif key in leader.replicas or self._has_room(leader, key):
             replicas = self._progress(leader, request, now)
             self._quorum.update(replace(leader, replicas=replicas))
+
+    def on_snapshot_fetch(self, replica: ReplicaKey, mono_ns: int) -> None:
+        """It follows us, whatever it has."""
+        if replica in self._quorum.voters and replica != self._quorum.key:
+            leader = self._leader()
+            self._quorum.update(self._heard(leader, replica, leader.replicas, mono_ns))
 
     def _has_room(self, leader: Leader, observer: ReplicaKey) -> bool:
         voters = self._quorum.voters
@@ -49,10 +57,15 @@ class Replicas:
         )
         return {**leader.replicas, request.replica: progress}
 
-    def _fetched_by_voter(self, leader: Leader, request: FetchRequest, now: Now) -> Leader:
+    def _heard(
+        self,
+        leader: Leader,
+        voter: ReplicaKey,
+        replicas: Mapping[ReplicaKey, Progress],
+        mono_ns: int,
+    ) -> Leader:
         """A majority (with ourselves) that fetched renews the leader's licence."""
-        voter, quorum, mono_ns = request.replica, self._quorum, now.mono_ns
-        timeouts = quorum.timeouts
+        quorum, timeouts = self._quorum, self._quorum.timeouts
         begin_ns = mono_ns + deadlines.begin_epoch_interval_ns(timeouts)
         fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
         if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
@@ -60,7 +73,7 @@ class Replicas:
             deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)
         return replace(
             leader,
-            replicas=self._progress(leader, request, now),
+            replicas=replicas,
             begin_due_ns={**leader.begin_due_ns, voter: begin_ns},
             fetched=fetched,
             check_quorum_deadline_ns=deadline,

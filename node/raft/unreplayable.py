@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from node.ids import Offset
 from node.records.batch import Batch, BatchHeader, read_header, value_starts
 from node.records.metadata import UnknownRecord, is_known, unknown_record
+from node.records.snapshot import SnapshotReader
+from node.storage.snapshots import Snapshot
 from node.storage.view import LogView
 
 _PIECE_BYTES = 1024 * 1024  # of the log at most in memory
@@ -39,8 +41,12 @@ def first_unreplayable(batches: Iterable[Batch]) -> Unreplayable | None:
 
 
 def find_unreplayable(view: LogView) -> Unreplayable | None:
-    """In all that the log holds: what was read and found sound when it was opened."""
+    """In all that the log holds, and in what it starts at: what was read and found sound when it
+    was opened."""
     at, end = view.start(), view.end().offset
+    if at > 0 and (unknown := _in_snapshot(view, view.snapshots()[0])) is not None:
+        # Its place in the log is not known any more, but that it lies below the snapshot's end.
+        return Unreplayable(offset=Offset(at - 1), record=unknown.record)
     while at < end:
         data, position = view.read(at, _PIECE_BYTES), 0
         while position < len(data):
@@ -49,6 +55,18 @@ def find_unreplayable(view: LogView) -> Unreplayable | None:
                 batch = Batch(header=header, data=data[position : position + header.size])
                 return first_unreplayable([batch])
             at, position = header.next_offset, position + header.size
+    return None
+
+
+def _in_snapshot(view: LogView, snapshot: Snapshot) -> Unreplayable | None:
+    reader = SnapshotReader(snapshot.id.epoch)
+    position = 0
+    while position < snapshot.size:
+        data = view.read_snapshot(snapshot.id, position, _PIECE_BYTES)
+        position += len(data)
+        for batch in reader.feed(data):
+            if not _is_known(batch.data, 0, batch.header):
+                return first_unreplayable([batch])
     return None
 
 

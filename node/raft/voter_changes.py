@@ -196,7 +196,8 @@ class VoterChanges:
 
     def _append(self, voters: VoterSet, leader: Leader, now: Now) -> Offset:
         record = encode_control(Voters(voters=tuple(voters.rows.values())))
-        return self._log.append_as_leader([record], leader.epoch, now, control=True)
+        header = self._log.append_as_leader([record], leader.epoch, now, control=True)
+        return header.last_offset
 
     def _timed_out(self, waiting: _Waiting, leader: Leader) -> VoterChangeResponse:
         request = waiting.request

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
+from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.endpoint import Endpoint
 from node.ids import NodeId
 
@@ -23,7 +23,19 @@ TIMEOUT_KEYS = {
     "controller.quorum.fetch.max.bytes": "fetch_max_bytes",
     "metadata.max.idle.interval.ms": "idle_interval_ms",
 }
-MAY_BE_ZERO = {"controller.quorum.append.linger.ms", "metadata.max.idle.interval.ms"}
+MAY_BE_ZERO = {
+    "controller.quorum.append.linger.ms",
+    "metadata.max.idle.interval.ms",
+    "metadata.log.max.snapshot.interval.ms",
+}
+# The same for SnapshotSettings.
+SNAPSHOT_KEYS = {
+    "metadata.log.max.record.bytes.between.snapshots": "record_bytes",
+    "metadata.log.max.snapshot.interval.ms": "interval_ms",
+    "metadata.max.retention.bytes": "retention_bytes",
+    "metadata.max.retention.ms": "retention_ms",
+    "controller.quorum.fetch.snapshot.max.bytes": "fetch_max_bytes",
+}
 # The same for ConnectionLimits.
 LIMIT_KEYS = {
     "max.connections": "connections",
@@ -35,6 +47,7 @@ LIMIT_KEYS = {
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
+    *SNAPSHOT_KEYS,
     "process.roles",
     "node.id",
     "controller.listener.names",
@@ -65,6 +78,7 @@ def known_numbers() -> str:
     defaults = {
         **{key: getattr(QuorumTimeouts(), name) for key, name in TIMEOUT_KEYS.items()},
         **{key: getattr(ConnectionLimits(), name) for key, name in LIMIT_KEYS.items()},
+        **{key: getattr(SnapshotSettings(), name) for key, name in SNAPSHOT_KEYS.items()},
     }
     return "".join(f"  {key}={default}\n" for key, default in defaults.items())
 
@@ -88,6 +102,7 @@ def parse_settings(text: str) -> Settings:
         advertised=_inner_first(inner, listeners, advertised),
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
+        snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))

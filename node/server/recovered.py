@@ -121,6 +121,8 @@ def start_lines(found: Recovered) -> Iterator[Trace]:
     )
     if found.log.was_unmarked:
         yield Trace(event="n.unmarked", fields={"end": end.offset})
+    for damaged in found.log.kept.damaged:
+        yield Trace(event="n.damaged", fields={"file": damaged.path, "reason": damaged.reason})
     cut = found.log.cut
     if cut is not None:
         yield Trace(

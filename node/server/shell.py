@@ -8,10 +8,9 @@ what arrives waits in the kernel.
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol, assert_never
+from typing import Protocol
 
 from node.effects import (
-    AppendBatches,
     CloseConnection,
     DisconnectPeer,
     ElectionState,
@@ -21,22 +20,14 @@ from node.effects import (
     SendToPeer,
     Stop,
     Trace,
-    TruncateLog,
 )
 from node.events import Event, LogFlushed
-from node.ids import LogId, Now, Offset
+from node.ids import LogId, Now
 from node.server.peer_links import PeerLinks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
+from node.storage.log_changes import WritableLog, perform
 from node.turn import Beat, Deed, SteppedNode, Turns
-
-
-class WritableLog(Protocol):
-    def append(self, data: bytes) -> None: ...
-
-    def truncate(self, end: Offset) -> None: ...
-
-    def flush(self) -> Offset: ...
 
 
 class Elections(Protocol):
@@ -119,10 +110,6 @@ class Shell:
         match deed:
             case Trace():
                 self._traces.add(deed, read_clocks())
-            case AppendBatches():
-                self._logs[deed.log].append(deed.data)
-            case TruncateLog():
-                self._logs[deed.log].truncate(deed.end)
             case FlushLog():
                 self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
             case PersistElectionState():
@@ -143,7 +130,7 @@ class Shell:
             case Beat.STEPPED | Beat.LISTEN:
                 pass
             case _:
-                assert_never(deed)
+                perform(deed, self._logs[deed.log])
 
     def _arm_timer(self) -> None:
         """A timer that fires too early is armed again: deadlines mostly move away."""

@@ -27,6 +27,7 @@ from node.wire.describe_quorum import (
     DescribeQuorumResponse,
 )
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
+from node.wire.fetch_snapshot import FETCH_SNAPSHOT, FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.quorum_epoch import (
     BEGIN_QUORUM_EPOCH,
     END_QUORUM_EPOCH,
@@ -56,6 +57,7 @@ APIS: tuple[Api, ...] = (
     BEGIN_QUORUM_EPOCH,
     END_QUORUM_EPOCH,
     DESCRIBE_QUORUM,
+    FETCH_SNAPSHOT,
     DESCRIBE_CLUSTER,
     CONTROLLER_REGISTRATION,
     ADD_RAFT_VOTER,
@@ -66,7 +68,13 @@ BY_KEY = {api.key: api for api in APIS}
 BY_REQUEST = {api.request: api for api in APIS}
 API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in APIS)
 
-PeerRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
+PeerRequest = (
+    VoteRequest
+    | BeginQuorumEpochRequest
+    | EndQuorumEpochRequest
+    | FetchRequest
+    | FetchSnapshotRequest
+)
 OutgoingRequest = PeerRequest | ControllerRegistrationRequest
 Request = (
     OutgoingRequest
@@ -84,6 +92,7 @@ Response = (
     VoteResponse
     | QuorumEpochResponse
     | FetchResponse
+    | FetchSnapshotResponse
     | ApiVersionsResponse
     | DescribeQuorumResponse
     | AlterConfigsResponse

@@ -33,23 +33,23 @@ def metadata_partition(topics: Iterable[Any]) -> Any | None:
     """The one partition of the one topic, if it is `__cluster_metadata`-0; else None.
 
     Before Fetch v13 topics are named, from then on they have ids. The field is called
-    `partition_index` everywhere but in Fetch.
+    `partition_index` everywhere but in Fetch and FetchSnapshot.
     """
     match tuple(topics):
         case (topic,) if len(topic.partitions) == 1 and _is_metadata(topic):
             partition = topic.partitions[0]
         case _:
             return None
-    index = getattr(partition, "partition_index", None)
-    return partition if (partition.partition if index is None else index) == 0 else None
+    names = ("partition_index", "partition", "index")
+    index = next(getattr(partition, name) for name in names if hasattr(partition, name))
+    return partition if index == 0 else None
 
 
 def _is_metadata(topic: Any) -> bool:
     if hasattr(topic, "topic_id"):
         return bool(topic.topic_id == METADATA_TOPIC_ID)
-    return getattr(topic, "topic_name", None) == METADATA_TOPIC or (
-        getattr(topic, "topic", None) == METADATA_TOPIC
-    )
+    names = (getattr(topic, field, None) for field in ("topic_name", "topic", "name"))
+    return METADATA_TOPIC in names
 
 
 def metadata_topics(kio: SimpleNamespace, **partition: Any) -> tuple[Any, ...]:

@@ -57,6 +57,8 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse:
+    """At most one of `diverging`, `snapshot` and `records` tells how to go on."""
+
     top_error: ErrorCode = ErrorCode.NONE
     error: ErrorCode = ErrorCode.NONE
     leader: NodeId = NO_NODE
@@ -64,6 +66,7 @@ class FetchResponse:
     high_watermark: int = -1
     log_start: Offset = Offset(0)
     diverging: LogPosition | None = None
+    snapshot: LogPosition | None = None  # to be fetched instead of records
     records: bytes = b""
     leader_endpoint: Endpoint | None = None
 
@@ -130,7 +133,7 @@ def _read_response(entity: Any) -> FetchResponse:
     partition = metadata_partition(entity.responses)
     if partition is None:
         return FetchResponse(top_error=top_error(entity))
-    diverging = partition.diverging_epoch
+    diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
     return FetchResponse(
         top_error=our_error(entity.error_code),
         error=our_error(partition.error_code),
@@ -139,6 +142,7 @@ def _read_response(entity: Any) -> FetchResponse:
         high_watermark=partition.high_watermark,
         log_start=Offset(partition.log_start_offset),
         diverging=_position(diverging) if diverging.epoch >= 0 else None,
+        snapshot=_position(snapshot) if min(snapshot.epoch, snapshot.end_offset) >= 0 else None,
         records=partition.records or b"",
         leader_endpoint=leader_endpoint(entity, NodeId(partition.current_leader.leader_id)),
     )
@@ -171,6 +175,10 @@ def _partition(message: FetchResponse, kio: SimpleNamespace) -> Any:
     if message.diverging is not None:
         optional["diverging_epoch"] = kio.EpochEndOffset(
             epoch=message.diverging.epoch, end_offset=message.diverging.offset
+        )
+    if message.snapshot is not None:
+        optional["snapshot_id"] = kio.SnapshotId(
+            epoch=message.snapshot.epoch, end_offset=message.snapshot.offset
         )
     return kio.PartitionData(
         partition_index=0,

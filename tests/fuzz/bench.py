@@ -11,22 +11,27 @@ from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    CutLog,
     DisconnectPeer,
     Effect,
     ElectionState,
+    FinishSnapshot,
     FlushLog,
     PersistElectionState,
+    ReplaceLog,
     SendReply,
     SendToPeer,
     Stop,
     Trace,
     TruncateLog,
+    WriteSnapshot,
 )
 from node.endpoint import Endpoint
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
 from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.storage.log_changes import perform
 from tests.fuzz.drawing import CLUSTER, DIRECTORY
 from tests.fuzz.sessions import Surprise
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
@@ -128,8 +133,8 @@ class Bench:
                     if len(data) > limits.MAX_BATCH_BYTES:
                         raise Surprise(f"a batch of {len(data)} bytes")
                     self.log.append(data)
-                case TruncateLog(end=end):
-                    self.log.truncate(end)
+                case TruncateLog() | WriteSnapshot() | FinishSnapshot() | CutLog() | ReplaceLog():
+                    perform(effect, self.log)
                 case FlushLog():
                     self._ready.append(LogFlushed(log=METADATA_LOG, end=self.log.flush()))
                 case PersistElectionState(state=state):

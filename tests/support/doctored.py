@@ -36,6 +36,7 @@ class Doctored:
     role: Role = field(default_factory=lambda: unattached(0))
     committed: Offset | None = None
     applied: Offset = Offset(0)
+    digest: int = 0
     reads: int = 0
     log: MemoryLog = field(default_factory=MemoryLog)
     disk: Disk = field(default_factory=Disk)

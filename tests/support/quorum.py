@@ -13,10 +13,9 @@ from functools import partial
 from uuid import UUID
 
 from chaos.cluster.sim.invariants import CoreView, Watch
-from node.config import NodeConfig, QuorumTimeouts
+from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.core import Core
 from node.effects import (
-    AppendBatches,
     CloseConnection,
     DisconnectPeer,
     FlushLog,
@@ -25,13 +24,13 @@ from node.effects import (
     SendToPeer,
     Stop,
     Trace,
-    TruncateLog,
 )
 from node.endpoint import Endpoint
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
 from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.storage.log_changes import perform
 from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP
 from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine
@@ -52,6 +51,7 @@ class Quorum:
         *,
         seed: int = 0,
         timeouts: QuorumTimeouts | None = None,
+        snapshots: SnapshotSettings | None = None,
         mischief: Mischief | None = None,
         watchers: tuple[Watcher, ...] = (),
         invariants: bool = False,
@@ -59,6 +59,7 @@ class Quorum:
         self.rng = random.Random(f"{seed}:network")
         self._seed = seed
         self._timeouts = timeouts or QuorumTimeouts(append_linger_ms=2)
+        self._snapshots = snapshots or SnapshotSettings()
         self._mischief = mischief or Mischief()
         self._watchers = watchers
         self.now_ns = SECOND
@@ -173,6 +174,7 @@ class Quorum:
                 listeners=inner[node],
                 advertised=(*inner[node], outer),
                 timeouts=self._timeouts,
+                snapshots=self._snapshots,
             ),
             cluster_id=CLUSTER_ID,
             key=member.key,
@@ -213,10 +215,6 @@ class Quorum:
             case PersistElectionState(state=state):
                 if self._mischief.persists():
                     member.election = state
-            case AppendBatches(data=data):
-                member.log.append(data)
-            case TruncateLog(end=end):
-                member.log.truncate(end)
             case FlushLog():
                 self._flush_later(member)
             case Ask():
@@ -239,6 +237,8 @@ class Quorum:
                 member.core = None
             case SendReply() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
+            case _:
+                perform(output, member.log)
 
     def _trace(self, member: Member, trace: Trace) -> None:
         line = TraceLine(

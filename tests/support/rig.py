@@ -4,17 +4,16 @@ import random
 from collections.abc import Callable
 from uuid import UUID
 
-from node.config import NodeConfig, QuorumTimeouts
+from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.controller.registration import CHANNEL
 from node.core import Core
 from node.effects import (
-    AppendBatches,
     ElectionState,
     FlushLog,
+    LogChange,
     PersistElectionState,
     Stop,
     Trace,
-    TruncateLog,
 )
 from node.endpoint import Endpoint
 from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
@@ -23,6 +22,7 @@ from node.raft.roles import Leader, Role
 from node.raft.voter_history import STATIC, VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
+from node.storage.log_changes import perform
 from node.wire.apis import Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
@@ -89,6 +89,7 @@ class Rig:
         flushes: bool = True,
         rng: random.Random | None = None,
         timeouts: QuorumTimeouts | None = None,
+        snapshots: SnapshotSettings | None = None,
         now_ns: int = 1000 * MS,
         watch: Callable[[Output], None] = _ignore,
     ) -> None:
@@ -115,6 +116,7 @@ class Rig:
                 listeners=inner[key(me.id)],
                 advertised=(*inner[key(me.id)], outer),
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
+                snapshots=snapshots or SnapshotSettings(),
             ),
             cluster_id=CLUSTER,
             key=me,
@@ -201,10 +203,6 @@ class Rig:
             match output:
                 case PersistElectionState(state=state):
                     self.election = state
-                case AppendBatches(data=data):
-                    self.log.append(data)
-                case TruncateLog(end=end):
-                    self.log.truncate(end)
                 case Ask():
                     self.asked.append(output)
                 case Answer(connection=connection, response=response):
@@ -213,6 +211,8 @@ class Rig:
                     self.traces.append(output)
                 case Stop():
                     self.is_stopped = True
+                case _ if isinstance(output, LogChange):
+                    perform(output, self.log)
                 case _:
                     pass
 

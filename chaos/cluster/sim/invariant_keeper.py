@@ -72,6 +72,10 @@ class Post:
         if self.life is not None:
             self.life.before_truncation(end)
 
+    def before_replacement(self) -> None:
+        if self.life is not None:
+            self.life.before_replacement()
+
     def after_sync(self) -> None:
         """Between two steps, by a flush that nobody waits for."""
         if self.life is not None and self._keeper.is_open:

@@ -28,15 +28,19 @@ from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    CutLog,
     DisconnectPeer,
     Effect,
+    FinishSnapshot,
     FlushLog,
     PersistElectionState,
+    ReplaceLog,
     SendReply,
     SendToPeer,
     Stop,
     Trace,
     TruncateLog,
+    WriteSnapshot,
 )
 from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
@@ -46,12 +50,15 @@ from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
+from node.storage.log_changes import perform
 from node.turn import Beat, Deed, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
 
-_WAITED_FOR = frozenset((TruncateLog, FlushLog, PersistElectionState))  # the disk is
+_ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, CutLog, ReplaceLog)
+# The disk is.
+_WAITED_FOR = frozenset((TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS))
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
@@ -261,6 +268,13 @@ class SimProcess:
             case PersistElectionState():
                 yield self._around.drive.sync_ns()
                 self._found.elections.save(deed.state)
+            case ReplaceLog():
+                yield self._around.drive.sync_ns()
+                self._around.post.before_replacement()
+                perform(deed, self._logs[deed.log])
+            case WriteSnapshot() | FinishSnapshot() | CutLog():
+                yield self._around.drive.sync_ns()
+                perform(deed, self._logs[deed.log])
 
     def _do(self, deed: Effect) -> None:
         """What takes no time."""
@@ -280,10 +294,8 @@ class SimProcess:
                 self._peers.disconnect(deed.channel)
             case Stop():
                 self._stop(deed)
-            case TruncateLog() | FlushLog() | PersistElectionState():
-                raise AssertionError(f"{deed} is waited for")
             case _:
-                assert_never(deed)
+                raise AssertionError(f"{deed} is waited for")
 
     def _beat(self, beat: Beat) -> None:
         match beat:

@@ -72,6 +72,13 @@ def test_a_high_watermark_beyond_the_log() -> None:
     assert node_high_watermark(make_run(traces=[truncated])).verdict is INVALID
 
 
+def test_a_log_that_a_snapshot_replaced_ends_with_it() -> None:
+    loaded = trace().append(0, 4, 1).emit("q.loaded", end=9, epoch=1)
+    assert node_high_watermark(make_run(traces=[loaded.hwm(9, 1)])).verdict is VALID
+    beyond = trace().append(0, 4, 1).emit("q.loaded", end=9, epoch=1).hwm(10, 1)
+    assert node_high_watermark(make_run(traces=[beyond])).verdict is INVALID
+
+
 def test_a_trace_with_lines_missing_is_not_followed() -> None:
     node = trace().append(0, 4, 1).append(5, 9, 1).hwm(10, 1)
     del node.lines[2]

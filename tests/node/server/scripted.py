@@ -33,7 +33,16 @@ from node.events import (
     LogFlushed,
     TimeoutElapsed,
 )
-from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, Offset, ReplicaKey
+from node.ids import (
+    METADATA_LOG,
+    ChannelId,
+    ConnectionId,
+    LogPosition,
+    NodeId,
+    Now,
+    Offset,
+    ReplicaKey,
+)
 from node.server.framing import with_size
 from node.server.listener import accept_from, bind
 from node.server.peer_links import PeerLinks, TcpDial
@@ -128,6 +137,20 @@ class FlushedLog:
 
     def truncate(self, end: Offset) -> None:
         self.account.append(f"truncate {end}")
+
+    def write_snapshot(self, id_: LogPosition, position: int, data: bytes) -> None:
+        self.account.append(
+            f"write snapshot {id_.offset} from {position} to {position + len(data)}"
+        )
+
+    def finish_snapshot(self, id_: LogPosition) -> None:
+        self.account.append(f"finish snapshot {id_.offset}")
+
+    def cut_behind(self, snapshot: LogPosition) -> None:
+        self.account.append(f"cut behind {snapshot.offset}")
+
+    def replace(self, snapshot: LogPosition) -> None:
+        self.account.append(f"replace by {snapshot.offset}")
 
     def flush(self) -> Offset:
         if self.during_flush is not None:

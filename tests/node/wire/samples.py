@@ -35,6 +35,7 @@ from node.wire.describe_cluster import (
 )
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 from node.wire.fetch import FetchRequest, FetchResponse
+from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.quorum_epoch import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -94,6 +95,14 @@ REQUESTS: tuple[Request, ...] = (
         max_wait_ms=500,
         max_bytes=1 << 20,
         high_watermark=99,
+    ),
+    FetchSnapshotRequest(
+        cluster_id=CLUSTER,
+        replica=ReplicaKey(NodeId(1), DIRECTORY),
+        epoch=EPOCH,
+        snapshot=LogPosition(Epoch(6), Offset(2**40)),
+        position=2**33,
+        max_bytes=1 << 20,
     ),
     DescribeQuorumRequest(),
     AlterConfigsRequest(
@@ -172,7 +181,22 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
             log_start=Offset(3),
         ),
         FetchResponse(leader=LEADER, epoch=EPOCH, diverging=LogPosition(Epoch(6), Offset(12))),
+        FetchResponse(leader=LEADER, epoch=EPOCH, snapshot=LogPosition(Epoch(6), Offset(12))),
         FetchResponse(top_error=ErrorCode.INCONSISTENT_CLUSTER_ID),
+    ),
+    59: (
+        FetchSnapshotResponse(
+            leader=LEADER,
+            epoch=EPOCH,
+            snapshot=LogPosition(Epoch(6), Offset(12)),
+            size=2**33 + 240,
+            position=2**33,
+            data=b"\0batch" * 40,
+            leader_endpoint=ADDRESS,
+        ),
+        FetchSnapshotResponse(error=ErrorCode.SNAPSHOT_NOT_FOUND, leader=LEADER, epoch=EPOCH),
+        FetchSnapshotResponse(leader=NodeId(0), epoch=Epoch(0)),
+        FetchSnapshotResponse(top_error=ErrorCode.INCONSISTENT_CLUSTER_ID),
     ),
     18: (
         ApiVersionsResponse(
@@ -286,6 +310,8 @@ def request_in_version(message: Request, version: int) -> Request:
         case FetchRequest() if version < 17:
             no_directory = ReplicaKey(message.replica.id)
             return replace(message, replica=no_directory, high_watermark=2**63 - 1)
+        case FetchSnapshotRequest() if version == 0:
+            return replace(message, replica=ReplicaKey(message.replica.id))
         case FetchRequest() if version == 17:
             return replace(message, high_watermark=2**63 - 1)
         case AddVoterRequest() if version == 0:
@@ -301,7 +327,7 @@ def response_in_version(key: int, message: Response, version: int) -> Response:
     match message:
         case FetchResponse() if version < 16:
             return replace(message, leader_endpoint=None)
-        case VoteResponse() | QuorumEpochResponse() if version == 0:
+        case VoteResponse() | QuorumEpochResponse() | FetchSnapshotResponse() if version == 0:
             return replace(message, leader_endpoint=None)
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)

@@ -57,6 +57,7 @@ def test_the_table_is_what_the_controller_listener_of_kafka_serves() -> None:
         53: (0, 1),
         54: (0, 1),
         55: (0, 2),
+        59: (0, 1),
         60: (0, 2),
         70: (0, 0),
         80: (0, 1),

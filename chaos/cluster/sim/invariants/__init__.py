@@ -16,9 +16,13 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     Q11   a leader's log holds all that is committed                   commits.py
     Q12   all high watermarks speak of one log                         commits.py
     Q13   a leader's high watermark lies above its LeaderChange        watched_life.py
+    Q14   a log starts at 0, or where the oldest snapshot ends         watched_life.py
+    Q15   a snapshot ends within what is committed                     commits.py
+    Q16   a leader does not replace its log by a snapshot              watched_life.py
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
+    M2    images of the same offset are equal, from log or snapshot    images.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it
     heard-leader-is-kept     nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
     reads-are-confirmed      a majority sent a Fetch since a read arrived that is answered
@@ -38,6 +42,7 @@ The simulator makes one `Watch` a run, and
     view = CoreView(core=node.core, log=log, disk=...)
     life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
     life.before_truncation(end)                  # a TruncateLog is about to be performed
+    life.before_replacement()                    # a ReplaceLog is
     life.after_sync()                            # a flush ended while no step was taken
     life.after_step(outputs, at_ns)              # all effects of a step were performed
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, cut, holds
-from node.ids import Epoch, Offset
+from node.ids import Epoch, LogPosition, Offset
 
 CountHolders = Callable[[KnownBatch], int]  # how many voters hold a batch durably
 
@@ -24,6 +24,14 @@ class Commits:
         self._newest = Epoch(0)
         self._count_holders = count_holders
         self._majority = majority
+
+    def ending_at(self, snapshot: LogPosition) -> KnownBatch:
+        """The committed log below a snapshot's end. Raises Broken (Q15) where there is none."""
+        batch = self._ends.get(snapshot.offset)
+        if batch is None or batch.epoch != snapshot.epoch:
+            what = f"a snapshot ends at {snapshot.offset} of epoch {snapshot.epoch}, "
+            raise Broken("Q15-snapshots-of-committed", what + f"and {self.log} is committed")
+        return batch
 
     def elect(self, epoch: Epoch, log: KnownBatch) -> None:
         """A leader was elected: its log holds all that is committed (Leader Completeness)."""

@@ -40,6 +40,10 @@ class View(Protocol):
         """Below this the controller's image is made, and the writes in it were acknowledged."""
 
     @property
+    def digest(self) -> int:
+        """Of the controller's image."""
+
+    @property
     def reads(self) -> int:
         """How many reads it took as the active controller, in this life."""
 
@@ -70,6 +74,10 @@ class CoreView:
     @property
     def applied(self) -> Offset:
         return self.core.controller.applied
+
+    @property
+    def digest(self) -> int:
+        return self.core.controller.image.digest
 
     @property
     def reads(self) -> int:

@@ -7,6 +7,7 @@ from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Fetches
 from chaos.cluster.sim.invariants.elections import Elections
 from chaos.cluster.sim.invariants.epoch_origins import Origins
+from chaos.cluster.sim.invariants.images import Images
 from chaos.cluster.sim.invariants.known_batches import KnownBatch, KnownBatches, holds
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.watched_life import Ledgers, Replica, WatchedLife
@@ -31,6 +32,7 @@ class Watch:
             origins=Origins(),
             fetches=Fetches(keys, majority),
             commits=Commits(self._count_holders, majority),
+            images=Images(),
             least_silent_ns=int(fetch_timeout_ms * 1_000_000 * _LEAST_SILENT),
         )
 

@@ -9,11 +9,20 @@ from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Arrivals, Fetches
 from chaos.cluster.sim.invariants.elections import Elections
 from chaos.cluster.sim.invariants.epoch_origins import Origins
+from chaos.cluster.sim.invariants.images import Images
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
 from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
-from node.effects import AppendBatches, Trace, TraceValue, TruncateLog
-from node.ids import METADATA_LOG, Epoch, NodeId, Offset, ReplicaKey, parse_uuid
+from node.effects import (
+    AppendBatches,
+    CutLog,
+    FinishSnapshot,
+    ReplaceLog,
+    Trace,
+    TraceValue,
+    TruncateLog,
+)
+from node.ids import METADATA_LOG, Epoch, LogPosition, NodeId, Offset, ReplicaKey, parse_uuid
 from node.outbox import Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
@@ -23,8 +32,8 @@ from node.wire.vote import VoteRequest
 
 _READ_BYTES = 1024 * 1024
 # By type, since most outputs are neither.
-_WRITES = frozenset((AppendBatches, TruncateLog))
-_CLAIMS = frozenset((Ask, Trace))
+_WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, CutLog))
+_CLAIMS = frozenset((Ask, Trace, FinishSnapshot))
 
 
 @dataclass(eq=False, slots=True)
@@ -47,6 +56,7 @@ class Ledgers:
     origins: Origins
     fetches: Fetches
     commits: Commits
+    images: Images
     least_silent_ns: int  # a leader that was heard later than this is not given up
 
 
@@ -88,6 +98,11 @@ class WatchedLife:
             self._replica.durable = cut(self._replica.durable, end)
         self._durable_end = Offset(-1)
 
+    def before_replacement(self) -> None:
+        """The log is being replaced: should the node die of that, it has either of the two."""
+        self._replica.durable = NOTHING
+        self._durable_end = Offset(-1)
+
     def blame(self, broken: Broken, at_ns: int) -> NoReturn:
         key = self._replica.key
         raise InvariantViolated(
@@ -109,16 +124,30 @@ class WatchedLife:
             origins.resigns(replica.key, stored.epoch)
         origins.enters(replica.key, stored.epoch)
         self._claim(stored.epoch, stored.leader, stored.voted)
-        log = self._whole_log()
-        if not holds(log, replica.durable):
+        start = self._start()
+        log = self._whole_log(start)
+        # A snapshot that is newer than what was durable stands for all that was committed of it.
+        is_replaced = (start.epoch, start.end) > (replica.durable.epoch, replica.durable.end)
+        if not (is_replaced or holds(log, replica.durable)):
             what = f"had {replica.durable} durably, and finds a log without it: {log} is its last"
             raise Broken("durable-stays", f"n{replica.key.id} {what}")
         replica.log = log
         self._follow_disk()
         self._ledgers.commits.still_kept()
 
-    def _whole_log(self) -> KnownBatch:
-        log, view = NOTHING, self._view.log
+    def _start(self) -> KnownBatch:
+        """What lies before the log's first batch: all below a snapshot, or nothing."""
+        view = self._view.log
+        if view.start() == 0:
+            return NOTHING
+        ids = [snapshot.id for snapshot in view.snapshots()]
+        if not ids or ids[0].offset != view.start():
+            what = f"starts at {view.start()}, and has the snapshots {ids}"
+            raise Broken("Q14-log-starts-at-a-snapshot", f"n{self._replica.key.id} {what}")
+        return self._ledgers.commits.ending_at(ids[0])
+
+    def _whole_log(self, log: KnownBatch) -> KnownBatch:
+        view = self._view.log
         end = view.end().offset
         while log.end < end:
             log = self._appended(log, view.read(log.end, _READ_BYTES))
@@ -163,13 +192,19 @@ class WatchedLife:
                     self._begin_epoch(data)
             case TruncateLog(log=log, end=end) if log == METADATA_LOG:
                 self._truncate(end)
+            case ReplaceLog(snapshot=id_):
+                self._replace(id_)
+            case CutLog():
+                self._start()
 
     def _heed(self, output: Output) -> None:
-        """What the node tells others, or its account."""
+        """What the node tells others, or its account, or keeps as committed."""
         match output:
             case Ask(request=FetchRequest(fetch_offset=offset, epoch=epoch)):
                 self._ledgers.fetches.send(self._replica.key, epoch)
                 self._fetch(offset)
+            case FinishSnapshot(snapshot=id_):
+                self._ledgers.commits.ending_at(id_)
             case Ask(request=VoteRequest(last_offset=offset)):
                 self._ask_for_vote(offset)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
@@ -195,6 +230,14 @@ class WatchedLife:
         self.before_truncation(end)
         self._replica.log = cut(self._replica.log, end)
         self._ledgers.commits.still_kept()
+
+    def _replace(self, snapshot: LogPosition) -> None:
+        if isinstance(self._view.role, Leader):
+            what = f"n{self._replica.key.id} leads, and replaces its log by a snapshot"
+            raise Broken("Q16-leader-loads-none", what)
+        self._replica.log = self._ledgers.commits.ending_at(snapshot)
+        self._durable_end = Offset(-1)
+        self._start()
 
     def _follow_disk(self) -> None:
         self._durable_end = self._view.disk.log_end
@@ -326,6 +369,7 @@ class WatchedLife:
         if applied > (self._committed or 0):
             what = f"shows and acknowledges all below {applied}, and {self._committed} is committed"
             raise Broken("committed-before-applied", f"n{self._replica.key.id} {what}")
+        self._ledgers.images.compare(self._replica.key.id, applied, self._view.digest)
 
     def _activate(self, claim: Mapping[str, TraceValue]) -> None:
         """The controller decides from its image, which holds all that its log held before it."""

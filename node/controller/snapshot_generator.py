@@ -1,0 +1,79 @@
+"""When the controller's image is written as a snapshot, and how: a slice a step (KIP-630).
+
+One is due when so many bytes of records were committed since the last one, or when there were any
+and the last one is so long ago (`SnapshotGenerator`). While it is written the node goes on: the
+image that is written is a copy.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from node.config import SnapshotSettings
+from node.controller.image import Image
+from node.ids import MS, NEVER_NS, Now
+from node.outbox import Outbox
+from node.raft.client import RaftClient, SnapshotWriter
+from node.records.metadata import encode_metadata
+
+_SLICE_RECORDS = 2_000  # what is encoded in one step, in which nothing else is heard
+
+
+class SnapshotGenerator:
+    def __init__(self, raft: RaftClient, settings: SnapshotSettings, outbox: Outbox) -> None:
+        self._raft = raft
+        self._settings = settings
+        self._outbox = outbox
+        self._due_ns = NEVER_NS  # by time
+        self._writer: SnapshotWriter | None = None
+        self._values = _encoded(Image())
+
+    def start(self, now: Now) -> None:
+        self._count_from(now)
+
+    def after_batch(self, image: Image) -> None:
+        """Begin one that is due by its size: at the same offset on every node that has replayed as
+        much since its last."""
+        if self._raft.bytes_since_snapshot >= self._settings.record_bytes:
+            self._begin(image)
+
+    def poll(self, image: Image, now: Now) -> None:
+        """Begin one that is due by time, or go on."""
+        if now.mono_ns >= self._due_ns:
+            self._count_from(now)
+            if self._raft.bytes_since_snapshot:
+                self._begin(image)
+        if self._writer is not None:
+            self._count_from(now)
+            self._go_on(self._writer)
+
+    def deadline_ns(self) -> int:
+        """0: go on as soon as the input that is ready was served."""
+        if self._writer is not None:
+            return 0
+        return self._due_ns
+
+    def _begin(self, image: Image) -> None:
+        if self._writer is None:
+            self._writer = self._raft.begin_snapshot()
+            if self._writer is not None:
+                self._values = _encoded(image.copy())
+                self._outbox.trace("c.image", offset=self._raft.handed_over, digest=image.digest)
+
+    def _go_on(self, writer: SnapshotWriter) -> None:
+        if not writer.is_current:
+            self._writer = None
+            return
+        values = list(islice(self._values, _SLICE_RECORDS))
+        if values:
+            writer.append(values)
+        else:
+            writer.finish()
+            self._writer = None
+
+    def _count_from(self, now: Now) -> None:
+        interval_ms = self._settings.interval_ms
+        self._due_ns = now.mono_ns + interval_ms * MS if interval_ms else NEVER_NS
+
+
+def _encoded(image: Image) -> Iterator[bytes]:
+    return map(encode_metadata, image.records())
