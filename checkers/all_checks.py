@@ -27,6 +27,7 @@ _MODULES = (
     "quorum.keeping_up",
     "quorum.log_matching",
     "quorum.watermarks",
+    "quorum.snapshots",
     "quorum.fsync",
     "quorum.leadership",
     "quorum.disturbance",

@@ -43,8 +43,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.unfit": ("offset", "record"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
-    # A snapshot of all records below `end`, the last of which is of `epoch`: created or fetched (it
-    # is whole, and durable) or deleted. start: the log's then.
+    # A snapshot of all records below `end`, the last of which is of `epoch`: found when the process
+    # began, created or fetched (it is whole, and durable) or deleted. start: the log's then.
     "q.snapshot": ("what", "end", "epoch", "start"),
     # The log was replaced by a snapshot, where it now starts and ends.
     "q.loaded": ("end", "epoch"),

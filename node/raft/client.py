@@ -111,10 +111,14 @@ class RaftClient:
         self._appended.append(header)
         return header.last_offset
 
+    def snapshot_id(self) -> LogPosition:
+        """Of one that is taken now: of all below the offset that follows what was handed over."""
+        return LogPosition(self._epoch, self.handed_over)
+
     def begin_snapshot(self) -> SnapshotWriter | None:
         """Of all that was handed over, its header written; None where none can be taken now: there
         is one of that already, one is being fetched, or what was handed over could not be read."""
-        log, id_ = self._raft.log, LogPosition(self._epoch, self.handed_over)
+        log, id_ = self._raft.log, self.snapshot_id()
         newest = self._raft.snapshots.newest()
         is_taken = newest is not None and newest.id.offset >= id_.offset
         if is_taken or self._raft.snapshots.writing is not None or log.unreplayable is not None:

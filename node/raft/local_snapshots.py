@@ -70,6 +70,11 @@ class LocalSnapshots:
         snapshots = self._view.snapshots()
         return snapshots[-1] if snapshots else None
 
+    def start(self) -> None:
+        """Tell of those that are there."""
+        for id_ in self._known:
+            self.trace("found", id_)
+
     def begin(self, id_: LogPosition) -> SnapshotWriter:
         self.writing = SnapshotWriter(id_, self)
         return self.writing

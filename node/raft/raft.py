@@ -116,6 +116,7 @@ class Raft:
             self.log.trace_unreplayable()
         if self.log.end.offset > self.log.durable:
             self.log.flush()
+        self.snapshots.start()
         self.quorum.start(now.mono_ns)
         newest = self.snapshots.newest()
         if newest is not None:  # nobody takes one of more than is committed

@@ -1,0 +1,188 @@
+"""Snapshots stand for what they say they do: Q14, Q15 and Q16, and M2 of images."""
+
+from collections.abc import Iterator
+
+from checkers.check import check, traced
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
+from checkers.evidence.planned import Kind
+from checkers.verdict import CheckResult
+
+_NONE = "no snapshot was taken, fetched or deleted"
+_CREATED, _DELETED = "created", "deleted"
+
+
+@check(
+    "Q14-log-starts-at-a-snapshot",
+    applies=traced,
+    source="SIM SnapshotAtLogStart, KIP-630",
+    rests_on=(Kind.TRACES,),
+)
+def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
+    """Q14: a log starts at 0 or where a snapshot of its node ends, and not behind the oldest one.
+
+    From q.snapshot of each process, whose lines tell where the log starts then. Also no snapshot
+    that was told of is found damaged later (n.damaged), unless a fault damages disks. (SIM
+    SnapshotAtLogStart, KIP-630)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    rots = any(fault.damages_bytes or fault.wipes for fault in evidence.faults)
+    for life in evidence.lives:
+        for process in life.processes:
+            events = process.events("q.snapshot")
+            looked_at += len(events)
+            if process.gap is None:
+                violations += _starts(events)
+        if not rots:
+            violations += [_damaged(event) for event in life.events("n.damaged")]
+    return conclude(
+        looked_at=looked_at,
+        unit="snapshots that came or went",
+        violations=violations,
+        needs=NEED,
+        holds="each log started where one of them ended, or at 0",
+        algorithm="ends of the snapshots of a disk, against the log's start in each line",
+        gaps=gaps(evidence.lives),
+        nothing=_NONE if evidence.lives else "",
+    )
+
+
+def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
+    """Of one process, which tells of all that it found before all else."""
+    ends: set[int] = set()
+    for event in events:
+        start, what = event.more.get("start"), event.more.get("what")
+        if what != _DELETED:
+            ends.add(event.log_end)
+        if isinstance(start, int) and start > 0 and start not in ends:
+            text = f"the log of node {event.node} starts at {start}, where no snapshot ends"
+            yield Violation(text, [witness(event, f"{what}; the log starts at {start}")])
+        if what == _DELETED:
+            ends.discard(event.log_end)
+
+
+def _damaged(event: NodeEvent) -> Violation:
+    file, reason = event.more.get("file"), event.more.get("reason")
+    text = f"node {event.node} found its snapshot {file} damaged, and no fault damages disks"
+    return Violation(text, [witness(event, f"{reason}")])
+
+
+@check(
+    "Q15-snapshots-of-committed",
+    applies=traced,
+    source="SIM, KIP-630",
+    rests_on=(Kind.TRACES,),
+)
+def snapshots_of_committed(evidence: Evidence) -> CheckResult:
+    """Q15: a snapshot ends within what its node knows to be committed, and holds the image of
+    just that offset.
+
+    From q.snapshot (created), c.image and q.hwm of each process. (SIM, KIP-630)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    for life in evidence.lives:
+        for process in life.processes:
+            if process.gap is None:
+                found, bad = _created(process)
+                looked_at += found
+                violations += bad
+    return conclude(
+        looked_at=looked_at,
+        unit="snapshots that were taken",
+        violations=violations,
+        needs=NEED,
+        holds="each ended at its image's offset, which was committed",
+        algorithm="the highest high watermark and the last image of a process, before each",
+        gaps=gaps(evidence.lives),
+        nothing=_NONE if evidence.lives else "",
+    )
+
+
+def _created(process: Process) -> tuple[int, list[Violation]]:
+    committed, image, found = -1, -1, 0
+    violations: list[Violation] = []
+    for event in process.events("q.hwm", "c.image", "q.snapshot"):
+        if event.event == "q.hwm":
+            committed = max(committed, event.hwm)
+        elif event.event == "c.image":
+            image = event.offset
+        elif event.more.get("what") == _CREATED:
+            found += 1
+            end = event.log_end
+            told = f"node {event.node} took a snapshot that ends at {end}"
+            if end > committed:
+                shown = [witness(event, f"committed below {committed}")]
+                violations.append(Violation(f"{told}, above all that is committed", shown))
+            if end != image:
+                shown = [witness(event, f"the image was that of {image}")]
+                violations.append(Violation(f"{told}, of the image at {image}", shown))
+    return found, violations
+
+
+@check(
+    "Q16-leader-loads-none",
+    applies=traced,
+    source="SIM LeaderNeverLoadSnapshot",
+    rests_on=(Kind.TRACES,),
+)
+def leader_loads_none(evidence: Evidence) -> CheckResult:
+    """Q16: a leader does not replace its log by a snapshot: it has all that is committed.
+
+    From q.loaded and q.state of each process. (SIM LeaderNeverLoadSnapshot)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    for life in evidence.lives:
+        for process in life.processes:
+            state: NodeEvent | None = None
+            for event in process.events("q.state", "q.loaded"):
+                if event.event == "q.state":
+                    state = event
+                    continue
+                looked_at += 1
+                if state is not None and state.state == "leader" and process.gap is None:
+                    text = f"node {event.node} led epoch {state.epoch}, and replaced its log by a "
+                    shown = [witness(state, "leads"), witness(event, "loads a snapshot")]
+                    violations.append(Violation(f"{text}snapshot at {event.log_end}", shown))
+    return conclude(
+        looked_at=looked_at,
+        unit="logs that a snapshot replaced",
+        violations=violations,
+        needs=NEED,
+        holds="none was a leader's",
+        algorithm="the last state of a process before each",
+        gaps=gaps(evidence.lives),
+        nothing="no log was replaced" if evidence.lives else "",
+    )
+
+
+@check("M2-equal-images", applies=traced, source="KIP-630; ours", rests_on=(Kind.TRACES,))
+def equal_images(evidence: Evidence) -> CheckResult:
+    """M2: controllers that know all below an offset hold the same, from log and snapshot alike.
+
+    From c.image, whose digest is told of the image that a snapshot is taken of, and of the one
+    that was made of a snapshot.
+    """
+    first: dict[int, NodeEvent] = {}
+    looked_at = 0
+    violations: list[Violation] = []
+    for life in evidence.lives:
+        for event in life.events("c.image"):
+            known = first.setdefault(event.offset, event)
+            looked_at += 1
+            if known.more.get("digest") != event.more.get("digest"):
+                text = f"of all below offset {event.offset} node {known.node} and node "
+                shown = [witness(known, "one image"), witness(event, "another image")]
+                violations.append(Violation(f"{text}{event.node} hold different images", shown))
+    return conclude(
+        looked_at=looked_at,
+        unit="images",
+        violations=violations,
+        needs=NEED,
+        holds="those of the same offset were the same",
+        algorithm="offset -> digest",
+        nothing="no image was told of" if evidence.lives else "",
+    )
