@@ -11,6 +11,7 @@ from node.wire import MalformedFrame, decode_request
 from node.wire.apis import BY_REQUEST, Request
 from node.wire.fetch import FetchRequest
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
+from node.wire.raft_voters import RemoveVoterRequest, UpdateVoterRequest
 from node.wire.vote import VoteRequest
 from tests.fuzz.callers import Exchange, breaks_off, takes_all, takes_little, takes_nothing
 from tests.fuzz.drawing import LIKELY, Draw, Drawn, draw_request, one_of
@@ -43,7 +44,14 @@ def draw(rng: random.Random, of: Leadership, count: int) -> list[Drawn]:
     that would move the leader if they were a peer's."""
     clusters = one_of(of.cluster_id, of.cluster_id, None, "another")
     likely = {**LIKELY, "cluster_id": clusters, **_names(of), **_epochs(of, EPOCHS_AHEAD)}
-    return [draw_request(rng, at, likely) for at in range(count)]
+
+    def keeps_voters(request: Request) -> bool:
+        """Whoever reaches a node may change its voters, as in Kafka without authorization."""
+        if isinstance(request, RemoveVoterRequest | UpdateVoterRequest):
+            return request.voter not in of.voters
+        return True
+
+    return _some(count, lambda at: draw_request(rng, at, likely), keeps_voters)
 
 
 def draw_of_false_peers(rng: random.Random, of: Leadership, count: int) -> list[Drawn]:
