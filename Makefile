@@ -73,7 +73,8 @@ bench: .venv/test.stamp
 
 # What docs/findings.md says of acknowledgements, as scenarios with two sides.
 FOUND = clean-stop-power-off clean-stop-then-lead moved-replica moved-replicas elr-wiped \
-	lone-controller fenced-last-leader lost-observer hanging-transaction lost-timestamps
+	lone-controller fenced-last-leader lost-observer hanging-transaction lost-timestamps \
+	ghost-topic undeleted-records
 
 soak: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

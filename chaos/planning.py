@@ -13,6 +13,7 @@ from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SCENARIO_SETTINGS, SIM, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
+from workloads.append import AppendOptions
 from workloads.library_clients import RAW
 from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
@@ -88,6 +89,7 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
             f"{scenario.name} is a scenario of one quorum of our nodes and Apache Kafka's\n"
             f"  try: --target {MIXED}"
         )
+    _require_transactional(scenario, choices.client)
     chosen = (
         ("client", choices.client, kind.libraries),
         ("topic-client", choices.topic_client, kind.topic_clients),
@@ -98,6 +100,15 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
                 f"--{flag} {client}: {scenario.name} has the load {kind.name}, whose clients are "
                 f"{', '.join(known)}\n  try: one of {', '.join(_with_clients(flag, client))}"
             )
+
+
+def _require_transactional(scenario: Scenario, client: str) -> None:
+    load = scenario.load
+    if isinstance(load, AppendOptions) and load.transactional and client != RAW:
+        raise UsageError(
+            f"--client {client}: {scenario.name} is about transactions that nobody ends, and only "
+            f"our own clients leave such\n  try: without --client"
+        )
 
 
 def _require_setting(scenario: Scenario, name: str, value: str) -> None:

@@ -74,5 +74,16 @@ FINDINGS: Mapping[str, Finding] = {
         Finding(
             section=13, scenarios=("lost-timestamps",), files=("append-looked-up-0/*.timeindex",)
         ),
+        Finding(
+            section=14,
+            scenarios=("ghost-topic",),
+            says=(r"Error generating new metadata image",),
+            files=("__cluster_metadata-0/*.log",),
+        ),
+        Finding(
+            section=15,
+            scenarios=("undeleted-records",),
+            files=("log-start-offset-checkpoint", "append-shortened-0/*.log"),
+        ),
     )
 }

@@ -47,7 +47,7 @@ GHOST_TOPIC = Scenario(
         "A change of min.insync.replicas empties the ELRs of all topics (ClearElrRecord). A "
         "broker that was paused replays at once what happened meanwhile. Apache Kafka 4.0.0 "
         "empties in it the ELRs of all topics that the broker knew before, those included that "
-        "were deleted in the same change, and so knows them again, for good (KAFKA-19383). From "
+        "were deleted in the same change, and so knows them again (KAFKA-19383). From "
         "4.0.1 on it also tries so with topics that were created and deleted in the same change, "
         "and fails: the broker drops the whole change, and goes on without it (KAFKA-19497, fixed "
         "in 4.2.0). At the end every broker is asked for all topics."

@@ -13,7 +13,7 @@ from chaos.spans import spans_table
 from checkers.history.events import EventType, FaultStage
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
-from checkers.history.tables import HARM
+from checkers.history.tables import ANSWERED, HARM
 from tests.chaos.test_recorder import HandClock
 from tests.support.harm import harm_of
 from workloads.operation_history import Span, value_of
@@ -51,6 +51,12 @@ def test_operations_are_paired_by_process() -> None:
 def test_an_operation_that_never_completed_is_an_info_without_an_end() -> None:
     (row,) = operations_table([invoke(0, 1, v=100)]).to_pylist()
     assert (row["outcome"], row["complete_index"], row["t1"]) == ("info", None, None)
+
+
+@pytest.mark.parametrize("f", ANSWERED)
+def test_the_value_of_what_was_asked_is_the_answer(f: str) -> None:
+    (row,) = operations_table([invoke(0, 1, f), end("ok", 1, 1, -1)]).to_pylist()
+    assert (row["f"], row["value"]) == (f, -1)
 
 
 def test_a_failed_read_has_no_value_and_a_failed_write_keeps_it() -> None:
