@@ -137,13 +137,15 @@ def end_epoch_backoff_ms(preferred: Sequence[ReplicaKey], me: ReplicaKey, max_ms
     """How long a follower waits after its leader resigned (`endEpochElectionBackoff`).
 
     The first in line, or everybody when there is no line, starts now; the others wait so much
-    longer, the further back they are; who is not in the line waits longest.
+    longer, the further back they are; who is not in the line waits longest. Leaders of a quorum
+    without directory ids name nodes, with the zero one (kraft.version 0).
     """
     if not preferred:
         return 0
-    if me not in preferred:
+    names = (me, ReplicaKey(me.id))
+    position = next((at for at, named in enumerate(preferred) if named in names), None)
+    if position is None:
         return max_ms
-    position = preferred.index(me)
     if position == 0:
         return 0
     return min(max_ms, (max_ms >> (len(preferred) - 1)) << (position - 1))

@@ -94,6 +94,14 @@ def test_back_off_after_end_quorum_epoch_grows_with_the_position(
 ) -> None:
     preferred = [key(node) for node in line]
     assert deadlines.end_epoch_backoff_ms(preferred, ME, 1000) == wait_ms
+    # As a leader of kraft.version 0 names them.
+    without = [ReplicaKey(NodeId(node)) for node in line]
+    assert deadlines.end_epoch_backoff_ms(without, ME, 1000) == wait_ms
+
+
+def test_another_disk_of_the_same_node_is_not_in_the_line() -> None:
+    preferred = [key(1, directory=9), key(2)]
+    assert deadlines.end_epoch_backoff_ms(preferred, ME, 1000) == 1000
 
 
 def test_election_time_outs_spread_over_t_to_2t() -> None:
