@@ -3,9 +3,11 @@
 cli.py             `kraft-node`: what is typed, and which of the following does it
 run.py             `start`: from a formatted directory to a node that serves, and to its end
 quorum_command.py  `quorum describe`
-tool_client.py     the small client that it asks by
+voter_command.py   `quorum add-voter` and `remove-voter`
+tool_client.py     the small client that both ask by
 dump_log.py        `dump-log`
 properties.py      server.properties
+new_directory.py   a directory id for a disk that has none
 recovered.py       what a disk holds of a node; the simulator begins a life with it as well
 shell.py           the loop: events to the node, effects to the world, one flush for many
 tcp.py             the connections that others open, and what all of them may hold

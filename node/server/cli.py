@@ -8,13 +8,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
+from uuid import UUID
 
 from node.config import NodeConfig
 from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey, parse_uuid
+from node.ids import NodeId, ReplicaKey, parse_uuid, uuid_text
+from node.server.new_directory import new_directory_id
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
-from node.server.properties import ConfigError, known_numbers, read_settings
+from node.server.properties import ConfigError, known_numbers, parse_endpoint, read_settings
 from node.server.real_disk import RealDisk
+from node.storage.bootstrap import ListedVoters
 from node.storage.format import format_log_directory
 from node.storage.storage_errors import StorageError
 
@@ -24,7 +27,9 @@ example:
     --initial-controllers 1@node-1:9101:JEXY6aqzQY-32P5TStzaFg,2@node-2:9102:aQIQ6wMPRwuLmGHy1MQbqA
 
   CLUSTER_ID and directory ids are 22 characters of URL-safe base64; every node of the quorum is
-  formatted with the same list, and takes its own directory id from its own entry.
+  formatted with the same list, and takes its own directory id from its own entry. With --standalone
+  and --no-initial-controllers the disk is given a new one, which is printed. A node whose disk was
+  replaced is formatted with --no-initial-controllers: the voter that it was is another replica.
 """
 START_EXAMPLE = """\
 example:
@@ -45,6 +50,10 @@ QUORUM_EXAMPLE = """\
 example:
   kraft-node quorum --bootstrap 127.0.0.1:9200 describe
   kraft-node quorum --bootstrap 127.0.0.1:9200 describe --replication --json
+  kraft-node quorum --bootstrap 127.0.0.1:9200 remove-voter --replica-id 3 \\
+    --replica-uuid 9EX5XQzJTxSbmU1pdMYKKg
+  kraft-node quorum --bootstrap 127.0.0.1:9200 add-voter --replica-id 3 \\
+    --replica-uuid aQIQ6wMPRwuLmGHy1MQbqA --endpoint CONTROLLER://node-3:9103
 """
 DUMP_EXAMPLE = """\
 example:
@@ -120,12 +129,20 @@ def _add_format(commands: Commands) -> None:
     parser = _command(commands, "format", "give an empty disk to a node", FORMAT_EXAMPLE)
     parser.add_argument("-t", "--cluster-id", required=True, help="the same for every node")
     parser.add_argument("-c", "--config", type=Path, required=True, help="server.properties")
-    parser.add_argument(
+    voters = parser.add_mutually_exclusive_group(required=True)
+    voters.add_argument(
         "--initial-controllers",
-        required=True,
         type=_controllers,
         metavar="ID@HOST:PORT:DIRECTORY_ID,...",
-        help="every voter of the quorum",
+        help="every voter of a new quorum",
+    )
+    voters.add_argument(
+        "--standalone", action="store_true", help="this node is the one voter of a new quorum"
+    )
+    voters.add_argument(
+        "--no-initial-controllers",
+        action="store_true",
+        help="the quorum is there already: follow it, and wait to be added to its voters",
     )
     parser.add_argument(
         "--ignore-formatted", action="store_true", help="leave a disk that is this node's as it is"
@@ -151,6 +168,28 @@ def _add_quorum(commands: Commands) -> None:
     describe.add_argument("--replication", action="store_true", help="one line a replica")
     describe.add_argument("--json", action="store_true", help="for a script")
     describe.set_defaults(run=_describe_quorum)
+    _add_change(actions, "add-voter", "make an observer a voter")
+    _add_change(actions, "remove-voter", "a voter votes no more")
+
+
+def _add_change(actions: Commands, name: str, about: str) -> None:
+    parser = _command(actions, name, about, QUORUM_EXAMPLE)
+    parser.add_argument("--replica-id", required=True, type=int, metavar="ID")
+    parser.add_argument("--replica-uuid", required=True, type=_directory, metavar="DIRECTORY_ID")
+    if name == "add-voter":
+        parser.add_argument(
+            "--endpoint",
+            required=True,
+            action="append",
+            type=_endpoint,
+            metavar="NAME://HOST:PORT",
+            help="where the other voters reach it; may be said again for other listeners",
+        )
+        parser.add_argument(
+            "--timeout-ms", type=int, default=30_000, help="how long it may wait; 30000"
+        )
+    parser.add_argument("--json", action="store_true", help="say what was done in JSON")
+    parser.set_defaults(run=_change_voters)
 
 
 def _add_dump(commands: Commands) -> None:
@@ -164,6 +203,20 @@ def _address(text: str) -> tuple[str, int]:
     if not (host and colon and port.isdigit() and int(port) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
+
+
+def _directory(text: str) -> UUID:
+    try:
+        return parse_uuid(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _endpoint(text: str) -> Endpoint:
+    try:
+        return parse_endpoint(text, "--endpoint")
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _addresses(text: str) -> list[tuple[str, int]]:
@@ -196,11 +249,7 @@ def _config(path: Path) -> NodeConfig:
 
 def _format(options: argparse.Namespace) -> int:
     config = _config(options.config)
-    listener = config.advertised[0].name
-    voters = tuple(
-        (key, (Endpoint(name=listener, host=host, port=port),))
-        for key, host, port in options.initial_controllers
-    )
+    new = None if options.initial_controllers else new_directory_id()
     directory = Path(config.log_dir)
     make_durably(directory)
     try:
@@ -208,8 +257,9 @@ def _format(options: argparse.Namespace) -> int:
             RealDisk(directory),
             cluster_id=options.cluster_id,
             node_id=config.node_id,
-            voters=voters,
+            voters=_first_voters(options, config, new),
             timestamp_ms=time.time_ns() // 1_000_000,
+            directory_id=new,
             ignore_formatted=options.ignore_formatted,
         )
     except StorageError:
@@ -217,12 +267,29 @@ def _format(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise Refusal(
             what=str(error),
-            where=f"--cluster-id and --initial-controllers, for node.id={config.node_id}",
+            where=f"--cluster-id and the voters, for node.id={config.node_id}",
             next_step="kraft-node format --help",
             code=WRONG_USAGE,
         ) from error
-    print_line(f"{directory}: " + ("formatted" if written else "was formatted already"))
+    done = "formatted" if written else "was formatted already"
+    if new is not None and written:
+        done += f", directory id {uuid_text(new)}"
+    print_line(f"{directory}: {done}")
     return 0
+
+
+def _first_voters(
+    options: argparse.Namespace, config: NodeConfig, new: UUID | None
+) -> ListedVoters:
+    """Of a new quorum; none where there is one already."""
+    if new is not None:
+        own = (ReplicaKey(config.node_id, new), config.advertised[:1])
+        return (own,) if options.standalone else ()
+    listener = config.advertised[0].name
+    return tuple(
+        (key, (Endpoint(name=listener, host=host, port=port),))
+        for key, host, port in options.initial_controllers
+    )
 
 
 def make_durably(directory: Path) -> None:
@@ -251,6 +318,18 @@ def _describe_quorum(options: argparse.Namespace) -> int:
     told = replication(quorum) if options.replication else status(quorum)
     for line in [json.dumps(told, indent=2)] if options.json else as_lines(told):
         print_line(line)
+    return 0
+
+
+def _change_voters(options: argparse.Namespace) -> int:
+    from node.server.voter_command import add_voter, change_line, remove_voter
+
+    voter = ReplicaKey(NodeId(options.replica_id), options.replica_uuid)
+    if options.action == "add-voter":
+        add_voter(options.bootstrap, voter, tuple(options.endpoint), options.timeout_ms)
+    else:
+        remove_voter(options.bootstrap, voter)
+    print_line(change_line(options.action, voter, as_json=options.json))
     return 0
 
 

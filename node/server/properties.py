@@ -44,10 +44,12 @@ LIMIT_KEYS = {
     "socket.request.max.bytes": "request_max_bytes",
     "queued.max.request.bytes": "queued_max_bytes",
 }
+BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
     *SNAPSHOT_KEYS,
+    BOOTSTRAP_SERVERS,
     "process.roles",
     "node.id",
     "controller.listener.names",
@@ -100,6 +102,7 @@ def parse_settings(text: str) -> Settings:
         log_dir=_log_dir(values),
         listeners=listeners,
         advertised=_inner_first(inner, listeners, advertised),
+        bootstrap_servers=_bootstrap_servers(values, inner),
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
@@ -167,6 +170,12 @@ def _endpoints(
     if len({endpoint.name for endpoint in found}) != len(found) or not found:
         raise ConfigError(f"{key}={values[key]}: one address for each name, at least one")
     return found
+
+
+def _bootstrap_servers(values: Mapping[str, str], inner: str) -> tuple[Endpoint, ...]:
+    """Controllers that may know the leader, by their listener for controllers: HOST:PORT,..."""
+    entries = _list(values.get(BOOTSTRAP_SERVERS, ""))
+    return tuple(parse_endpoint(f"{inner}://{entry}", BOOTSTRAP_SERVERS) for entry in entries)
 
 
 def parse_endpoint(text: str, where: str) -> Endpoint:

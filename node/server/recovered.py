@@ -42,12 +42,13 @@ class Recovered:
         return ReplicaKey(self.meta.node_id, self.meta.directory_id)
 
 
-def recover(config: NodeConfig, disk: Disk) -> Recovered:
-    """What the disk holds, cut where a power cut tore it.
+def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
+    """What the disk holds, cut where a power cut tore it. A disk that has no directory id is given
+    `new_directory`.
 
     Raises Refusal where the disk is another node's, StorageError or OSError where it is damaged.
     """
-    meta = load_meta(disk)
+    meta = load_meta(disk, new_directory)
     if meta.node_id != config.node_id:
         raise Refusal(
             what=f"this disk is node {meta.node_id}'s, and the file says node.id={config.node_id}",

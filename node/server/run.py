@@ -29,6 +29,7 @@ from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
+from node.server.new_directory import new_directory_id
 from node.server.outcome import Refusal, die
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
@@ -63,7 +64,7 @@ def serve(config: NodeConfig) -> int:
         )
     take_all_descriptors()
     lock = lock_directory(directory)
-    found = recover(config, RealDisk(directory))
+    found = recover(config, RealDisk(directory), new_directory_id())
     load_codecs()  # while there are descriptors for their modules
     try:
         stop = asyncio.run(_run(config, found))

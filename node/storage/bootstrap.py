@@ -27,10 +27,14 @@ _NO_EPOCH = Epoch(0)
 
 
 def encode_voters(voters: ListedVoters, *, timestamp_ms: int) -> bytes:
-    """The 0-0 checkpoint of a quorum whose voters have directory ids (kraft.version 1)."""
+    """The 0-0 checkpoint of a quorum whose voters have directory ids (kraft.version 1). Without
+    any, of a node that is to learn them from the log."""
     rows = tuple(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
+    controls: list[ControlRecord] = [KRaftVersion(version=1)]
+    if rows:
+        controls.append(Voters(voters=rows))
     encoder = SnapshotEncoder(_NO_EPOCH, timestamp_ms)
-    return encoder.opening((KRaftVersion(version=1), Voters(voters=rows))) + encoder.closing()
+    return encoder.opening(controls) + encoder.closing()
 
 
 def encode_bootstrap(records: Sequence[MetadataRecord], *, timestamp_ms: int) -> bytes:
@@ -45,6 +49,8 @@ def read_voters(disk: Disk) -> ListedVoters:
     match _read_snapshot(disk, VOTERS_CHECKPOINT):
         case ([KRaftVersion(), Voters(voters=(_, *_) as voters)], []):
             return tuple((voter.key, voter.endpoints) for voter in voters)
+        case ([KRaftVersion()], []):
+            return ()
         case _:
             raise _corrupt(VOTERS_CHECKPOINT, "it does not hold a kraft.version and voters")
 

@@ -1,9 +1,12 @@
-"""Giving an empty disk to a node: the only time that a directory id is made known to it.
+"""Giving an empty disk to a node, with a directory id of its own.
 
 Everything is durable when it returns, and meta.properties comes last, so that a power cut at any
 moment leaves a disk that is formatted or is not: never one that starts and then misses a file
 (Kafka 4.3's own tool leaves an empty bootstrap.checkpoint behind a cut within 30 s).
 """
+
+from dataclasses import replace
+from uuid import UUID
 
 from node.ids import NodeId
 from node.records.metadata import FeatureLevelRecord
@@ -36,17 +39,21 @@ def format_log_directory(
     node_id: NodeId,
     voters: ListedVoters,
     timestamp_ms: int,
+    directory_id: UUID | None = None,
     ignore_formatted: bool = False,
 ) -> bool:
-    """Write what a voter of a new quorum starts from; false if it was there already.
+    """Write what a node of a quorum starts from; false if it was there already.
 
-    The node's own directory id is that of its entry in `voters`; `timestamp_ms` is the wall-clock
-    time that the checkpoints carry. Raises AlreadyFormatted on a directory that belongs to a node
-    (with `ignore_formatted` only if to another one), ValueError on ids that nobody may have.
+    A new one (KIP-856, "Log Directory Storage UUID") is given as `directory_id`; otherwise it is
+    that of the node's entry in `voters`, which is empty for a node that is to learn from others who
+    votes. `timestamp_ms` is the wall-clock time that the checkpoints carry. Raises AlreadyFormatted
+    on a directory that belongs to a node (with `ignore_formatted` only if to another one),
+    ValueError on ids that nobody may have.
     """
-    meta = _identity(cluster_id, node_id, voters)
+    meta = _identity(cluster_id, node_id, voters, directory_id)
     if disk.exists(META_PROPERTIES):
-        _check_formatted(disk, meta, ignore_formatted=ignore_formatted)
+        is_own = ignore_formatted and _is_same_node(load_meta(disk), meta, directory_id)
+        _refuse_formatted(disk, is_own=is_own, ignore_formatted=ignore_formatted)
         return False
     _refuse_remains(disk)
     disk.make_directory(METADATA_DIRECTORY)
@@ -57,7 +64,9 @@ def format_log_directory(
     return True
 
 
-def _identity(cluster_id: str, node_id: NodeId, voters: ListedVoters) -> MetaProperties:
+def _identity(
+    cluster_id: str, node_id: NodeId, voters: ListedVoters, directory_id: UUID | None
+) -> MetaProperties:
     check_cluster_id(cluster_id)
     ids = [key.id for key, _ in voters]
     if len(set(ids)) != len(ids):
@@ -65,15 +74,21 @@ def _identity(cluster_id: str, node_id: NodeId, voters: ListedVoters) -> MetaPro
     for key, _ in voters:
         check_directory_id(key.directory)
     own = [key.directory for key, _ in voters if key.id == node_id]
-    if not own:
+    if directory_id is None and not own:
         raise ValueError(f"node {node_id} is not among the voters {ids}")
-    return MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=own[0])
+    directory = own[0] if directory_id is None else directory_id
+    return MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=directory)
 
 
-def _check_formatted(disk: Disk, meta: MetaProperties, *, ignore_formatted: bool) -> None:
-    found = load_meta(disk)
-    if ignore_formatted and found == meta:
+def _is_same_node(found: MetaProperties, meta: MetaProperties, new: UUID | None) -> bool:
+    """By its directory too, unless that was to be a new one."""
+    return found == meta if new is None else replace(found, directory_id=new) == meta
+
+
+def _refuse_formatted(disk: Disk, *, is_own: bool, ignore_formatted: bool) -> None:
+    if is_own:
         return
+    found = load_meta(disk)
     raise AlreadyFormatted(
         f"the log directory is formatted already: cluster {found.cluster_id},"
         f" node {found.node_id}\n"

@@ -20,20 +20,26 @@ class MetaProperties:
     directory_id: UUID
 
 
-def load_meta(disk: Disk) -> MetaProperties:
-    """Raises NotFormatted where the file is missing, CorruptFile where it is not whole."""
+def load_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
+    """Raises NotFormatted where the file is missing, CorruptFile where it is not whole.
+
+    A file from before directory ids lacks one: it is given `new_directory`, durably (KIP-856).
+    """
     if not disk.exists(META_PROPERTIES):
         raise NotFormatted(
             f"the log directory is not formatted: it holds no {META_PROPERTIES}\n"
             "  try: kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ..."
         )
     try:
-        return parse_meta(disk.read_all(META_PROPERTIES))
+        meta = parse_meta(disk.read_all(META_PROPERTIES), new_directory)
     except ValueError as error:
         raise CorruptFile(
             f"{META_PROPERTIES} is damaged: {error}\n"
             "  try: put it back from a copy of this disk, or format an empty disk"
         ) from error
+    if meta.directory_id == new_directory:
+        disk.replace(META_PROPERTIES, encode_meta(meta))
+    return meta
 
 
 def encode_meta(meta: MetaProperties) -> bytes:
@@ -47,9 +53,11 @@ def encode_meta(meta: MetaProperties) -> bytes:
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
-def parse_meta(data: bytes) -> MetaProperties:
+def parse_meta(data: bytes, new_directory: UUID | None = None) -> MetaProperties:
     """The inverse of `encode_meta`; takes Kafka's comments and order too. Raises ValueError."""
     properties = _properties(data.decode("ascii"))
+    if new_directory is not None:
+        properties.setdefault("directory.id", uuid_text(new_directory))
     version = properties.get("version")
     if version != "1":
         raise ValueError(f"version is {version}, not 1 (version 0 is from before KRaft)")

@@ -139,7 +139,9 @@ class Machine:
         )
 
     def _process(self) -> SimProcess:
-        found = recover(self._config, self.drive.disk)
+        directory = random.Random(f"{self._site.seed}:directory:{self.node}:{self._lives}")
+        new_directory = UUID(int=directory.getrandbits(128), version=4)
+        found = recover(self._config, self.drive.disk, new_directory)
         drawn = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
         incarnation = UUID(int=drawn.getrandbits(128), version=4)
         traces = TraceWriter(

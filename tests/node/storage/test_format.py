@@ -69,6 +69,40 @@ def test_what_it_wrote_is_read() -> None:
     )
 
 
+def test_a_node_of_a_quorum_that_is_there_is_formatted_without_voters() -> None:
+    disk, new = new_disk(), UUID(int=7 << 64)
+
+    def format_(directory: UUID, *, ignore_formatted: bool = False) -> bool:
+        return format_log_directory(
+            disk,
+            cluster_id=CLUSTER,
+            node_id=NodeId(4),
+            voters=(),
+            timestamp_ms=1_700_000_000_000,
+            directory_id=directory,
+            ignore_formatted=ignore_formatted,
+        )
+
+    assert format_(new)
+    assert load_meta(disk).directory_id == new
+    assert read_voters(disk) == ()
+    assert not format_(UUID(int=8 << 64), ignore_formatted=True)
+    assert load_meta(disk).directory_id == new, "what is formatted keeps its id"
+    with pytest.raises(AlreadyFormatted):
+        format_(UUID(int=8 << 64))
+
+
+def test_a_disk_without_a_directory_id_is_given_one_for_good() -> None:
+    disk, first, second = new_disk(), UUID(int=7 << 64), UUID(int=8 << 64)
+    format_node(disk)
+    old = b"cluster.id=WmCeIv0zQw2p9rTbIk1ERQ\nnode.id=2\nversion=1\n"
+    disk.replace(META_PROPERTIES, old)
+    with pytest.raises(CorruptFile, match=r"directory\.id missing"):
+        load_meta(disk)
+    assert load_meta(disk, first).directory_id == first
+    assert load_meta(disk, second).directory_id == first
+
+
 def count_steps() -> int:
     power = Powered()
     format_node(power.disk)
