@@ -178,7 +178,8 @@ class Core:
         """Do what is due."""
         self.raft.poll(now)
         self.controller.poll(now)
-        self._registrar.poll(self.controller.image, self._active_controller(), now.mono_ns)
+        is_wanted = self._registrar.is_wanted(self.controller.image)
+        self._registrar.poll(self._active_controller() if is_wanted else None, now.mono_ns)
         outputs = self._outbox.drain()
         if now.mono_ns >= self._stop_by_ns or self._may_stop():
             self._stop(outputs)

@@ -108,15 +108,13 @@ class Registrar:
     def record(self) -> RegisterControllerRecord:
         return self._record
 
-    def poll(self, image: Image, leader: Active | None, mono_ns: int) -> None:
-        """Send what is due to `leader`, another node, if there is one."""
+    def poll(self, leader: Active | None, mono_ns: int) -> None:
+        """Send what is due to `leader`, another node; None where there is none, or nothing is
+        wanted of it."""
         if leader != self._asked:
             self._hang_up()
             self._due_ns, self._pause_ns = 0, _FIRST_PAUSE_NS
-        if leader is None or not self.is_wanted(image):
-            self._hang_up()
-            return
-        if mono_ns < self._due_ns:
+        if leader is None or mono_ns < self._due_ns:
             return
         if self._awaits is not None:
             self._fail(mono_ns)
