@@ -120,28 +120,27 @@ class VoterChanges:
     def is_removed(self, leader: Leader) -> bool:
         """Is it committed that this leader votes no more? Until then it leads on, so that its
         removal can be committed."""
-        return not self._quorum.is_voter and self._is_committed(
-            leader, self._log.voters.newest_since
-        )
+        is_known = leader.high_watermark is not None
+        return is_known and not self._quorum.is_voter and not self.is_pending()
 
     def may_change(self, leader: Leader) -> bool:
         """Are LeaderChange of this epoch and the last change of the voters committed?"""
-        return self.has_committed_epoch(leader) and not self.is_pending(leader)
+        return self.has_committed_epoch(leader) and not self.is_pending()
 
     def has_committed_epoch(self, leader: Leader) -> bool:
         return leader.high_watermark is not None
 
-    def is_pending(self, leader: Leader) -> bool:
-        """Is there a change that is not committed?"""
+    def is_pending(self) -> bool:
+        """Is there a change that is not committed, as far as we know?"""
         since = self._log.voters.sets[-1]
-        return since.epoch > 0 and not self._is_committed(leader, since.offset)
+        return since.epoch > 0 and not self._is_committed(since.offset)
 
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:
         """Does it have, durably, all that we have? Else nothing could be committed until then."""
         return leader.replicas.get(request.voter, Progress()).end == self._log.end.offset
 
-    def _is_committed(self, leader: Leader, offset: Offset) -> bool:
-        return leader.high_watermark is not None and leader.high_watermark > offset
+    def _is_committed(self, offset: Offset) -> bool:
+        return (self._quorum.committed or Offset(0)) > offset
 
     def _go_on(self, waiting: _Waiting, now: Now) -> VoterChangeResponse | None:
         """None: it waits on."""
@@ -154,15 +153,13 @@ class VoterChanges:
             refused = self._malformed(request) or self._change(waiting, leader, now)
             if refused is not None:
                 return refused
-        if waiting.offset is not None and self._is_done(waiting, leader):
+        if waiting.offset is not None and self._is_done(waiting.request, waiting.offset):
             return VoterChangeResponse()
         return self._timed_out(waiting, leader) if now.mono_ns >= waiting.deadline_ns else None
 
-    def _is_done(self, waiting: _Waiting, leader: Leader) -> bool:
-        request, offset = waiting.request, waiting.offset
-        assert offset is not None
+    def _is_done(self, request: VoterChange, offset: Offset) -> bool:
         at_once = isinstance(request, AddVoterRequest) and not request.ack_when_committed
-        return at_once or self._is_committed(leader, offset)
+        return at_once or self._is_committed(offset)
 
     def _malformed(self, request: VoterChange) -> VoterChangeResponse | None:
         if request.voter.id < 0 or request.voter.directory == ZERO_UUID:

@@ -4,13 +4,13 @@ Each `Doctored` node is a `View` with a log that is real and all else settable; 
 node would have done in one step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.endpoint import Endpoint
-from node.ids import METADATA_LOG, NO_NODE, ChannelId, Epoch, NodeId, Offset, uuid_text
+from node.ids import METADATA_LOG, NO_NODE, ChannelId, Epoch, NodeId, Offset, ReplicaKey, uuid_text
 from node.outbox import Ask, Output
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
@@ -41,6 +41,12 @@ class Doctored:
     log: MemoryLog = field(default_factory=MemoryLog)
     disk: Disk = field(default_factory=Disk)
     life: WatchedLife | None = None
+    believes: Iterable[ReplicaKey] | None = None
+
+    @property
+    def voters(self) -> Iterable[ReplicaKey]:
+        """It believes what it was formatted with, unless the test says otherwise."""
+        return self.watch.first if self.believes is None else self.believes
 
     def start(self) -> "Doctored":
         """A new life, with the log and the disk as they are."""

@@ -49,6 +49,7 @@ class Quorum:
         self,
         size: int = 3,
         *,
+        observers: int = 0,
         seed: int = 0,
         timeouts: QuorumTimeouts | None = None,
         snapshots: SnapshotSettings | None = None,
@@ -68,11 +69,10 @@ class Quorum:
         self._ids = itertools.count(1)
         self.cut: set[tuple[NodeId, NodeId]] = set()
         self.lines: list[TraceLine] = []
-        self.members = {
-            NodeId(i): Member(key=ReplicaKey(NodeId(i), UUID(int=1000 + i)))
-            for i in range(1, size + 1)
-        }
-        self._watch = Watch(member.key for member in self.members.values()) if invariants else None
+        self._disks = itertools.count(1001)
+        self.members = {NodeId(i): self._new_member(i) for i in range(1, size + observers + 1)}
+        self._formatted = tuple(self.members[NodeId(i)].key for i in range(1, size + 1))
+        self._watch = Watch(self._formatted) if invariants else None
 
     # --- faults ---
 
@@ -93,6 +93,13 @@ class Quorum:
             self._after_latency(partial(self._close_at_server, link))
         member.out.clear()
         member.served.clear()
+
+    def wipe(self, node: NodeId) -> None:
+        """Another disk for a node that is down, formatted without voters: another replica."""
+        assert not self.is_up(node), f"node {node} runs"
+        incarnation = self.members[node].incarnation
+        self.members[node] = self._new_member(node)
+        self.members[node].incarnation = incarnation
 
     def cut_between(self, one: NodeId, other: NodeId) -> None:
         self.cut |= {(one, other), (other, one)}
@@ -165,22 +172,23 @@ class Quorum:
         member = self.members[node]
         assert member.core is None, f"node {node} is up already"
         member.incarnation += 1
-        inner = {n: (Endpoint(name=INNER, host=f"n{n}", port=PORTS + n),) for n in self.members}
+        inner = {n: (self.inner(n),) for n in self.members}
         outer = Endpoint(name=OUTER, host="127.0.0.1", port=20000 + node)
+        is_first = member.key in self._formatted
+        voters = [(key, inner[key.id]) for key in self._formatted] if is_first else []
         member.core = Core(
             config=NodeConfig(
                 node_id=node,
                 log_dir="",
                 listeners=inner[node],
                 advertised=(*inner[node], outer),
+                bootstrap_servers=tuple(self.inner(each.id) for each in self._formatted),
                 timeouts=self._timeouts,
                 snapshots=self._snapshots,
             ),
             cluster_id=CLUSTER_ID,
             key=member.key,
-            voters=VoterHistory.formatted(
-                ((other.key, inner[n]) for n, other in self.members.items()), DYNAMIC
-            ),
+            voters=VoterHistory.formatted(voters, DYNAMIC),
             election=member.election,
             log=member.log,
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
@@ -192,6 +200,13 @@ class Quorum:
             view = CoreView(core=member.core, log=member.log, disk=member)
             member.life = self._watch.begin(member.key, view, self.now_ns)
         self._perform(member, member.core.start(self._now()))
+
+    def _new_member(self, node: int) -> Member:
+        return Member(key=ReplicaKey(NodeId(node), UUID(int=next(self._disks))))
+
+    @staticmethod
+    def inner(node: int) -> Endpoint:
+        return Endpoint(name=INNER, host=f"n{node}", port=PORTS + node)
 
     def _now(self) -> Now:
         return Now(self.now_ns, WALL_START_NS + self.now_ns)

@@ -21,6 +21,12 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     Q16   a leader does not replace its log by a snapshot              watched_life.py
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
+    V1    two sets of voters in a row differ by one voter              known_batches.py
+    V2    one change of an epoch is uncommitted at a time              voter_changes.py
+    V3    voters change once the leader's epoch is committed           voter_changes.py
+    V4    a node's voters are those that the last record of its log names  voter_changes.py
+    V9    a leader that is no voter resigns once that is committed     voter_changes.py
+    V10   who is added has all that its leader wrote                   voter_changes.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
     M2    images of the same offset are equal, from log or snapshot    images.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it
@@ -38,7 +44,7 @@ holds and sends, and the formats of its disk (an import contract).
 
 The simulator makes one `Watch` a run, and
 
-    watch = Watch(voters, fetch_timeout_ms)      # the keys of the static voter set
+    watch = Watch(voters, fetch_timeout_ms)      # whom the disks were formatted with
     view = CoreView(core=node.core, log=log, disk=...)
     life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
     life.before_truncation(end)                  # a TruncateLog is about to be performed

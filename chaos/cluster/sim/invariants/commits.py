@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, cut, holds
+from chaos.cluster.sim.invariants.known_batches import NOTHING, Keys, KnownBatch, cut, holds
 from node.ids import Epoch, LogPosition, Offset
 
-CountHolders = Callable[[KnownBatch], int]  # how many voters hold a batch durably
+CountHolders = Callable[[Keys, KnownBatch], int]  # how many of them hold a batch durably
 
 
 class Commits:
@@ -17,13 +17,14 @@ class Commits:
     what it publishes first lies above that (Q13).
     """
 
-    def __init__(self, count_holders: CountHolders, majority: int) -> None:
+    def __init__(self, count_holders: CountHolders, voting: Callable[[KnownBatch], Keys]) -> None:
         self.log = NOTHING
         self._ends: dict[Offset, KnownBatch] = {NOTHING.end: NOTHING}
         self._elected: dict[Epoch, KnownBatch] = {}
         self._newest = Epoch(0)
         self._count_holders = count_holders
-        self._majority = majority
+        self._voting = voting
+        self._voted = voting(NOTHING)  # the newest set of the leader that committed last
 
     def ending_at(self, snapshot: LogPosition) -> KnownBatch:
         """The committed log below a snapshot's end. Raises Broken (Q15) where there is none."""
@@ -55,21 +56,27 @@ class Commits:
             what = f"a follower calls {batch} committed, and no leader did"
             raise Broken("Q12-committed-agree", what)
         else:
-            self._advance(batch, leads)
+            self._advance(batch, leads, self._voting(log))
 
     def still_kept(self) -> None:
-        """After a log was cut, or a disk came back: a majority holds what is committed."""
-        holders = self._count_holders(self.log)
-        if holders < self._majority:
-            what = f"{self.log} is committed, and only {holders} voters hold it durably"
+        """After a log was cut, or a disk came back: a majority holds what is committed.
+
+        Of the set in force there, or of a newer one whose record may not be committed itself: its
+        leader counts by that one.
+        """
+        there = self._voting(self.log)
+        held = [self._count_holders(voters, self.log) for voters in (there, self._voted)]
+        if held[0] <= len(there) // 2 and held[1] <= len(self._voted) // 2:
+            what = f"{self.log} is committed, and only {held[0]} voters hold it durably"
             raise Broken("Q9-committed-by-majority", what)
 
-    def _advance(self, batch: KnownBatch, epoch: Epoch) -> None:
+    def _advance(self, batch: KnownBatch, epoch: Epoch, voting: Keys) -> None:
         if not holds(batch, self.log):
             what = f"{batch} is called committed, in a log without {self.log}, which is committed"
             raise Broken("Q12-committed-agree", what)
         if epoch < self._newest:
             self._compare_with_successors(batch, epoch)
+        self._voted = voting
         known, self.log = self.log, batch
         while batch is not known:
             self._ends[batch.end] = batch

@@ -1,9 +1,9 @@
 """What confirms that a leader still leads when it answers a read (Raft thesis 6.4)."""
 
 from collections import deque
-from collections.abc import Iterable
 
 from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.known_batches import Keys
 from node.ids import Epoch, ReplicaKey
 
 Tick = int  # the number of a step, over all nodes, in the order in which they were taken
@@ -12,9 +12,7 @@ Tick = int  # the number of a step, over all nodes, in the order in which they w
 class Fetches:
     """When each voter last sent a Fetch of an epoch, whatever the leader made of it."""
 
-    def __init__(self, voters: Iterable[ReplicaKey], majority: int) -> None:
-        self._voters = tuple(voters)
-        self._majority = majority
+    def __init__(self) -> None:
         self._sent: dict[tuple[ReplicaKey, Epoch], Tick] = {}
         self._now: Tick = 0
 
@@ -26,17 +24,18 @@ class Fetches:
     def send(self, voter: ReplicaKey, epoch: Epoch) -> None:
         self._sent[voter, epoch] = self._now
 
-    def confirm(self, leader: ReplicaKey, epoch: Epoch, arrived: Tick) -> None:
+    def confirm(self, leader: ReplicaKey, epoch: Epoch, arrived: Tick, voting: Keys) -> None:
         """A read is answered that arrived in that step. Raises Broken where no majority, the leader
         itself counted, sent a Fetch of its epoch since."""
+        majority = len(voting) // 2 + 1
         voters = [
             voter
-            for voter in self._voters
+            for voter in voting
             if voter == leader or self._sent.get((voter, epoch), 0) > arrived
         ]
-        if len(voters) < self._majority:
+        if len(voters) < majority:
             what = f"n{leader.id} answers a read in epoch {epoch}, and {len(voters)} of the "
-            what += f"{self._majority} voters that are a majority, itself counted, sent a Fetch of "
+            what += f"{majority} voters that are a majority, itself counted, sent a Fetch of "
             raise Broken("reads-are-confirmed", f"{what}that epoch since the read arrived")
 
 

@@ -1,8 +1,9 @@
 """Who leads and who voted for whom, by epoch, over all nodes and all their lives."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.known_batches import Keys
 from chaos.cluster.sim.invariants.role_told import vote_told
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.raft.roles import Leader, Resigned, Role
@@ -14,9 +15,7 @@ Reign = tuple[ReplicaKey, int]  # a replica, and in which of its lives
 class Elections:
     """What was ever claimed of an epoch; a second claim must repeat the first."""
 
-    def __init__(self, voters: Mapping[NodeId, ReplicaKey], majority: int) -> None:
-        self._voters = voters
-        self._majority = majority
+    def __init__(self) -> None:
         self._leaders: dict[Epoch, NodeId] = {}
         self._votes: dict[tuple[ReplicaKey, Epoch], ReplicaKey] = {}
         self._reigns: dict[Epoch, Reign] = {}
@@ -48,34 +47,37 @@ class Elections:
             what = f"n{voter.id} has no vote in epoch {role.epoch}, in which it voted for "
             raise Broken("Q3-one-vote-per-epoch", f"{what}n{known.id}")
 
-    def reigns(self, leader: ReplicaKey, life: int, role: Leader) -> None:
-        """A process leads: no other ever led the epoch, and a majority voted for it."""
+    def reigns(self, leader: ReplicaKey, life: int, role: Leader, voting: Keys) -> None:
+        """A process leads: no other ever led the epoch, and a majority of those who voted by its
+        log voted for it."""
         known = self._reigns.get(role.epoch)
         if known is None:
-            self._count_votes(leader, role)
+            self._count_votes(leader, role, voting)
         elif known != (leader, life):
             what = f"n{leader.id} leads epoch {role.epoch} in its life {life}, which "
             what += f"n{known[0].id} led in its life {known[1]}"
             raise Broken("Q17-no-leader-again", what)
         self._reigns[role.epoch] = (leader, life)
 
-    def names(self, leader: NodeId, change: LeaderChange, epoch: Epoch) -> None:
+    def names(self, leader: NodeId, change: LeaderChange, epoch: Epoch, voting: Keys) -> None:
         """A leader begins its epoch: what it writes names the voters, and a majority of them."""
-        granting = set(change.granting_voters) & set(self._voters)
-        if set(change.voters) != set(self._voters) or len(granting) < self._majority:
+        nodes, majority = {key.id for key in voting}, len(voting) // 2 + 1
+        granting = set(change.granting_voters) & nodes
+        if set(change.voters) != nodes or len(granting) < majority:
             what = f"n{leader} names n{_list(change.granting_voters)} as those that elected it in "
-            what += f"epoch {epoch}, of n{_list(change.voters)}, and {self._majority} of "
-            raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(self._voters)} are a majority")
+            what += f"epoch {epoch}, of n{_list(change.voters)}, and {majority} of "
+            raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(nodes)} are a majority")
 
-    def _count_votes(self, leader: ReplicaKey, role: Leader) -> None:
+    def _count_votes(self, leader: ReplicaKey, role: Leader, voting: Keys) -> None:
         """By what the voters did, not by what the leader believes."""
+        majority = len(voting) // 2 + 1
         votes = sum(
-            self._voters.get(voter.id) == voter and self._votes.get((voter, role.epoch)) == leader
+            voter in voting and self._votes.get((voter, role.epoch)) == leader
             for voter in role.granting
         )
-        if votes < self._majority:
+        if votes < majority:
             what = f"n{leader.id} leads epoch {role.epoch} with {votes} votes of the "
-            what += f"{self._majority} that are a majority"
+            what += f"{majority} that are a majority"
             raise Broken("Q4-elected-by-a-majority", what)
 
 

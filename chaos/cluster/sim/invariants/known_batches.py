@@ -9,8 +9,10 @@ to it. A log is then no more than a pointer at its last batch.
 from dataclasses import dataclass
 
 from chaos.cluster.sim.invariants.broken import Broken
-from node.ids import Epoch, Offset
+from node.ids import Epoch, Offset, ReplicaKey
 from node.records.batch import BatchHeader
+
+Keys = frozenset[ReplicaKey]
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -22,6 +24,8 @@ class KnownBatch:
     end: Offset  # the offset after its last record
     crc: int
     prefix: "KnownBatch | None"
+    names: Keys | None = None  # who votes from here on, if it says so
+    naming: "KnownBatch | None" = None  # the newest one that says so, itself or before it
 
     def __str__(self) -> str:
         return f"the batch at {self.base} of epoch {self.epoch}"
@@ -43,9 +47,10 @@ def holds(log: KnownBatch, batch: KnownBatch) -> bool:
 
 
 class KnownBatches:
-    """All batches of all logs of a run."""
+    """All batches of all logs of a run; `first` vote until a batch says who does."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: Keys) -> None:
+        self.first = first
         self._known: dict[tuple[Epoch, Offset], KnownBatch] = {}
         self._newest: dict[Epoch, KnownBatch] = {}
         self._starts: dict[Epoch, Offset] = {}
@@ -54,12 +59,17 @@ class KnownBatches:
         """Where the first batch of an epoch lies: its LeaderChange."""
         return self._starts.get(epoch)
 
-    def append(self, log: KnownBatch, header: BatchHeader) -> KnownBatch:
+    def voting(self, log: KnownBatch) -> Keys:
+        """Who votes behind this log's end, whether or not that is committed."""
+        naming = log.naming
+        return self.first if naming is None or naming.names is None else naming.names
+
+    def append(self, log: KnownBatch, header: BatchHeader, names: Keys | None = None) -> KnownBatch:
         """The log with one batch more. Raises Broken (Q5) where no log may hold that there."""
         epoch, base = header.leader_epoch, header.base_offset
         known = self._known.get((epoch, base))
         if known is None:
-            return self._begin(log, header)
+            return self._begin(log, header, names)
         if (known.crc, known.end) != (header.crc, header.next_offset):
             raise Broken("Q5-log-matching", f"{known} has other bytes in another log")
         if known.prefix is not log:
@@ -69,7 +79,7 @@ class KnownBatches:
             )
         return known
 
-    def _begin(self, log: KnownBatch, header: BatchHeader) -> KnownBatch:
+    def _begin(self, log: KnownBatch, header: BatchHeader, names: Keys | None) -> KnownBatch:
         """A batch nobody had: its leader adds it to all that it wrote in its epoch so far."""
         epoch, base = header.leader_epoch, header.base_offset
         newest = self._newest.get(epoch)
@@ -79,8 +89,25 @@ class KnownBatches:
                 f"epoch {epoch} goes on at {base} after {log}, but its last is {newest}",
             )
         batch = KnownBatch(
-            epoch=epoch, base=base, end=header.next_offset, crc=header.crc, prefix=log
+            epoch=epoch,
+            base=base,
+            end=header.next_offset,
+            crc=header.crc,
+            prefix=log,
+            names=names,
+            naming=log.naming,
         )
+        if names is not None:
+            self._check_change(log, batch, names)
+            batch.naming = batch
         self._known[epoch, base] = self._newest[epoch] = batch
         self._starts.setdefault(epoch, base)
         return batch
+
+    def _check_change(self, log: KnownBatch, batch: KnownBatch, names: Keys) -> None:
+        """Majorities of two sets meet for sure only where they differ by one voter."""
+        changed = names ^ self.voting(log)
+        if len(changed) > 1:
+            nodes = ", ".join(f"n{key.id}" for key in sorted(changed))
+            what = f"{batch} adds or removes {nodes}, and more than one at once"
+            raise Broken("V1-one-voter-at-a-time", what)

@@ -1,11 +1,12 @@
 """What the invariants look at: a node in one life, and what its disk would keep."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from node.core import Core
 from node.effects import ElectionState
-from node.ids import Offset
+from node.ids import Offset, ReplicaKey
 from node.raft.roles import Role
 from node.storage.view import LogView
 
@@ -48,6 +49,10 @@ class View(Protocol):
         """How many reads it took as the active controller, in this life."""
 
     @property
+    def voters(self) -> Iterable[ReplicaKey]:
+        """Who votes, as it takes it; another object once that changes."""
+
+    @property
     def log(self) -> LogView:
         """The log as written."""
 
@@ -70,6 +75,10 @@ class CoreView:
     @property
     def committed(self) -> Offset | None:
         return self.core.raft.quorum.committed
+
+    @property
+    def voters(self) -> Iterable[ReplicaKey]:
+        return self.core.raft.quorum.voters.rows
 
     @property
     def applied(self) -> Offset:

@@ -8,7 +8,13 @@ from chaos.cluster.sim.invariants.confirmed_reads import Fetches
 from chaos.cluster.sim.invariants.elections import Elections
 from chaos.cluster.sim.invariants.epoch_origins import Origins
 from chaos.cluster.sim.invariants.images import Images
-from chaos.cluster.sim.invariants.known_batches import KnownBatch, KnownBatches, holds
+from chaos.cluster.sim.invariants.known_batches import (
+    NOTHING,
+    Keys,
+    KnownBatch,
+    KnownBatches,
+    holds,
+)
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.watched_life import Ledgers, Replica, WatchedLife
 from node.ids import ReplicaKey
@@ -19,19 +25,20 @@ _LEAST_SILENT = 0.9
 
 
 class Watch:
-    """One run of a static voter set, whose nodes wait `fetch_timeout_ms` for their leader."""
+    """One run whose disks were formatted with `voters`; by the records of a log others may vote
+    later. Its nodes wait `fetch_timeout_ms` for their leader."""
 
     def __init__(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int = 2000) -> None:
-        keys = sorted(voters)
-        majority = len(keys) // 2 + 1  # not by the node's own rule, which may be wrong
-        self._replicas = {key: Replica(key) for key in keys}
-        self._voters = list(self._replicas.values())
+        self.first = frozenset(voters)
+        self._replicas = {key: Replica(key) for key in sorted(self.first)}
+        batches = KnownBatches(self.first)
         self._ledgers = Ledgers(
-            batches=KnownBatches(),
-            elections=Elections({key.id: key for key in keys}, majority),
+            durable_of=self._durable_of,
+            batches=batches,
+            elections=Elections(),
             origins=Origins(),
-            fetches=Fetches(keys, majority),
-            commits=Commits(self._count_holders, majority),
+            fetches=Fetches(),
+            commits=Commits(self._count_holders, batches.voting),
             images=Images(),
             least_silent_ns=int(fetch_timeout_ms * 1_000_000 * _LEAST_SILENT),
         )
@@ -40,7 +47,7 @@ class Watch:
         """A process of `key` has opened its log; what it found on its disk is judged at once.
 
         A key that is no voter's (a disk that was wiped is another replica) is watched as well, and
-        counts for no majority. Raises InvariantViolated.
+        counts for no majority until it is one. Raises InvariantViolated.
         """
         replica = self._replicas.setdefault(key, Replica(key))
         replica.lives += 1
@@ -51,5 +58,9 @@ class Watch:
             life.blame(broken, at_ns)
         return life
 
-    def _count_holders(self, batch: KnownBatch) -> int:
-        return sum(holds(voter.durable, batch) for voter in self._voters)
+    def _count_holders(self, voters: Keys, batch: KnownBatch) -> int:
+        return sum(holds(self._durable_of(key), batch) for key in voters)
+
+    def _durable_of(self, key: ReplicaKey) -> KnownBatch:
+        replica = self._replicas.get(key)
+        return NOTHING if replica is None else replica.durable

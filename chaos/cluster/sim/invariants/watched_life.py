@@ -1,6 +1,6 @@
 """One life of one node, followed step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -13,6 +13,12 @@ from chaos.cluster.sim.invariants.images import Images
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
 from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
+from chaos.cluster.sim.invariants.voter_changes import (
+    check_belief,
+    check_change,
+    check_removed,
+    named_in,
+)
 from node.effects import (
     AppendBatches,
     CutLog,
@@ -51,6 +57,7 @@ class Replica:
 class Ledgers:
     """What all lives of all nodes are compared with."""
 
+    durable_of: Callable[[ReplicaKey], KnownBatch]
     batches: KnownBatches
     elections: Elections
     origins: Origins
@@ -75,6 +82,8 @@ class WatchedLife:
         self._applied = view.applied
         self._durable_end = Offset(-1)  # not known
         self._arrivals = Arrivals()
+        self._voters: Iterable[ReplicaKey] = ()
+        self._naming: KnownBatch | None = None
 
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
         """The node took a step, and all that it asked for was done, but for frames.
@@ -157,8 +166,10 @@ class WatchedLife:
         position = 0
         while position < len(data):
             header = read_header(data, position)
-            log = self._ledgers.batches.append(log, header)
-            position += header.size
+            end = position + header.size
+            names = named_in(header, data[position:end]) if header.is_control else None
+            log = self._ledgers.batches.append(log, header, names)
+            position = end
         return log
 
     # --- every step ---
@@ -174,8 +185,11 @@ class WatchedLife:
         if view.disk.log_end != self._durable_end:
             self._follow_disk()
         led, role, committed, applied = self._role, view.role, view.committed, view.applied
+        self._follow_voters()
         if role is not led:
             self._enter(role)
+            if isinstance(role, Leader):
+                check_removed(self._replica.key, role, self._replica.log)
         if committed != self._committed:
             self._commit(committed, role if isinstance(role, Leader) else led)
         if applied != self._applied:
@@ -187,9 +201,13 @@ class WatchedLife:
     def _write(self, output: Output) -> None:
         match output:
             case AppendBatches(log=log, data=data) if log == METADATA_LOG:
-                self._replica.log = self._appended(self._replica.log, data)
+                before, self._replica.log = (
+                    self._replica.log,
+                    self._appended(self._replica.log, data),
+                )
                 if data and read_header(data).is_control and isinstance(self._view.role, Leader):
-                    self._begin_epoch(data)
+                    self._begin_epoch(data, before)
+                    self._change_voters(before)
             case TruncateLog(log=log, end=end) if log == METADATA_LOG:
                 self._truncate(end)
             case ReplaceLog(snapshot=id_):
@@ -214,7 +232,8 @@ class WatchedLife:
             case Trace(event="c.read", fields=fields):
                 arrived = self._arrivals.of(_number(fields, "ticket"))
                 epoch = Epoch(_number(fields, "epoch"))
-                self._ledgers.fetches.confirm(self._replica.key, epoch, arrived)
+                voting = self._ledgers.batches.voting(self._replica.log)
+                self._ledgers.fetches.confirm(self._replica.key, epoch, arrived, voting)
             case _:
                 pass
 
@@ -257,13 +276,28 @@ class WatchedLife:
             what += f"what is below {self._durable_end}"
             raise Broken("durable-before-asked", f"n{self._replica.key.id} {what}")
 
-    def _begin_epoch(self, data: bytes) -> None:
+    def _begin_epoch(self, data: bytes, before: KnownBatch) -> None:
+        voting = self._ledgers.batches.voting(before)
         for batch in split_batches(data):
             for record in batch.records():
                 change = decode_control(record.key, record.value)
                 if isinstance(change, LeaderChange):
                     epoch = batch.header.leader_epoch
-                    self._ledgers.elections.names(self._replica.key.id, change, epoch)
+                    self._ledgers.elections.names(self._replica.key.id, change, epoch, voting)
+
+    # --- who votes ---
+
+    def _change_voters(self, before: KnownBatch) -> None:
+        ledgers, committed = self._ledgers, self._view.committed or Offset(0)
+        check_change(before, self._replica.log, committed, ledgers.batches, ledgers.durable_of)
+
+    def _follow_voters(self) -> None:
+        log, voters = self._replica.log, self._view.voters
+        if voters is self._voters and log.naming is self._naming:
+            return
+        self._voters, self._naming = voters, log.naming
+        if log.naming is not None or self._replica.key in self._ledgers.batches.first:
+            check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
 
     # --- its role ---
 
@@ -313,7 +347,9 @@ class WatchedLife:
         self._speak(role)
         ledgers, key = self._ledgers, self._replica.key
         ledgers.elections.votes(key, key, role.epoch)
-        ledgers.elections.reigns(key, self.number, role)
+        start = ledgers.batches.start_of(role.epoch)
+        log = self._replica.log if start is None else cut(self._replica.log, start)
+        ledgers.elections.reigns(key, self.number, role, ledgers.batches.voting(log))
         ledgers.commits.elect(role.epoch, self._replica.log)
 
     def _claim(self, epoch: Epoch, leader: NodeId, voted: ReplicaKey | None) -> None:

@@ -1,0 +1,230 @@
+"""Voters come and go while nodes lose power and links are cut: safety at every step, and progress.
+
+A failure names its seed; `run_seed(N)` in this file reproduces it exactly.
+"""
+
+import random
+
+import pytest
+
+from chaos.cluster.sim.invariants import InvariantViolated
+from node.errors import ErrorCode
+from node.ids import NodeId, Offset, ReplicaKey
+from node.raft import high_watermark
+from node.raft.replicas import Replicas
+from node.raft.roles import Leader, Resigned
+from node.raft.voter_changes import VoterChanges
+from node.raft.voter_history import VoterHistory
+from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
+from tests.node.raft.test_random_runs import assert_progress
+from tests.support.quorum import CLUSTER_ID, MS, SECOND, Quorum
+from tests.support.registers import Registers, assert_linearizable
+
+CHURN_NS = 25 * SECOND
+
+
+class Operator:
+    """Adds and removes voters one after the other, and notes what it was told."""
+
+    def __init__(self, quorum: Quorum, rng: random.Random) -> None:
+        self.quorum = quorum
+        self.rng = rng
+        self.answers: list[object] = []
+
+    def begin(self) -> None:
+        self.quorum.at(self.quorum.now_ns + self.rng.randrange(100 * MS, 800 * MS), self.ask)
+
+    def ask(self) -> None:
+        if self.quorum.now_ns > CHURN_NS:
+            return
+        for leader in self.quorum.leaders():
+            self.quorum.ask(leader, self._request(leader), self.answers.append)
+        self.begin()
+
+    def _request(self, leader: NodeId) -> AddVoterRequest | RemoveVoterRequest:
+        voters = self.quorum.core(leader).raft.quorum.voters
+        member = self.quorum.members[self.rng.choice(list(self.quorum.members))]
+        if len(voters) > 2 and self.rng.random() < 0.5:
+            return removal(self.rng.choice(list(voters.keys)))
+        return addition(self.quorum, member.key.id)
+
+    def count(self, error: ErrorCode) -> int:
+        return sum(isinstance(a, VoterChangeResponse) and a.error is error for a in self.answers)
+
+
+def addition(quorum: Quorum, node: int, timeout_ms: int = 2000) -> AddVoterRequest:
+    return AddVoterRequest(
+        cluster_id=CLUSTER_ID,
+        voter=quorum.members[NodeId(node)].key,
+        endpoints=(quorum.inner(node),),
+        timeout_ms=timeout_ms,
+    )
+
+
+def removal(key: ReplicaKey) -> RemoveVoterRequest:
+    return RemoveVoterRequest(cluster_id=CLUSTER_ID, voter=key)
+
+
+def strike(quorum: Quorum, rng: random.Random) -> None:
+    """A power cut, or links that are cut for a while; and again later."""
+    if quorum.now_ns > CHURN_NS:
+        return
+    leaders = quorum.leaders()
+    nodes = leaders if leaders and rng.random() < 0.5 else list(quorum.members)
+    node = rng.choice(nodes)
+    match rng.randrange(4):
+        case 0 | 1:
+            if quorum.is_up(node):
+                quorum.power_off(node)
+                back = quorum.now_ns + rng.randrange(50 * MS, 2 * SECOND)
+                quorum.at(back, lambda: None if quorum.is_up(node) else quorum.start(node))
+        case 2:
+            quorum.isolate(node)
+        case _:
+            quorum.cut_between(node, rng.choice(list(quorum.members)))
+    quorum.at(quorum.now_ns + rng.randrange(200 * MS, 2 * SECOND), quorum.heal)
+    quorum.at(quorum.now_ns + rng.randrange(300 * MS, 3 * SECOND), lambda: strike(quorum, rng))
+
+
+def run_seed(seed: int) -> tuple[Operator, Registers]:
+    rng = random.Random(f"{seed}:membership")
+    quorum = Quorum(3, observers=2, seed=seed, invariants=True)
+    quorum.start()
+    clients = Registers(quorum, processes=2, keys=2, seed=seed, pause_ms=200)
+    operator = Operator(quorum, rng)
+    operator.begin()
+    strike(quorum, rng)
+    quorum.run_for(CHURN_NS + 3 * SECOND)
+    quorum.heal()
+    assert_progress(quorum)
+    clients.stop()
+    quorum.run_for(2 * SECOND)
+    assert_linearizable(clients.operations)
+    return operator, clients
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_safe_while_voters_change_and_live_after(seed: int) -> None:
+    operator, clients = run_seed(seed)
+    assert operator.count(ErrorCode.NONE) > 1, "too little changed to mean anything"
+    assert clients.acknowledged_writes() > 20, "too little happened to mean anything"
+
+
+# --- stories ---
+
+
+def led(size: int = 3, observers: int = 1) -> tuple[Quorum, NodeId]:
+    quorum = Quorum(size, observers=observers, seed=7, invariants=True)
+    quorum.start()
+    assert quorum.run_until(lambda: bool(quorum.active()), 20 * SECOND)
+    quorum.run_for(SECOND)
+    return quorum, quorum.active()[0]
+
+
+def changed(quorum: Quorum, at: NodeId, request: AddVoterRequest | RemoveVoterRequest) -> None:
+    answers: list[object] = []
+    quorum.ask(at, request, answers.append)
+    assert quorum.run_until(lambda: bool(answers), 10 * SECOND)
+    assert answers == [VoterChangeResponse()]
+
+
+def test_a_disk_that_was_replaced_is_a_voter_again_after_a_remove_and_an_add() -> None:
+    """KIP-856, "Disk Failure Recovery Scenario", in the order of KIP-853."""
+    quorum, leader = led(observers=0)
+    lost = next(node for node in quorum.members if node != leader)
+    old = quorum.members[lost].key
+    quorum.power_off(lost)
+    quorum.wipe(lost)
+    quorum.start(lost)
+    quorum.run_for(2 * SECOND)
+    core = quorum.core(lost)
+    assert not core.raft.quorum.is_voter
+    assert core.raft.log.end == quorum.core(leader).raft.log.end, "it follows as an observer"
+    changed(quorum, leader, removal(old))
+    changed(quorum, leader, addition(quorum, lost))
+    assert quorum.run_until(lambda: quorum.core(lost).raft.quorum.is_voter, 5 * SECOND)
+    other = next(node for node in quorum.members if node not in (leader, lost))
+    quorum.power_off(other)
+    assert_progress(quorum)
+
+
+def test_a_leader_is_removed_and_another_leads() -> None:
+    quorum, leader = led()
+    changed(quorum, leader, removal(quorum.members[leader].key))
+    assert quorum.run_until(lambda: any(node != leader for node in quorum.active()), 10 * SECOND)
+    quorum.run_for(5 * SECOND)
+    role = quorum.core(leader).raft.quorum.role
+    assert not isinstance(role, Leader | Resigned)
+    assert quorum.core(leader).raft.log.end.offset > 0
+    assert_progress(quorum)
+
+
+def test_all_voters_are_replaced_one_by_one() -> None:
+    quorum, _ = led(size=2, observers=2)
+    for old, new in ((1, 3), (2, 4)):
+        for request in (addition(quorum, new), removal(quorum.members[NodeId(old)].key)):
+            assert quorum.run_until(lambda: bool(quorum.active()), 20 * SECOND)
+            changed(quorum, quorum.active()[0], request)
+    quorum.run_for(3 * SECOND)
+    for gone in (1, 2):
+        quorum.power_off(NodeId(gone))
+    assert quorum.run_until(lambda: bool(quorum.active()), 20 * SECOND)
+    assert_progress(quorum)
+
+
+# --- what is planted is found, by its name ---
+
+
+def accused(seeds: range = range(12)) -> str:
+    for seed in seeds:
+        try:
+            run_seed(seed)
+        except InvariantViolated as violated:
+            return violated.invariant
+    return ""
+
+
+def keeps_what_was_truncated(history: VoterHistory, _end: Offset) -> VoterHistory:
+    return history
+
+
+def always(*_: object) -> bool:
+    return True
+
+
+def never(*_: object) -> bool:
+    return False
+
+
+def as_computed(candidate: Offset, _known: Offset | None) -> Offset:
+    return candidate
+
+
+def counts_itself(replicas: Replicas, leader: Leader) -> list[Offset]:
+    quorum, log = replicas._quorum, replicas._log
+    others = [key for key in quorum.voters.keys if key != quorum.key]
+    ends = [leader.replicas[key].end if key in leader.replicas else None for key in others]
+    return [log.durable, *(end or Offset(0) for end in ends)]
+
+
+PLANTED = [
+    (VoterChanges, "is_pending", never, "V2-one-change-uncommitted"),
+    (VoterChanges, "has_committed_epoch", always, "V3-epoch-committed-before-change"),
+    (VoterChanges, "is_caught_up", always, "V10-added-when-caught-up"),
+    (VoterChanges, "is_removed", never, "V9-removed-leader-resigns"),
+    (VoterHistory, "truncated", keeps_what_was_truncated, "V4-voters-of-the-log"),
+    (Replicas, "voter_ends", counts_itself, "Q9-committed-by-majority"),
+    (high_watermark, "never_lower", as_computed, "Q8-node-high-watermark"),
+]
+
+
+@pytest.mark.parametrize(("owner", "decision", "wrong", "invariant"), PLANTED)
+def test_a_planted_bug_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: object,
+    decision: str,
+    wrong: object,
+    invariant: str,
+) -> None:
+    monkeypatch.setattr(owner, decision, wrong)
+    assert accused() == invariant
