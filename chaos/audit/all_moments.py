@@ -53,7 +53,7 @@ _ALL = (
         "the cut are held back",
         ways={
             "node": Way(reach=node_moments.syncs_waiting),
-            "kafka": _kafka(kafka_moments.syncs_waiting),
+            "kafka": replace(_kafka(kafka_moments.syncs_waiting), in_time=False),
         },
     ),
     Moment(

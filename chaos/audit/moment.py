@@ -61,7 +61,8 @@ Reach = Callable[[Stage[Client]], Awaitable[None]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way(Generic[Client]):
     """How one target gets to a moment. `nodes`: the least that it takes, brokers of Apache Kafka.
-    `stopped`: its victims are stopped in good order then."""
+    `stopped`: its victims are stopped in good order then. `in_time`: the leader, asked just before
+    the cut, says how far the metadata log is committed."""
 
     reach: Reach[Client]
     nodes: int = 1
@@ -69,6 +70,7 @@ class Way(Generic[Client]):
     segment_bytes: int = 1 << 30  # of the metadata log
     controllers_only: bool = False  # are its victims, and not all nodes
     stopped: bool = False
+    in_time: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

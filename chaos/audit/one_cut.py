@@ -113,7 +113,8 @@ async def _cut(
     _require_kept(await asked([each for each in stage.expected if each.now]))
     progress.status(f"{plan.moment.name}: cutting the power")
     # Where nothing was acknowledged, nobody has run.
-    committed = await stage.client.committed_end() if stage.expected else 0
+    asks = way.in_time and stage.expected
+    committed = await stage.client.committed_end() if asks else 0
     try:
         await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
     finally:
