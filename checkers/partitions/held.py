@@ -95,12 +95,11 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
     election from outside, or more losses than the ISR can bear, breaches are allowed. (KIP-966
     LogMatching)
     """
-    found = evidence.timeline
     tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
     looked_at = compared = 0
     breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
-        if compacted(key, found):
+        if compacted(key, evidence):
             continue
         compared += len(rows) > 1 and all(row["whole"] for row in rows)
         known = [row for row in rows if row["high_watermark"] is not None]
@@ -126,12 +125,14 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
     )
 
 
-def compacted(key: str, found: Timeline | None) -> bool:
-    """Whether the topic of a partition is; then each replica drops records for itself."""
+def compacted(key: str, evidence: Evidence) -> bool:
+    """Whether the topic of a partition is, by its own policy or the brokers'; then each replica
+    drops records for itself."""
+    found, usual = evidence.timeline, evidence.info.settings.get(f"log.{CLEANUP}", "")
     if found is None:
-        return False
+        return "compact" in usual
     topic = key.rpartition("-")[0]
-    return "compact" in found.configs.get((TOPIC, topic, CLEANUP), "")
+    return "compact" in found.configs.get((TOPIC, topic, CLEANUP), usual)
 
 
 def _place(row: ReplicaRow) -> tuple[int | str, ...]:

@@ -80,12 +80,11 @@ def partitions_have_no_holes(evidence: Evidence) -> CheckResult:
     As `logs_have_no_holes`, of partitions that are not compacted.
     """
     batches = evidence.tables["replica_batches"]
-    found = evidence.timeline
     holes = np.flatnonzero(_neighbours(batches))
     violations = [
         _hole_in(before, after)
         for before, after in (batches.slice(int(at), 2).to_pylist() for at in holes)
-        if not compacted(before["key"], found)
+        if not compacted(str(before["key"]), evidence)
     ]
     return conclude(
         looked_at=batches.num_rows,

@@ -57,6 +57,14 @@ def test_partitions_have_no_holes() -> None:
     result = partitions_have_no_holes(hole.run())
     assert result is not None
     assert result.message == "t-0 on node 3: offset 1 is followed by 3 on its disk"
+    usual = {"log.cleanup.policy": "compact"}  # of brokers, for topics that do not say
+    result = partitions_have_no_holes(hole.run(settings=usual))
+    assert result is not None
+    assert result.verdict is Verdict.VALID
+    own = hole.commit(config(2, "t", "cleanup.policy", "delete"))
+    result = partitions_have_no_holes(own.run(settings=usual))
+    assert result is not None
+    assert result.verdict is Verdict.INVALID
     compact = hole.commit(config(2, "t", "cleanup.policy", "compact,delete"))
     result = partitions_have_no_holes(compact.run())
     assert result is not None
