@@ -12,7 +12,8 @@ from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.error_words import ACCEPTED, UNANSWERED
-from checkers.registers.survival import CLIENT_METRICS, Written
+from checkers.registers.stored_records import stored_records
+from checkers.registers.survival import Written
 from checkers.verdict import CheckResult, EventValue
 
 _SHOWN = ("op_id", "process", "node", "key", "f", "value", "outcome", "request")
@@ -21,17 +22,15 @@ _Row = dict[str, Any]
 
 
 def committed_values(evidence: Evidence) -> Mapping[Written, list[int]]:
-    """The offsets at which each value of each key stands in the committed log, each once."""
+    """The offsets at which each value of each key stands in the committed log, each once; of a log
+    that begins behind a snapshot, in what is left of it, which begins with a whole batch."""
     log = evidence.committed_log
     if log is None:
         return {}
-    records = evidence.tables["log_records"]
-    mine = pc.and_(pc.equal(records["node"], log.node), pc.less(records["offset"], log.end))
-    configs = records.filter(pc.and_(mine, pc.equal(records["type"], "Config")))
     found: dict[Written, list[int]] = defaultdict(list)
-    for row in configs.select(["offset", "resource_type", "resource", "value"]).to_pylist():
-        if str(row["resource_type"]) == CLIENT_METRICS and row["value"] is not None:
-            found[row["resource"], row["value"]].append(row["offset"])
+    for record in evidence.once(stored_records):
+        if record.node == log.node and record.offset < log.end and not record.in_snapshot:
+            found[record.key, record.value].append(record.offset)
     return found
 
 

@@ -12,12 +12,12 @@ from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.registers.stored_records import stored_records
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
 ALGORITHM = "join of acknowledged values with records by key and value, copies by offset and epoch"
 NEWEST = (1 << 63) - 1  # an offset behind all records
-CLIENT_METRICS = "16"  # the resource type that registers are made of
 Written = tuple[str, str]  # key and value, as the record has them
 
 
@@ -102,17 +102,22 @@ class StoredOn:
 def stored_values(evidence: Evidence) -> dict[Written, StoredOn]:
     """For each value that stands on a disk, whether a majority of the voters has it."""
     highest, disks = _highest_high_watermark(evidence), evidence.disks
-    records = evidence.tables["log_records"]
-    configs = records.filter(pc.equal(records["type"], "Config"))
     copies: dict[Written, dict[tuple[int, int], set[ReplicaKey]]]
     copies = defaultdict(lambda: defaultdict(set))
-    names = ("node", "offset", "epoch", "resource_type", "resource", "value")
-    for node, offset, epoch, kind, key, value in zip(
-        *(configs[name].to_pylist() for name in names), strict=True
-    ):
-        counts = str(kind) == CLIENT_METRICS and (highest is None or offset < highest)
-        if counts and value is not None:
-            copies[(key, value)][(offset, epoch)].add(disks.get(node, ReplicaKey(node)))
+    summed_up: dict[Written, dict[ReplicaKey, int]] = defaultdict(dict)
+    for record in evidence.once(stored_records):
+        written, disk = (record.key, record.value), disks.get(record.node, ReplicaKey(record.node))
+        if record.in_snapshot:
+            summed_up[written][disk] = record.offset
+        elif highest is None or record.offset < highest:
+            copies[written][(record.offset, record.epoch)].add(disk)
+    for written, ends in summed_up.items():
+        # It lies below each of these snapshots' ends: where the others' logs have it, or nowhere.
+        places = copies[written] or {(min(ends.values()), 0): set()}
+        copies[written] = {
+            place: {*having, *(disk for disk, end in ends.items() if place[0] <= end)}
+            for place, having in places.items()
+        }
     return {written: _held(evidence, places) for written, places in copies.items()}
 
 

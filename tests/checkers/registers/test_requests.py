@@ -96,3 +96,19 @@ def test_what_must_be_refused_is_no_part_of_a_request_and_must_not_be_there() ->
     result = wrong_requests_are_refused(there)
     assert result.verdict is Verdict.INVALID
     assert "10 is in the committed log of r-0, and must not be: an illegal value" in result.message
+
+
+def test_what_a_snapshot_repeats_was_not_written_twice() -> None:
+    whole = run(asked(7, "ok"), ("r-0", 7))
+    repeated = [config_record(1, 5, "r-0", 7) | {"type": kind} for kind in KINDS_IN_A_SNAPSHOT]
+    records = [*repeated, *(config_record(node, 0, "r-0", 7) for node in (1, 2, 3))]
+    again = make_run(
+        ops=asked(7, "ok"),
+        records=records,
+        batches=[batch(node, 0, 0, 1) for node in (1, 2, 3)],
+        disks=[disk(node, log_end=1) for node in (1, 2, 3)],
+    )
+    assert [written_once(each).verdict for each in (whole, again)] == [Verdict.VALID] * 2
+
+
+KINDS_IN_A_SNAPSHOT = ("SnapshotHeader", "Config", "SnapshotFooter")

@@ -108,3 +108,26 @@ def test_absence_on_a_damaged_disk_or_behind_a_snapshot_proves_nothing() -> None
 
 def test_no_acknowledged_write_is_unknown() -> None:
     assert judged([], []).verdict is UNKNOWN
+
+
+def behind_a_snapshot(node: int, end: int, *values: int) -> list[Row]:
+    """What a disk tells whose log begins with one: its values, at the last offset below `end`."""
+    records = [config_record(node, end - 1, f"r-{value}", value) for value in values]
+    first, last = ({**records[0], "type": f"Snapshot{it}"} for it in ("Header", "Footer"))
+    return [first, *records, last]
+
+
+def test_what_a_snapshot_holds_is_where_the_logs_of_others_have_it() -> None:
+    ops = [write(1, 0, 1, key="r-1"), write(2, 2, 3, key="r-2")]
+    cut = [*behind_a_snapshot(2, 9, 1, 2), *behind_a_snapshot(3, 9, 1, 2)]
+    records = [*on((1,), 4, 1, key="r-1"), *on((1,), 5, 2, key="r-2"), *cut]
+    result = judged(ops, records)
+    assert (result.verdict, result.looked_at) == (VALID, 2), result.message
+    # Refused, and there once, where somebody else put it.
+    repeated = [*ops, write(2, 4, 5, key="r-2", outcome="fail")]
+    assert judged(repeated, records).verdict is VALID
+
+
+def test_what_is_in_one_snapshot_alone_is_on_no_majority() -> None:
+    ops = [write(1, 0, 1, key="r-1")]
+    assert judged(ops, behind_a_snapshot(2, 9, 1)).verdict is INVALID
