@@ -2,8 +2,8 @@
 answers.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
-may accuse as well, since one wrong decision breaks more than one promise. What needs a voter set
-that changes, snapshots or brokers cannot be planted, for our node has none of them.
+may accuse as well, since one wrong decision breaks more than one promise. What needs voters that
+change or snapshots is not planted yet, for no scenario has them; what needs brokers cannot be.
 """
 
 from collections.abc import Mapping
