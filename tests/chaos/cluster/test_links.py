@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "null")
         if (self.command, self.path) == server.hang_on:
             server.hang_on = None
-            server.let_go.wait(10)
+            server.let_go.wait(60)
             return
         said = json.dumps(server.act(self.command, self.path, body)).encode()
         self.send_response(200)
@@ -103,7 +103,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Toxics]:
 
 
 def api(server: Toxics) -> ToxiproxyApi:
-    return ToxiproxyApi(Address("127.0.0.1", server.server_port), timeout_s=0.3)
+    return ToxiproxyApi(Address("127.0.0.1", server.server_port), timeout_s=2.0)
 
 
 @pytest.fixture
