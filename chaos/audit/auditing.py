@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import requests
+from docker.errors import DockerException
+
 from chaos.audit.all_moments import MOMENTS, moments_of
 from chaos.audit.audited import Audited, as_json, as_text
 from chaos.audit.matrix_page import render_audit
@@ -26,6 +29,8 @@ from chaos.runtimes import DOCKER, RUNTIMES, let_go, why_lacking
 from checkers.counted import counted
 
 _FLUSHED = "log.flush.interval.messages"
+# Of the engine: one cut is void then, and the others go on.
+_ENGINE_ERRORS = (DockerException, requests.RequestException)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +104,8 @@ def _cut(
         raise
     except (ClusterError, OperatorError) as error:
         return never_cut(plan, directory, str(error))
+    except _ENGINE_ERRORS as error:
+        return never_cut(plan, directory, f"the Docker engine: {type(error).__name__}: {error}")
 
 
 def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> AuditedCluster:

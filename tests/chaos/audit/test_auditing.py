@@ -3,13 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import requests
 
+from chaos.audit import auditing
 from chaos.audit.audited import SUSPICIOUS, VOID, Audited, as_json, as_text
+from chaos.audit.auditing import AuditArguments
 from chaos.audit.copies import Status
 from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import ObservedCut
+from chaos.audit.one_cut import CutPlan, ObservedCut
 from chaos.audit.questions import ComparedAnswer
 from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
@@ -91,6 +95,35 @@ def test_of_many_changed_answers_a_few_are_shown_and_all_are_in_json() -> None:
     assert "and 7 more answers" in text
     (told,) = json.loads(as_json(audited(changed)))["cuts"]
     assert len(told["changed"]) == 10
+
+
+def test_where_the_engine_does_not_answer_one_cut_is_void_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[str] = []
+
+    async def cut_once(plan: CutPlan, *_: object) -> ObservedCut:
+        made.append(plan.moment.name)
+        if len(made) == 1:
+            raise requests.ReadTimeout("60 s are over")
+        return GOOD
+
+    monkeypatch.setattr(auditing, "cut_once", cut_once)
+    monkeypatch.setattr(auditing, "_cluster", lambda *_: None)
+    asked = AuditArguments(
+        target="node",
+        moments=["formatted"],
+        mode=PowerCutMode.LOSE_ALL,
+        flushed=False,
+        nodes=1,
+        times=2,
+        out=tmp_path,
+        as_json=False,
+    )
+    assert auditing.audit(asked) == VOID
+    assert made == ["formatted", "formatted"]
+    out, _ = capsys.readouterr()
+    assert "formatted: void, the Docker engine: ReadTimeout: 60 s are over" in out
 
 
 @pytest.mark.parametrize(
