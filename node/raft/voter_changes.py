@@ -148,7 +148,10 @@ class VoterChanges:
         if request.cluster_id not in (None, self._cluster_id):
             return _refused(ErrorCode.INCONSISTENT_CLUSTER_ID, "it is another cluster's")
         if not isinstance(leader, Leader) or leader.epoch != waiting.epoch:
-            return _refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node does not lead")
+            what = "this node does not lead"
+            if waiting.offset is not None:
+                what += " any more; the change is written, and may still be committed"
+            return _refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, what)
         if waiting.offset is None:
             refused = self._malformed(request) or self._change(waiting, leader, now)
             if refused is not None:
