@@ -21,7 +21,7 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRecord:
+class StoredMetadataRecord:
     """Two are the same if they have the same epoch, key and value."""
 
     epoch: int
@@ -44,7 +44,7 @@ class StoredMetadata:
     """One metadata log; below `start` only a snapshot tells."""
 
     start: int
-    records: Mapping[int, StoredRecord]  # by offset
+    records: Mapping[int, StoredMetadataRecord]  # by offset
 
     @property
     def newest(self) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def newest_of(copies: Path) -> StoredMetadata:
 def stored_metadata(directory: Path) -> StoredMetadata:
     """Up to the first batch that is damaged."""
     files = LogFiles(directory)
-    records: dict[int, StoredRecord] = {}
+    records: dict[int, StoredMetadataRecord] = {}
     for _, data, scanned in files.segments():
         for batch in batches_of(data, scanned):
             try:
@@ -96,7 +96,7 @@ def stored_metadata(directory: Path) -> StoredMetadata:
             if found is None:
                 return StoredMetadata(start=files.start, records=records)
             for record in found:
-                records[record.offset] = StoredRecord(
+                records[record.offset] = StoredMetadataRecord(
                     epoch=batch.epoch, control=batch.control, record=record
                 )
     return StoredMetadata(start=files.start, records=records)

@@ -203,23 +203,23 @@ def _sets(
     return tuple(offsets[i] for i in changed), tuple(VoterSet(keys[i]) for i in changed)
 
 
-Keys = frozenset[ReplicaKey]
+VoterKeys = frozenset[ReplicaKey]
 
 
-def _whole(_now: Keys, _first: Keys, fields: _Row) -> Keys:
+def _whole(_now: VoterKeys, _first: VoterKeys, fields: _Row) -> VoterKeys:
     return frozenset(_key(voter) for voter in fields["voters"])
 
 
-def _added(now: Keys, _first: Keys, fields: _Row) -> Keys:
+def _added(now: VoterKeys, _first: VoterKeys, fields: _Row) -> VoterKeys:
     """The first records of a KIP-856 quorum tell the directories of voters known by id alone."""
     return (now - {ReplicaKey(fields["voterId"])}) | {_key(fields)}
 
 
-def _removed(now: Keys, _first: Keys, fields: _Row) -> Keys:
+def _removed(now: VoterKeys, _first: VoterKeys, fields: _Row) -> VoterKeys:
     return now - {_key(fields)}
 
 
-def _anew(_now: Keys, first: Keys, _fields: _Row) -> Keys:
+def _anew(_now: VoterKeys, first: VoterKeys, _fields: _Row) -> VoterKeys:
     """A snapshot names all voters again."""
     return first
 
@@ -228,7 +228,7 @@ def _key(fields: _Row) -> ReplicaKey:
     return ReplicaKey(fields["voterId"], fields["voterDirectoryId"])
 
 
-_CHANGES: Mapping[str, Callable[[Keys, Keys, _Row], Keys]] = {
+_CHANGES: Mapping[str, Callable[[VoterKeys, VoterKeys, _Row], VoterKeys]] = {
     "KRaftVoters": _whole,
     "AddVoter": _added,
     "RemoveVoter": _removed,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from node.ids import NEVER_NS, Epoch, LogPosition, Now, Offset, ReplicaKey, Ticket
-from node.raft.local_snapshots import SnapshotWriter as PieceWriter
+from node.raft.local_snapshots import PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft
 from node.raft.roles import Leader

@@ -7,12 +7,12 @@ from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed
-from node.raft.fetch_snapshot import FollowerSnapshots
 from node.raft.fetched import is_cut, sound_batches, truncation_point
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.roles import Follower, Unattached
+from node.raft.snapshot_transfer import FollowerSnapshots
 from node.wire.fetch import FetchRequest, FetchResponse
 
 

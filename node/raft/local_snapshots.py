@@ -29,7 +29,7 @@ def cut_point(
     return None
 
 
-class SnapshotWriter:
+class PieceWriter:
     """The bytes of one snapshot, in order."""
 
     def __init__(self, id_: LogPosition, owner: "LocalSnapshots") -> None:
@@ -61,7 +61,7 @@ class LocalSnapshots:
     def __init__(self, view: LogView, settings: SnapshotSettings, outbox: Outbox) -> None:
         self.settings = settings
         self.outbox = outbox
-        self.writing: SnapshotWriter | None = None
+        self.writing: PieceWriter | None = None
         self._view = view
         self._known = [snapshot.id for snapshot in view.snapshots()]
 
@@ -75,8 +75,8 @@ class LocalSnapshots:
         for id_ in self._known:
             self.trace("found", id_)
 
-    def begin(self, id_: LogPosition) -> SnapshotWriter:
-        self.writing = SnapshotWriter(id_, self)
+    def begin(self, id_: LogPosition) -> PieceWriter:
+        self.writing = PieceWriter(id_, self)
         return self.writing
 
     def poll(self, wall_ns: int) -> None:

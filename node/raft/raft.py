@@ -22,7 +22,6 @@ from node.raft.cluster_description import describe_cluster
 from node.raft.deadlines import Move
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
-from node.raft.fetch_snapshot import FollowerSnapshots, LeaderSnapshots
 from node.raft.local_log import LocalLog
 from node.raft.local_snapshots import LocalSnapshots
 from node.raft.peers import Peers
@@ -32,6 +31,7 @@ from node.raft.quorum_description import describe_quorum
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
+from node.raft.snapshot_transfer import FollowerSnapshots, LeaderSnapshots
 from node.raft.voter_changes import VoterChanges
 from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes

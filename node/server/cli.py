@@ -312,9 +312,9 @@ def _start(options: argparse.Namespace) -> int:
 
 
 def _describe_quorum(options: argparse.Namespace) -> int:
-    from node.server.quorum_command import as_lines, ask_leader, replication, status
+    from node.server.quorum_command import as_lines, describe, replication, status
 
-    quorum = ask_leader(options.bootstrap)
+    quorum = describe(options.bootstrap)
     told = replication(quorum) if options.replication else status(quorum)
     for line in [json.dumps(told, indent=2)] if options.json else as_lines(told):
         print_line(line)

@@ -1,19 +1,22 @@
 """`kraft-node quorum describe`: what the leader says of its quorum, in Kafka's form."""
 
 import json
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, uuid_text
 from node.server.outcome import Refusal
-from node.server.tool_client import Client
-from node.wire import MalformedFrame
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.server.tool_client import (
+    Address,
+    Client,
+    NoLeaderAnsweredError,
+    address_text,
+    addresses_of_leader,
+    ask_leader,
+)
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
-CONTROLLERS = 2
 Member = dict[str, int | str | list[str]]
 Value = int | str | list[Member]
 Row = dict[str, Value]  # by Kafka's names, in its order
@@ -25,52 +28,26 @@ class QuorumAnswer:
     answer: DescribeQuorumResponse
 
 
-Address = tuple[str, int]
-
-
-def ask_leader(bootstrap: Sequence[Address]) -> QuorumAnswer:
-    """The leader's own account, whichever controllers are asked. Raises Refusal.
-
-    Every bootstrap address may be the leader's. If none is, the address is tried under which the
-    asked ones know the leader; they may know its inner one only.
-    """
-    to_ask = deque(bootstrap)
-    asked: list[Address] = []
-    reasons: list[str] = []
-    while to_ask:
-        address = to_ask.popleft()
-        asked.append(address)
-        try:
-            answer = _ask(address)
-        except (OSError, MalformedFrame) as error:
-            reasons.append(f"{_text(address)}: {error}")
-            continue
-        if isinstance(answer, QuorumAnswer):
-            return answer
-        reasons.append(f"{_text(address)}: not the leader")
-        to_ask += [named for named in answer if named not in asked and named not in to_ask]
-    again = f"kraft-node quorum --bootstrap {_text(bootstrap[0])} describe"
-    raise Refusal(
-        what="no leader answered",
-        where="; ".join(reasons),
-        next_step=f"again in a moment: {again}",
-    )
+def describe(bootstrap: Sequence[Address]) -> QuorumAnswer:
+    """The leader's own account, whichever controllers are asked. Raises Refusal."""
+    try:
+        return ask_leader(bootstrap, _ask)
+    except NoLeaderAnsweredError as error:
+        again = f"kraft-node quorum --bootstrap {address_text(bootstrap[0])} describe"
+        raise Refusal(
+            what="no leader answered", where=str(error), next_step=f"again in a moment: {again}"
+        ) from error
 
 
 def _ask(address: Address) -> QuorumAnswer | list[Address]:
     """The quorum if this is the leader, else where it says that the leader is."""
     with Client(*address) as client:
         answer = client.ask(DescribeQuorumRequest())
-        cluster = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
+        cluster = client.describe_cluster()
     assert isinstance(answer, DescribeQuorumResponse)
-    assert isinstance(cluster, DescribeClusterResponse)
     if ErrorCode.NONE is answer.top_error is answer.error:
         return QuorumAnswer(cluster_id=cluster.cluster_id, answer=answer)
-    return [(m.host, m.port) for m in cluster.members if m.id == cluster.controller]
-
-
-def _text(address: Address) -> str:
-    return f"{address[0]}:{address[1]}"
+    return addresses_of_leader(cluster)
 
 
 def status(quorum: QuorumAnswer) -> Row:

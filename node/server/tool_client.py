@@ -5,14 +5,24 @@ its bugs.
 """
 
 import socket
+from collections import deque
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from node.server.framing import FrameCutter, with_size
-from node.wire import decode_response, encode_request
+from node.wire import MalformedFrame, decode_response, encode_request
 from node.wire.apis import Request, Response
+from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
 CLIENT_ID = "kraft-node"
+Address = tuple[str, int]
+T = TypeVar("T")
+_CONTROLLERS = 2  # the endpoint type
+
+
+class NoLeaderAnsweredError(Exception):
+    """The message says of every address that was asked what came of it."""
 
 
 class Client:
@@ -54,3 +64,43 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def describe_cluster(self) -> DescribeClusterResponse:
+        """The controllers, and which of them leads, as this one knows them."""
+        answer = self.ask(DescribeClusterRequest(endpoint_type=_CONTROLLERS))
+        assert isinstance(answer, DescribeClusterResponse)
+        return answer
+
+
+def addresses_of_leader(cluster: DescribeClusterResponse) -> list[Address]:
+    """One or none."""
+    return [(m.host, m.port) for m in cluster.members if m.id == cluster.controller]
+
+
+def ask_leader(bootstrap: Sequence[Address], ask: Callable[[Address], T | list[Address]]) -> T:
+    """What the leader answers, whichever controllers are named.
+
+    `ask` gives the answer, or where the asked one says that the leader is. Every bootstrap address
+    may be the leader's; if none is, those are tried, which may be inner ones. Raises
+    NoLeaderAnsweredError.
+    """
+    to_ask = deque(bootstrap)
+    asked: list[Address] = []
+    reasons: list[str] = []
+    while to_ask:
+        address = to_ask.popleft()
+        asked.append(address)
+        try:
+            answer = ask(address)
+        except (OSError, MalformedFrame) as error:
+            reasons.append(f"{address_text(address)}: {error or 'no answer in time'}")
+            continue
+        if not isinstance(answer, list):
+            return answer
+        reasons.append(f"{address_text(address)}: not the leader")
+        to_ask += [named for named in answer if named not in asked and named not in to_ask]
+    raise NoLeaderAnsweredError("; ".join(reasons))
+
+
+def address_text(address: Address) -> str:
+    return f"{address[0]}:{address[1]}"

@@ -31,6 +31,7 @@ PROMISED = {
     "kraft-chaos replay": ["VALID: ", "page: runs/"],
     "kraft-chaos campaign": ["VALID: 4 of 4 seeds", "nodes hit by", "empty, "],
     "kraft-chaos setup --target kafka": [],
+    "kraft-chaos setup --target mixed": [],
     "kraft-chaos compare last-replica-standing": [
         "elr=off        1 of 1 (21-100 %) as expected: acknowledged records are lost",
         "elr=on         1 of 1 (21-100 %) as expected: none is lost",

@@ -7,7 +7,7 @@ from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Fetches
 from chaos.cluster.sim.invariants.elections import Elections
 from chaos.cluster.sim.invariants.epoch_origins import Origins
-from chaos.cluster.sim.invariants.images import Images
+from chaos.cluster.sim.invariants.equal_images import EqualImages
 from chaos.cluster.sim.invariants.known_batches import (
     NOTHING,
     Keys,
@@ -39,7 +39,7 @@ class Watch:
             origins=Origins(),
             fetches=Fetches(),
             commits=Commits(self._count_holders, batches.voting),
-            images=Images(),
+            images=EqualImages(),
             least_silent_ns=int(fetch_timeout_ms * 1_000_000 * _LEAST_SILENT),
         )
 

@@ -9,7 +9,7 @@ from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Arrivals, Fetches
 from chaos.cluster.sim.invariants.elections import Elections
 from chaos.cluster.sim.invariants.epoch_origins import Origins
-from chaos.cluster.sim.invariants.images import Images
+from chaos.cluster.sim.invariants.equal_images import EqualImages
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
 from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
 from chaos.cluster.sim.invariants.view import View
@@ -63,7 +63,7 @@ class Ledgers:
     origins: Origins
     fetches: Fetches
     commits: Commits
-    images: Images
+    images: EqualImages
     least_silent_ns: int  # a leader that was heard later than this is not given up
 
 

@@ -4,7 +4,7 @@ from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import NodeId, Offset
 
 
-class Images:
+class EqualImages:
     def __init__(self) -> None:
         self._first: dict[Offset, tuple[NodeId, int]] = {}
 

@@ -14,7 +14,7 @@ from node.ids import LogPosition, Now, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed, top_refusal
 from node.raft.local_log import LocalLog
-from node.raft.local_snapshots import LocalSnapshots, SnapshotWriter
+from node.raft.local_snapshots import LocalSnapshots, PieceWriter
 from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.replicas import Replicas
@@ -94,7 +94,7 @@ class _Fetching:
 
     leader: ReplicaKey
     epoch: int
-    writer: SnapshotWriter
+    writer: PieceWriter
     reader: SnapshotReader
     unreplayable: Unreplayable | None = None
 
