@@ -2,8 +2,9 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, files, logs, cluster, runs, kafka, simulator, kept, steps. Each
-row is printed as it is known, and all are written to bench.json. Exit code 1 when a bar is missed.
+Groups: recorder, linearizability, files, logs, cluster, runs, kafka, simulator, kept, steps,
+shape. Each row is printed as it is known, and all are written to bench.json. Exit code 1 when a
+bar is missed.
 """
 
 import argparse
@@ -12,7 +13,19 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import brokers, cluster, files, judge, kept, logs, recorder, runs, simulator, steps
+from tests.bench import (
+    brokers,
+    cluster,
+    files,
+    judge,
+    kept,
+    logs,
+    recorder,
+    runs,
+    shape,
+    simulator,
+    steps,
+)
 from tests.bench.row import Row, table
 
 GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -26,6 +39,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "simulator": simulator.measure,
     "kept": kept.measure,
     "steps": steps.measure,
+    "shape": shape.measure,
 }
 RESULT = Path("bench.json")
 

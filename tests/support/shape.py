@@ -4,15 +4,20 @@ Two runs of one schedule differ in every number, as any two runs do: time-outs a
 and disks take their time. What they have in common is told here, fault by fault.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from chaos.campaign.recorded_run import plan_of_run
+from chaos.launch import launch
+from chaos.progress import ConsoleProgress
+from chaos.scenario import SIM
 from checkers.history.sealed_run import Run
+from checkers.history.store import read_run
 
 SECOND = 1_000_000_000
 
@@ -36,20 +41,22 @@ class Shape:
     epochs: int
     acknowledged_share: float
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(fault.kind for fault in self.faults)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How much further than the runs of the other runtime a run may go, either way.
 
-    `unavailable_times`: so many times as long, or as short; and `hiccup_s` longer, for a machine
-    that others use as well.
-    """
+def recorded_shape(directory: Path) -> Shape:
+    return shape_of(read_run(directory))
 
-    elections: int  # after each fault
-    epochs: int
-    acknowledged_share: float
-    unavailable_times: float
-    hiccup_s: float
+
+def replayed_shape(recorded: Path, out: Path, *, seed: int) -> Shape:
+    """Of the windows of a recorded run in virtual time; the seed draws time-outs and latencies."""
+    plan = replace(plan_of_run(recorded), runtime=SIM, seed=seed)
+    ran = launch(plan, out, ConsoleProgress(quiet=True), page=False)
+    if ran.judgement.verdict.word != "valid":
+        raise AssertionError(ran.judgement.sentence)
+    return recorded_shape(ran.directory)
 
 
 def shape_of(run: Run) -> Shape:
@@ -73,42 +80,6 @@ def shape_of(run: Run) -> Shape:
         epochs=max(begun) - min(begun),
         acknowledged_share=pc.mean(pc.equal(writes["outcome"], "ok")).as_py(),
     )
-
-
-def unlike(one: Shape, others: Sequence[Shape], bounds: Bounds) -> list[str]:
-    """What sets `one` apart from all of `others`, in words; nothing where it is one of them.
-
-    Each number is held against the least and the greatest of the others', widened by its bound.
-    """
-    kinds = {tuple(fault.kind for fault in shape.faults) for shape in (one, *others)}
-    if len(kinds) > 1:
-        return [f"other faults: {sorted(kinds)}"]
-    epochs = [other.epochs for other in others]
-    shares = [other.acknowledged_share for other in others]
-    found = [
-        _beyond("epochs", one.epochs, epochs, by=bounds.epochs),
-        _beyond("of writes", one.acknowledged_share, shares, by=bounds.acknowledged_share),
-    ]
-    for number, fault in enumerate(one.faults):
-        after = f"after fault {number}, {fault.kind}"
-        elections = [other.faults[number].elections for other in others]
-        gaps = [other.faults[number].unavailable_s for other in others]
-        least, most = min(gaps) / bounds.unavailable_times, max(gaps) * bounds.unavailable_times
-        found += [
-            _beyond(f"elections {after}", fault.elections, elections, by=bounds.elections),
-            _beyond(
-                f"s without a success {after}", fault.unavailable_s, [least, most + bounds.hiccup_s]
-            ),
-        ]
-    return [words for words in found if words]
-
-
-def _beyond(what: str, value: float, others: Sequence[float], by: float = 0.0) -> str:
-    """In words; "" where it is within."""
-    least, most = min(others) - by, max(others) + by
-    if least <= value <= most:
-        return ""
-    return f"{value:.3g} {what}, not between {least:.3g} and {most:.3g}"
 
 
 def _leaderships(events: pa.Table) -> dict[int, int]:
