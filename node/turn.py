@@ -36,8 +36,8 @@ from node.effects import (
     TruncateLog,
     WriteSnapshot,
 )
-from node.events import Event, LogFlushed, TimeoutElapsed
-from node.ids import LogId, Now, Offset
+from node.events import Event, LogFlushed, PeerDisconnected, PeerFrameReceived, TimeoutElapsed
+from node.ids import ChannelId, LogId, Now, Offset
 
 
 class Beat(Enum):
@@ -121,12 +121,24 @@ class Turns:
             known = self._flushing[log]
             self._flushing[log] = end if known is None else min(known, end)
 
+    def _unhear(self, channel: ChannelId) -> None:
+        """What came over a connection that was dropped since is no word of the next one's."""
+        self._ready = deque(
+            event
+            for event in self._ready
+            if not (isinstance(event, PeerFrameReceived | PeerDisconnected))
+            or event.channel != channel
+        )
+
     def _perform(self, effects: list[Effect]) -> Iterator[Deed]:
         stop = None
         for effect in effects:
             match effect:
-                case SendReply() | SendToPeer() | CloseConnection() | DisconnectPeer():
+                case SendReply() | SendToPeer() | CloseConnection():
                     self._outgoing.append(effect)
+                case DisconnectPeer():
+                    self._outgoing.append(effect)
+                    self._unhear(effect.channel)
                 case FlushLog():
                     self._wanted[effect.log] = None
                 case TruncateLog():

@@ -16,6 +16,7 @@ answered at the commit of its record by the new set.
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from node.endpoint import why_not_taken
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Now, Offset
 from node.parking import Parking, Waiting
@@ -95,7 +96,7 @@ class VoterChanges:
             max_kraft_version=request.max_kraft_version,
         )
         version = self._log.voters.kraft_version
-        if not self._is_reachable(row) or not _supports(row, version):
+        if self._why_unreachable(row) or not _supports(row, version):
             return ErrorCode.INVALID_REQUEST
         if request.voter not in voters:
             return ErrorCode.VOTER_NOT_FOUND
@@ -169,9 +170,9 @@ class VoterChanges:
             return _refused(ErrorCode.INVALID_REQUEST, "a voter has an id and a directory id")
         if self._log.voters.kraft_version < DYNAMIC:
             return _refused(ErrorCode.UNSUPPORTED_VERSION, "kraft.version is 0: voters are static")
-        if isinstance(request, AddVoterRequest) and not self._is_reachable(_row(request)):
-            what = f"it has no address on listener {self._quorum.listener}"
-            return _refused(ErrorCode.INVALID_REQUEST, what)
+        if isinstance(request, AddVoterRequest):
+            what = self._why_unreachable(_row(request))
+            return _refused(ErrorCode.INVALID_REQUEST, what) if what else None
         return None
 
     def _change(self, waiting: _Waiting, leader: Leader, now: Now) -> VoterChangeResponse | None:
@@ -212,8 +213,10 @@ class VoterChanges:
             what = f"it has not caught up: its log ends at {end}, ours at {self._log.end.offset}"
         return _refused(ErrorCode.REQUEST_TIMED_OUT, what)
 
-    def _is_reachable(self, row: Voter) -> bool:
-        return any(at.name == self._quorum.listener and at.host for at in row.endpoints)
+    def _why_unreachable(self, row: Voter) -> str | None:
+        if all(at.name != self._quorum.listener for at in row.endpoints):
+            return f"it has no address on listener {self._quorum.listener}"
+        return why_not_taken(row.endpoints)
 
 
 def _row(request: AddVoterRequest) -> Voter:

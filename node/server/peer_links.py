@@ -41,7 +41,10 @@ class TcpDial:
                     lambda: link, endpoint.host, endpoint.port
                 )
             keep_alive(transport.get_extra_info("socket"))
-        except OSError:  # TimeoutError is one
+        except (
+            OSError,
+            ValueError,
+        ):  # a TimeoutError; a host that cannot be a name's (UnicodeError)
             link.failed()
 
 

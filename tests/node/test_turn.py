@@ -8,6 +8,7 @@ import pytest
 
 from node.effects import (
     AppendBatches,
+    DisconnectPeer,
     ElectionState,
     FlushLog,
     PersistElectionState,
@@ -17,8 +18,16 @@ from node.effects import (
     TruncateLog,
 )
 from node.effects import Effect as AnyEffect
-from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import METADATA_LOG, ConnectionId, LogId, Now, Offset
+from node.events import (
+    ConnectionClosed,
+    Event,
+    FrameReceived,
+    LogFlushed,
+    PeerDisconnected,
+    PeerFrameReceived,
+    TimeoutElapsed,
+)
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, Now, Offset
 from node.turn import Beat, Deed, Turns
 
 FAR_NS = 10**18
@@ -291,3 +300,17 @@ def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
             under_way = None
         turns.feed(frame("go on"))
         turn = turns.drain()
+
+
+def test_what_a_dropped_connection_brought_is_no_word_of_the_next_one() -> None:
+    """An answer waits to be stepped while its channel is hung up, and asked anew."""
+    mine, other = ChannelId(1), ChannelId(2)
+    node = Scripted({"redial": [DisconnectPeer(channel=mine)]})
+    turns = Turns(node, clocks)
+    turns.feed(frame("redial"))
+    heard = [PeerFrameReceived(channel=other, frame=b""), PeerDisconnected(channel=other)]
+    for channel in (mine, other):
+        turns.feed(PeerFrameReceived(channel=channel, frame=b""))
+        turns.feed(PeerDisconnected(channel=channel))
+    deeds(turns.drain())
+    assert node.fed == [frame("redial"), *heard]

@@ -8,6 +8,7 @@ import pytest
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey
+from node.limits import MAX_ENDPOINTS
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_history import DYNAMIC
 from node.wire.apis import Response
@@ -192,6 +193,35 @@ def test_what_is_refused_at_once(
     assert rig.role.epoch == 1
     end = rig.core.raft.log.end
     assert refusal(rig.request(request_, OPERATOR)) is error
+    assert rig.core.raft.log.end == end
+
+
+LISTENER = at(4)[0]
+UNDIALLED = [
+    (replace(LISTENER, host=""),),
+    (replace(LISTENER, host="h" * 64),),
+    (replace(LISTENER, host="a..b"),),
+    (replace(LISTENER, host="a\0b"),),
+    (replace(LISTENER, host=".".join(["label"] * 43)),),
+    (replace(LISTENER, port=0),),
+    (LISTENER, LISTENER),
+    (LISTENER, replace(LISTENER, name="E" * 256)),
+    (LISTENER, *(replace(LISTENER, name=str(n)) for n in range(MAX_ENDPOINTS))),
+]
+
+
+@pytest.mark.parametrize("endpoints", UNDIALLED)
+def test_what_no_node_could_dial_or_keep_never_enters_the_log(
+    endpoints: tuple[Endpoint, ...],
+) -> None:
+    rig = led()
+    fetches(rig, 4)
+    end = rig.core.raft.log.end
+    for request in (
+        replace(add(4), endpoints=endpoints),
+        replace(update(2, 1), endpoints=endpoints),
+    ):
+        assert refusal(rig.request(request, OPERATOR)) is ErrorCode.INVALID_REQUEST
     assert rig.core.raft.log.end == end
 
 
