@@ -55,6 +55,7 @@ class NodeConfig:
     log_dir: str
     listeners: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
+    metrics: Endpoint | None = None  # where Prometheus asks; without it, nowhere
     bootstrap_servers: tuple[Endpoint, ...] = ()  # controller.quorum.bootstrap.servers
     timeouts: QuorumTimeouts = QuorumTimeouts()
     limits: ConnectionLimits = ConnectionLimits()

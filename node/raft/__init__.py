@@ -7,7 +7,8 @@ taken). Because nothing is pushed, a new leader makes itself known with **BeginQ
 one that steps down hurries the next election with **EndQuorumEpoch** (`begin_end_epoch`). **Vote**
 elects, after a round of pre-votes that keeps a node without hope from raising the epoch (`votes`,
 KIP-996). **DescribeQuorum** shows the leader's view to anybody (`quorum_description`),
-**DescribeCluster** who the controllers are (`cluster_description`).
+**DescribeCluster** who the controllers are (`cluster_description`), and metrics what is so at a
+moment (`quorum_gauges`).
 
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order

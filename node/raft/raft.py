@@ -28,6 +28,7 @@ from node.raft.peers import Peers
 from node.raft.peers_only import refuse_to_others
 from node.raft.quorum import Quorum
 from node.raft.quorum_description import describe_quorum
+from node.raft.quorum_gauges import Gauge, quorum_gauges
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
@@ -182,6 +183,10 @@ class Raft:
         return describe_cluster(
             request, self.quorum, self._cluster_id, self._advertised, listener, registered
         )
+
+    def gauges(self) -> dict[str, Gauge]:
+        """What metrics tell of this moment."""
+        return quorum_gauges(self.quorum, self.log, self._changes)
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now

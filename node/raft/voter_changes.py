@@ -136,6 +136,11 @@ class VoterChanges:
         since = self._log.voters.sets[-1]
         return since.epoch > 0 and not self._is_committed(since.offset)
 
+    def waiting(self) -> tuple[bool, bool]:
+        """Does a request to add a voter wait, does one to remove one?"""
+        kinds = {type(waiting.request) for _, waiting in self._waiting.all()}
+        return AddVoterRequest in kinds, RemoveVoterRequest in kinds
+
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:
         """Does it have, durably, all that we have? Else nothing could be committed until then."""
         return leader.replicas.get(request.voter, Progress()).end == self._log.end.offset

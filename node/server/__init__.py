@@ -12,6 +12,9 @@ recovered.py       what a disk holds of a node; the simulator begins a life with
 shell.py           the loop: events to the node, effects to the world, one flush for many
 tcp.py             the connections that others open, and what all of them may hold
 listener.py        the sockets that they come in by, and how many descriptors there are for them
+meter.py           what is measured while it runs: latencies, rates, idleness
+metrics.py         what each metric means, and all of them in Prometheus' text format
+metrics_listener.py  where Prometheus gets them
 keepalive.py       TCP's probes on both kinds of connections
 peer_links.py      the connections to other voters
 framing.py         a stream of bytes as frames

@@ -45,6 +45,8 @@ numbers that the file may set, as Kafka calls them, and what they are otherwise:
   voters, a new connection takes the place of the one that was silent longest; those of the first of
   controller.listener.names, which is the voters' own, go last.
   When queued.max.request.bytes are held, the connection that holds most of them is closed.
+
+metrics.listener=127.0.0.1:9404 serves metrics to Prometheus, at http://127.0.0.1:9404/metrics.
 """
 QUORUM_EXAMPLE = """\
 example:

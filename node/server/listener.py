@@ -10,7 +10,7 @@ import errno
 import resource
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 from node.endpoint import Endpoint
 from node.server.keepalive import keep_alive
@@ -18,7 +18,8 @@ from node.server.tcp import Connections
 
 BACKLOG = 128
 # Kept from connections: for stdin, stdout and stderr, the loop's own, the lock, listeners, the
-# links to voters, resolvers, and the few files that are replaced. The log's files are not in it.
+# links to voters, resolvers, scrapes of metrics, and the few files that are replaced. The log's
+# files are not in it.
 RESERVED_DESCRIPTORS = 48
 # How long to leave callers in the backlog after an accept that failed; asyncio's own is the same.
 ACCEPT_PAUSE_S = 1.0
@@ -52,8 +53,19 @@ def bind(endpoint: Endpoint) -> list[socket.socket]:
 async def accept_from(
     listening: socket.socket, name: str, connections: Connections, descriptors: Callable[[], int]
 ) -> None:
-    """Until cancelled. An accept that fails, for want of descriptors or because the caller is gone,
-    is no failure of the node."""
+    """Until cancelled."""
+    async for accepted, host in accepted_from(listening, name):
+        if connections.make_room(host, descriptors()):
+            await _serve(accepted, name, host, connections)
+        else:
+            accepted.close()
+
+
+async def accepted_from(
+    listening: socket.socket, name: str
+) -> AsyncIterator[tuple[socket.socket, str]]:
+    """Each connection, and the host that it comes from; without end. An accept that fails, for want
+    of descriptors or because the caller is gone, is no failure of the node."""
     loop = asyncio.get_running_loop()
     while True:
         try:
@@ -63,10 +75,7 @@ async def accept_from(
                 sys.stderr.write(f"listener {name}: cannot accept: {error.strerror}\n")
                 await asyncio.sleep(ACCEPT_PAUSE_S)
             continue
-        if connections.make_room(address[0], descriptors()):
-            await _serve(accepted, name, address[0], connections)
-        else:
-            accepted.close()
+        yield accepted, address[0]
 
 
 async def _serve(accepted: socket.socket, name: str, host: str, connections: Connections) -> None:

@@ -44,12 +44,14 @@ LIMIT_KEYS = {
     "socket.request.max.bytes": "request_max_bytes",
     "queued.max.request.bytes": "queued_max_bytes",
 }
+METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
     *SNAPSHOT_KEYS,
     BOOTSTRAP_SERVERS,
+    METRICS_LISTENER,
     "process.roles",
     "node.id",
     "controller.listener.names",
@@ -102,6 +104,7 @@ def parse_settings(text: str) -> Settings:
         log_dir=_log_dir(values),
         listeners=listeners,
         advertised=_inner_first(inner, listeners, advertised),
+        metrics=_metrics_listener(values),
         bootstrap_servers=_bootstrap_servers(values, inner),
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
@@ -170,6 +173,12 @@ def _endpoints(
     if len({endpoint.name for endpoint in found}) != len(found) or not found:
         raise ConfigError(f"{key}={values[key]}: one address for each name, at least one")
     return found
+
+
+def _metrics_listener(values: Mapping[str, str]) -> Endpoint | None:
+    """HOST:PORT; an empty host means every address."""
+    text = values.get(METRICS_LISTENER)
+    return None if text is None else parse_endpoint(f"METRICS://{text}", METRICS_LISTENER)
 
 
 def _bootstrap_servers(values: Mapping[str, str], inner: str) -> tuple[Endpoint, ...]:

@@ -27,8 +27,12 @@ from node.config import NodeConfig
 from node.effects import Stop, Trace
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
-from node.ids import METADATA_LOG
+from node.ids import METADATA_LOG, Now
+from node.node import Node
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
+from node.server.meter import Meter
+from node.server.metrics import exposition
+from node.server.metrics_listener import serve_metrics
 from node.server.new_directory import new_directory_id
 from node.server.outcome import Refusal, die
 from node.server.peer_links import PeerLinks, TcpDial
@@ -94,14 +98,18 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     loop.set_exception_handler(partial(_on_exception, name))
     stopped: asyncio.Future[Stop] = loop.create_future()
     incarnation = uuid4()
-    traces = TraceWriter(found.key, incarnation, to_descriptor(STDOUT), listen=partial(_tell, name))
+    meter = Meter(read_clocks())
+    listen = partial(_hear, name, meter)
+    traces = TraceWriter(found.key, incarnation, to_descriptor(STDOUT), listen=listen)
     for line in start_lines(found):
         traces.add(line, read_clocks())
+    node = node_on(found, config, random.Random(), incarnation)
     shell = Shell(
-        node=node_on(found, config, random.Random(), incarnation),
+        node=node,
         logs={METADATA_LOG: found.log},
         elections=found.elections,
         traces=traces,
+        meter=meter,
         stop=stopped.set_result,
     )
     inner = config.advertised[0].name
@@ -109,10 +117,12 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     dial = TcpDial(config.timeouts.request_ms / 1000)
     peers = PeerLinks(shell.feed, dial)
     listening = _listen(config, found)
+    scraped = _listen_at(config.metrics) if config.metrics is not None else []
     services = [
         accept_from(at, listener, connections, partial(_descriptors, found))
         for listener, at in listening
     ]
+    services += [serve_metrics(at, partial(_metrics, node, meter)) for at in scraped]
     tasks = [loop.create_task(each) for each in (*services, _close_idle(connections))]
     for task in tasks:
         task.add_done_callback(partial(_on_end, name))
@@ -122,7 +132,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     stop = await stopped
     for task in tasks:
         task.cancel()
-    for _, at in listening:
+    for at in (*scraped, *(at for _, at in listening)):
         at.close()
     traces.add(stop_line(stop), read_clocks())
     traces.flush()
@@ -138,17 +148,24 @@ def _listen(config: NodeConfig, found: Recovered) -> list[tuple[str, socket.sock
             where="the limit of open files (RLIMIT_NOFILE)",
             next_step="ulimit -n 1024, or more; then start the node again",
         )
-    listening = []
-    for endpoint in config.listeners:
-        try:
-            listening += [(endpoint.name, at) for at in bind(endpoint)]
-        except OSError as error:
-            raise Refusal(
-                what=f"cannot listen: {error.strerror or error}",
-                where=f"listener {endpoint.name}://{endpoint.host}:{endpoint.port}",
-                next_step="is another node running, or is the address not this machine's?",
-            ) from error
-    return listening
+    return [(endpoint.name, at) for endpoint in config.listeners for at in _listen_at(endpoint)]
+
+
+def _listen_at(endpoint: Endpoint) -> list[socket.socket]:
+    """Raises Refusal."""
+    try:
+        return bind(endpoint)
+    except OSError as error:
+        raise Refusal(
+            what=f"cannot listen: {error.strerror or error}",
+            where=f"listener {endpoint.name}://{endpoint.host}:{endpoint.port}",
+            next_step="is another node running, or is the address not this machine's?",
+        ) from error
+
+
+def _metrics(node: Node, meter: Meter) -> str:
+    measured = meter.measured(read_clocks().mono_ns)
+    return exposition({**node.core.raft.gauges(), **measured})
 
 
 def _descriptors(found: Recovered) -> int:
@@ -192,6 +209,11 @@ def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
 def _on_exception(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
     """Whatever nobody expected ends the node."""
     die(name, context.get("exception") or RuntimeError(context["message"]))
+
+
+def _hear(name: str, meter: Meter, trace: Trace, now: Now) -> None:
+    meter.on_trace(trace, now)
+    _tell(name, trace)
 
 
 def _tell(name: str, trace: Trace) -> None:

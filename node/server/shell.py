@@ -23,6 +23,7 @@ from node.effects import (
 )
 from node.events import Event, LogFlushed
 from node.ids import LogId, Now
+from node.server.meter import Meter
 from node.server.peer_links import PeerLinks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
@@ -48,12 +49,14 @@ class Shell:
         logs: Mapping[LogId, WritableLog],
         elections: Elections,
         traces: TraceWriter,
+        meter: Meter,
         stop: Callable[[Stop], None],
     ) -> None:
         self._node = node
         self._logs = logs
         self._elections = elections
         self._traces = traces
+        self._meter = meter
         self._stop = stop
         self._turns = Turns(node, read_clocks)
         self._turn: Iterator[Deed] | None = None  # the one under way; it may wait to have listened
@@ -96,15 +99,24 @@ class Shell:
         it takes two calls to go behind them.
         """
         assert self._turn is not None, "no turn is under way"
-        for deed in self._turn:
-            if deed is Beat.LISTEN:
-                self._loop.call_soon(self._loop.call_soon, self._go_on)
-                return
-            self._do(deed)
+        began_ns = time.monotonic_ns()
+        is_listening = self._work(self._turn)
+        self._meter.on_turn(began_ns, time.monotonic_ns())
+        if is_listening:
+            self._loop.call_soon(self._loop.call_soon, self._go_on)
+            return
         self._turn = None
         self._scheduled = False
         if not self._stopped:
             self._arm_timer()
+
+    def _work(self, turn: Iterator[Deed]) -> bool:
+        """True: to where it listens; False: to its end."""
+        for deed in turn:
+            if deed is Beat.LISTEN:
+                return True
+            self._do(deed)
+        return False
 
     def _do(self, deed: Deed) -> None:
         match deed:

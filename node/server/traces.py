@@ -11,7 +11,7 @@ from node.trace import TRACE_FIELDS
 
 Sink = Callable[[bytes], None]
 Line = dict[str, TraceValue]
-Listen = Callable[[Trace], None]
+Listen = Callable[[Trace, Now], None]
 Encode = Callable[[Line], bytes]
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
@@ -21,7 +21,7 @@ def encode_line(line: Line) -> bytes:
     return _ENCODER.encode(line).encode()
 
 
-def _ignore(_trace: Trace) -> None:
+def _ignore(_trace: Trace, _now: Now) -> None:
     pass
 
 
@@ -62,7 +62,7 @@ class TraceWriter:
         }
         self._sequence += 1
         self._lines.append(self._encode(line))
-        self._listen(trace)
+        self._listen(trace, now)
 
     def flush(self) -> None:
         """Every line is with the reader when this returns."""

@@ -45,8 +45,9 @@ from node.ids import (
 )
 from node.server.framing import with_size
 from node.server.listener import accept_from, bind
+from node.server.meter import Meter
 from node.server.peer_links import PeerLinks, TcpDial
-from node.server.shell import Shell
+from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter, to_descriptor
 
@@ -208,6 +209,7 @@ async def world(
         logs={METADATA_LOG: log},
         elections=Elections(account),
         traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), to_descriptor(write_end)),
+        meter=Meter(read_clocks()),
         stop=stopped.set_result,
     )
     connections = Connections(shell.feed, clock, loop.call_soon, limits, INNER)

@@ -72,6 +72,12 @@ def test_listeners_are_advertised_as_they_are_unless_told() -> None:
     assert config.advertised == config.listeners
 
 
+def test_metrics_are_served_only_where_it_is_said() -> None:
+    assert parse_settings(FULL).config.metrics is None
+    told = parse_settings(FULL + "metrics.listener=:9404\n").config.metrics
+    assert told == Endpoint(name="METRICS", host="0.0.0.0", port=9404)
+
+
 def test_unknown_keys_are_told() -> None:
     settings = parse_settings(FULL + "num.network.threads=3\nauto.create=false\n")
     assert settings.unknown == ("auto.create", "num.network.threads")
@@ -95,6 +101,7 @@ def test_unknown_keys_are_told() -> None:
         ("EXTERNAL://127.0.0.1", "OTHER://127.0.0.1", "OTHER is not among listeners"),
         ("timeout.ms=700", "timeout.ms=0", "must be 1 or more"),
         ("max.connections=200", "max.connections=0", "must be 1 or more"),
+        ("node.id=1\n", "node.id=1\nmetrics.listener=9404\n", "metrics.listener: .* is not NAME"),
         ("bytes=131072", "bytes=65535", "must be socket.request.max.bytes .65536. or more"),
     ],
 )

@@ -19,8 +19,9 @@ from node.events import (
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.server.framing import with_size
+from node.server.meter import Meter
 from node.server.peer_links import PeerLinks, TcpDial
-from node.server.shell import Shell
+from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from tests.node.server.scripted import (
@@ -64,6 +65,7 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
             logs={METADATA_LOG: FlushedLog(account)},
             elections=Elections(account),
             traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), lambda _: None),
+            meter=Meter(read_clocks()),
             stop=lambda _: None,
         )
         gone = ConnectionId(1)
