@@ -34,6 +34,7 @@ from node.wire.create_topics import CreateTopicsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
 
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation
+_FAILED = 1  # what the process exits with
 
 
 class Core:
@@ -181,8 +182,11 @@ class Core:
         is_wanted = self._registrar.is_wanted(self.controller.image)
         self._registrar.poll(self._active_controller() if is_wanted else None, now.mono_ns)
         outputs = self._outbox.drain()
-        if now.mono_ns >= self._stop_by_ns or self._may_stop():
-            self._stop(outputs)
+        fault = self.raft.log.voters.fault
+        if fault:
+            self._stop(outputs, _FAILED, fault)
+        elif now.mono_ns >= self._stop_by_ns or self._may_stop():
+            self._stop(outputs, 0, "shutdown")
         return outputs
 
     def _active_controller(self) -> Active | None:
@@ -196,10 +200,10 @@ class Core:
     def _may_stop(self) -> bool:
         return self._stop_by_ns != NEVER_NS and self.raft.is_ready_to_stop()
 
-    def _stop(self, outputs: list[Output]) -> None:
+    def _stop(self, outputs: list[Output], code: int, reason: str) -> None:
         if not self._is_stopped:
             self._is_stopped = True
-            outputs.append(Stop(code=0, reason="shutdown"))
+            outputs.append(Stop(code=code, reason=reason))
 
     # --- requests ---
 

@@ -53,6 +53,11 @@ class ReplicaKey:
     id: NodeId
     directory: UUID = ZERO_UUID
 
+    @property
+    def known_directory(self) -> UUID | None:
+        """None: of whichever disk that node has."""
+        return None if self.directory == ZERO_UUID else self.directory
+
     def __eq__(self, other: object) -> bool:
         """By numbers: two UUIDs take several times as long to compare."""
         if other.__class__ is not ReplicaKey:

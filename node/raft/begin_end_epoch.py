@@ -159,7 +159,7 @@ class Epochs:
             request = BeginQuorumEpochRequest(
                 cluster_id=self._cluster_id,
                 voter=key.id,
-                voter_directory=key.directory,
+                voter_directory=key.known_directory,
                 leader=role.leader,
                 epoch=role.epoch,
                 leader_endpoints=self._advertised[:1],

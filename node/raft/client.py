@@ -123,6 +123,8 @@ class RaftClient:
         is_taken = newest is not None and newest.id.offset >= id_.offset
         if is_taken or self._raft.snapshots.writing is not None or log.unreplayable is not None:
             return None
+        if log.metadata_from is None or log.metadata_from >= id_.offset:
+            return None  # it would hide that not all voters need have what names them
         self.bytes_since_snapshot = 0
         encoder = SnapshotEncoder(self._epoch, self._timestamp_ms)
         controls = log.voters.records_at(id_.offset)
@@ -157,13 +159,16 @@ class RaftClient:
             listener.on_leadership(None, now)
         self._hand_over_committed(listener)
         role = self._raft.quorum.role
-        if self._leads_in is None and isinstance(role, Leader) and self.has_all_committed(role):
+        if self._leads_in is None and isinstance(role, Leader) and self._may_lead(role):
             self._leads_in = role.epoch
             listener.on_leadership(role.epoch, now)
 
     def deadline_ns(self) -> int:
         """0: go on as soon as the input that is ready was served."""
         return 0 if self._is_behind else NEVER_NS
+
+    def _may_lead(self, leader: Leader) -> bool:
+        return self.has_all_committed(leader) and self._raft.may_write()
 
     def has_all_committed(self, leader: Leader) -> bool:
         """Was the listener handed all that is committed, of this epoch too?"""

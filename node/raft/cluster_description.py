@@ -37,14 +37,14 @@ def describe_cluster(
         )
     members: list[ClusterMember] = []
     if request.endpoint_type == _CONTROLLERS:
-        for key in quorum.voters.keys:
-            is_own = key == quorum.key
-            said = advertised if is_own else registered.get(key.id, ())
+        for node in quorum.voters.by_id:
+            is_own = node == quorum.key.id
+            said = advertised if is_own else registered.get(node, ())
             at = next((endpoint for endpoint in said if endpoint.name == listener), None)
             if at is None and not is_own:
-                at = quorum.voters.endpoint(key.id, listener)
+                at = quorum.voters.endpoint(node, listener)
             if at is not None:
-                members.append(ClusterMember(id=key.id, host=at.host, port=at.port))
+                members.append(ClusterMember(id=node, host=at.host, port=at.port))
     return DescribeClusterResponse(
         endpoint_type=request.endpoint_type,
         cluster_id=cluster_id,

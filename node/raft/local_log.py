@@ -27,8 +27,10 @@ class LocalLog:
         if self.start > 0:
             first = view.snapshots()[0]
             self.voters = before.after_snapshot(first.controls, first.id.offset)
-        for batch in _control_batches(view):
-            self.voters = self.voters.appended(batch)
+        # Where metadata begins, as against what the quorum says to itself; None: there is none.
+        self.metadata_from: Offset | None = self.start if self.start > 0 else None
+        for batch in _telling_batches(view):
+            self.voters = self._read(batch)
         self.end: LogPosition = view.end()
         # Nothing is claimed before the first flush: what a killed process left in the page cache
         # is readable, and not yet durable.
@@ -77,6 +79,8 @@ class LocalLog:
             self._note_unreplayable(None)
         self.end = end
         self.durable = min(self.durable, end.offset)
+        if self.metadata_from is not None and self.metadata_from >= end.offset:
+            self.metadata_from = None
         self._follow_voters(self.voters.truncated(end.offset))
         self.flush()
 
@@ -90,7 +94,7 @@ class LocalLog:
         self._outbox.emit(ReplaceLog(log=METADATA_LOG, snapshot=snapshot))
         self._note_unreplayable(unreplayable)
         self.end = snapshot
-        self.start = self.durable = snapshot.offset
+        self.start = self.durable = self.metadata_from = snapshot.offset
         self._flushed = True
         self._follow_voters(self.voters.after_snapshot(controls, snapshot.offset))
 
@@ -137,18 +141,21 @@ class LocalLog:
             )
         last = headers[-1]
         self.end = LogPosition(epoch=last.leader_epoch, offset=last.next_offset)
-        self._read_voters(data, headers)
-        self.flush()
-
-    def _read_voters(self, data: bytes, headers: Sequence[BatchHeader]) -> None:
-        """In force from now on, committed or not."""
         position = 0
         for header in headers:
             following = position + header.size
-            if header.is_control:
-                batch = Batch(header=header, data=data[position:following])
-                self._follow_voters(self.voters.appended(batch))
+            batch = Batch(header=header, data=data[position:following])
+            self._follow_voters(self._read(batch))
             position = following
+        self.flush()
+
+    def _read(self, batch: Batch) -> VoterHistory:
+        """Who votes with this batch at the log's end: in force from now on, committed or not."""
+        if batch.header.is_control:
+            return self.voters.appended(batch)
+        if self.metadata_from is None:
+            self.metadata_from = batch.header.base_offset
+        return self.voters
 
     def _follow_voters(self, voters: VoterHistory) -> None:
         before, self.voters = self.voters, voters
@@ -156,15 +163,18 @@ class LocalLog:
             self.trace_voters()
 
 
-def _control_batches(view: LogView) -> Iterator[Batch]:
-    """Of the whole log, which was checked when it was opened."""
+def _telling_batches(view: LogView) -> Iterator[Batch]:
+    """Control batches and the first other one, of the whole log, which was checked when it was
+    opened."""
     offset, end = view.start(), view.end().offset
+    has_metadata = False
     while offset < end:
         data = view.read(offset, _READ_BYTES)
         position = 0
         while position < len(data):
             header = read_header(data, position)
             following = position + header.size
-            if header.is_control:
+            if header.is_control or not has_metadata:
                 yield Batch(header=header, data=data[position:following])
+                has_metadata |= not header.is_control
             position, offset = following, header.next_offset

@@ -48,9 +48,9 @@ def refuse_to_others(
             return QuorumEpochResponse(top_error=_REFUSED)
         case UpdateVoterRequest():
             return UpdateVoterResponse(error=_REFUSED)
-        case FetchRequest(replica=replica) if replica in voters:
+        case FetchRequest(replica=replica) if voters.may_include(replica):
             return FetchResponse(top_error=_REFUSED)
-        case FetchSnapshotRequest(replica=replica) if replica in voters:
+        case FetchSnapshotRequest(replica=replica) if voters.may_include(replica):
             return FetchSnapshotResponse(top_error=_REFUSED)
         case _:
             return None

@@ -24,8 +24,8 @@ def describe_quorum(
     if not request.partition_ok:
         return DescribeQuorumResponse(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     nodes = tuple(
-        (key.id, advertised if key == quorum.key else row.endpoints)
-        for key, row in quorum.voters.rows.items()
+        (node, advertised if node == quorum.key.id else quorum.voters.endpoints_of(key))
+        for node, key in quorum.voters.by_id.items()
     )
     leader = quorum.role
     if not isinstance(leader, Leader):

@@ -98,7 +98,7 @@ class Raft:
         self._serving = LeaderFetch(
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
-        self._changes = VoterChanges(self.quorum, self.log, parking, cluster_id)
+        self._changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
         self.snapshots = LocalSnapshots(view, snapshots, outbox)
         self._serving_snapshots = LeaderSnapshots(self.quorum, self.log, self._replicas, cluster_id)
         self._fetching_snapshots = FollowerSnapshots(
@@ -229,6 +229,11 @@ class Raft:
             self._replicas.advance_high_watermark()
         self._fetching.learn_high_watermark()
 
+    def may_write(self) -> bool:
+        """Is this the leader, and may more be written than what names the voters?"""
+        leader = self.quorum.role
+        return isinstance(leader, Leader) and self._replicas.may_write(leader)
+
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
         """Write a batch as the leader."""
         assert isinstance(self.quorum.role, Leader), "only a leader appends"
@@ -247,6 +252,7 @@ class Raft:
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
+        self._name_voters(now)
         self._changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
@@ -309,16 +315,22 @@ class Raft:
         self.reads.restart()
         leader = self.quorum.role
         assert isinstance(leader, Leader)
-        history = self.log.voters
-        records: list[ControlRecord] = [
-            LeaderChange(
-                leader=leader.leader,
-                voters=tuple(history.newest.by_id),
-                granting_voters=tuple(sorted({key.id for key in leader.granting})),
-            )
-        ]
-        if history.must_be_written:
-            records += history.records_at(leader.epoch_start)
+        change = LeaderChange(
+            leader=leader.leader,
+            voters=tuple(self.quorum.voters.by_id),
+            granting_voters=tuple(sorted({key.id for key in leader.granting})),
+        )
+        self._append_control([change, *self.log.voters.first_records(())], leader, now)
+
+    def _name_voters(self, now: Now) -> None:
+        """The first leader of a quorum, once it has met all voters (KIP-856, "Bootstrapping")."""
+        leader = self.quorum.role
+        if isinstance(leader, Leader) and not self.log.voters.is_named:
+            records = self.log.voters.first_records(self._replicas.met(leader))
+            if records:
+                self._append_control(records, leader, now)
+
+    def _append_control(self, records: Sequence[ControlRecord], leader: Leader, now: Now) -> None:
         encoded = [encode_control(record) for record in records]
         self.log.append_as_leader(encoded, leader.epoch, now, control=True)
 

@@ -44,6 +44,8 @@ class Replicas:
 
     def _has_room(self, leader: Leader, observer: ReplicaKey) -> bool:
         voters = self._quorum.voters
+        if voters.may_include(observer):
+            return True
         return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
 
     def _progress(
@@ -85,6 +87,18 @@ class Replicas:
         new = high_watermark.advance(leader.high_watermark, ends, leader.epoch_start)
         if new is not None:
             self._quorum.publish_high_watermark(new)
+
+    def may_write(self, leader: Leader) -> bool:
+        """May this leader write more than what names the voters? Where the log holds metadata, all
+        of them had those records, before it was written."""
+        if self._log.metadata_from is not None:
+            return True
+        return self._log.voters.lets_write(self.voter_ends(leader))
+
+    def met(self, leader: Leader) -> list[ReplicaKey]:
+        """Who fetched in this epoch, the latest last."""
+        replicas = leader.replicas
+        return sorted(replicas, key=lambda key: replicas[key].last_fetch_wall_ns)
 
     def voter_ends(self, leader: Leader) -> list[Offset]:
         """The durable log end of every voter; our own only as far as it is flushed."""

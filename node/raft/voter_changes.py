@@ -4,29 +4,28 @@ One at a time: a change is appended only once the one before it is committed, so
 the old set and of the new one always meet; and once LeaderChange of this epoch is committed, or two
 leaders could each append one that the other does not know (KIP-856, "Adding Voters"; the bug of
 single-server changes). Until then a request waits, as KIP-856 says, up to its time-out. It is
-answered at the commit of its record by the new set.
+answered at the commit of its record by the new set. Who may be added and removed, and what is
+written of it, is up to the form of the quorum (`node.raft.voter_forms`).
 
     waits for                                               then
     ------------------------------------------------------  --------------------------------------
-    LeaderChange and the last change are committed           its errors: 126, 127
-    (add) the replica's log ends where ours does             Voters is appended, and in force
+    LeaderChange and the last change are committed           its errors: 126, 127, 42
+    (add) the replica's log ends where ours does             its record is appended, and in force
     the record is committed                                  success; a removed leader resigns
 """
 
 from dataclasses import dataclass, field
-from typing import assert_never
 
-from node.endpoint import why_not_taken
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Now, Offset
 from node.parking import Parking, Waiting
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
+from node.raft.replicas import Replicas
 from node.raft.roles import Leader
-from node.raft.voter_history import DYNAMIC, STATIC
-from node.raft.voter_set import VoterSet
-from node.records.control import Voter, Voters, encode_control
+from node.raft.voter_forms import Refused, VoterChange, VoterForm, why_unreachable
+from node.records.control import ControlRecord, Voter, encode_control
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
@@ -35,7 +34,6 @@ from node.wire.raft_voters import (
     VoterChangeResponse,
 )
 
-VoterChange = AddVoterRequest | RemoveVoterRequest
 _MAX_WAIT_MS = 2**31 - 1
 
 
@@ -50,9 +48,12 @@ class _Waiting:
 
 
 class VoterChanges:
-    def __init__(self, quorum: Quorum, log: LocalLog, parking: Parking, cluster_id: str) -> None:
+    def __init__(
+        self, quorum: Quorum, log: LocalLog, replicas: Replicas, parking: Parking, cluster_id: str
+    ) -> None:
         self._quorum = quorum
         self._log = log
+        self._replicas = replicas
         self._cluster_id = cluster_id
         self._waiting = Waiting[_Waiting](parking)
 
@@ -96,15 +97,16 @@ class VoterChanges:
             max_kraft_version=request.max_kraft_version,
         )
         version = self._log.voters.kraft_version
-        if self._why_unreachable(row) or not _supports(row, version):
+        if why_unreachable(row.endpoints, self._quorum.listener) or not _supports(row, version):
             return ErrorCode.INVALID_REQUEST
         if request.voter not in voters:
             return ErrorCode.VOTER_NOT_FOUND
-        if version == STATIC or voters.rows[request.voter] == row:
-            return ErrorCode.NONE  # a static quorum has it by its configuration
+        record = self._form.update_record(row, voters, version)
+        if record is None or voters.rows[request.voter] == row:
+            return ErrorCode.NONE
         if not self.may_change(leader):
             return ErrorCode.REQUEST_TIMED_OUT
-        self._append(voters.plus(row), leader, now)
+        self._append(record, leader, now)
         return ErrorCode.NONE
 
     # --- what is due ---
@@ -126,7 +128,8 @@ class VoterChanges:
 
     def may_change(self, leader: Leader) -> bool:
         """Are LeaderChange of this epoch and the last change of the voters committed?"""
-        return self.has_committed_epoch(leader) and not self.is_pending()
+        is_free = self.has_committed_epoch(leader) and not self.is_pending()
+        return is_free and self._replicas.may_write(leader)
 
     def has_committed_epoch(self, leader: Leader) -> bool:
         return leader.high_watermark is not None
@@ -173,42 +176,32 @@ class VoterChanges:
     def _malformed(self, request: VoterChange) -> VoterChangeResponse | None:
         if request.voter.id < 0 or request.voter.directory == ZERO_UUID:
             return _refused(ErrorCode.INVALID_REQUEST, "a voter has an id and a directory id")
-        if self._log.voters.kraft_version < DYNAMIC:
-            return _refused(ErrorCode.UNSUPPORTED_VERSION, "kraft.version is 0: voters are static")
-        if isinstance(request, AddVoterRequest):
-            what = self._why_unreachable(_row(request))
-            return _refused(ErrorCode.INVALID_REQUEST, what) if what else None
-        return None
+        version = self._log.voters.kraft_version
+        return _answered(self._form.refuses(request, version, self._quorum.listener))
 
     def _change(self, waiting: _Waiting, leader: Leader, now: Now) -> VoterChangeResponse | None:
         """Append what was asked for, if nothing is in its way any more."""
         if not self.may_change(leader):
             return None
         request, voters = waiting.request, self._log.voters.newest
-        match request:
-            case AddVoterRequest():
-                if request.voter.id in voters.by_id:
-                    return _refused(ErrorCode.DUPLICATE_VOTER, _is_voter(request, voters))
-                if self.is_caught_up(leader, request):
-                    waiting.offset = self._append(voters.plus(_row(request)), leader, now)
-            case RemoveVoterRequest():
-                if request.voter not in voters or len(voters) == 1:
-                    what = "it is no voter" if request.voter not in voters else "it is the last one"
-                    return _refused(ErrorCode.VOTER_NOT_FOUND, what)
-                waiting.offset = self._append(voters.minus(request.voter), leader, now)
-            case _:
-                assert_never(request)
+        forbidden = _answered(self._form.forbids(request, voters))
+        if forbidden is not None:
+            return forbidden
+        if not isinstance(request, AddVoterRequest) or self.is_caught_up(leader, request):
+            record = self._form.change_record(request, voters)
+            waiting.offset = self._append(record, leader, now)
         return None
 
-    def _append(self, voters: VoterSet, leader: Leader, now: Now) -> Offset:
-        record = encode_control(Voters(voters=tuple(voters.rows.values())))
-        header = self._log.append_as_leader([record], leader.epoch, now, control=True)
-        return header.last_offset
+    def _append(self, record: ControlRecord, leader: Leader, now: Now) -> Offset:
+        encoded = [encode_control(record)]
+        return self._log.append_as_leader(encoded, leader.epoch, now, control=True).last_offset
 
     def _timed_out(self, waiting: _Waiting, leader: Leader) -> VoterChangeResponse:
         request = waiting.request
         if waiting.offset is not None:
             what = "it is written, and no majority has it yet: it may still be committed"
+        elif not self._replicas.may_write(leader):
+            what = "not all voters have the records that name the first of them"
         elif not self.may_change(leader):
             what = "another change, or the election of this leader, is not committed yet"
         elif request.voter not in leader.replicas:
@@ -218,24 +211,17 @@ class VoterChanges:
             what = f"it has not caught up: its log ends at {end}, ours at {self._log.end.offset}"
         return _refused(ErrorCode.REQUEST_TIMED_OUT, what)
 
-    def _why_unreachable(self, row: Voter) -> str | None:
-        if all(at.name != self._quorum.listener for at in row.endpoints):
-            return f"it has no address on listener {self._quorum.listener}"
-        return why_not_taken(row.endpoints)
-
-
-def _row(request: AddVoterRequest) -> Voter:
-    return Voter(key=request.voter, endpoints=request.endpoints)
+    @property
+    def _form(self) -> VoterForm:
+        return self._log.voters.form
 
 
 def _supports(row: Voter, version: int) -> bool:
     return row.min_kraft_version <= version <= row.max_kraft_version
 
 
-def _is_voter(request: AddVoterRequest, voters: VoterSet) -> str:
-    if request.voter in voters:
-        return "it is a voter already"
-    return f"node {request.voter.id} is a voter with another directory: remove that one first"
+def _answered(refused: Refused | None) -> VoterChangeResponse | None:
+    return None if refused is None else _refused(*refused)
 
 
 def _refused(error: ErrorCode, message: str) -> VoterChangeResponse:

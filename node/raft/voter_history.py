@@ -3,24 +3,35 @@
 A set is in force from its record on, committed or not, and no more once the record is truncated
 (KIP-853, KIP-856 "Internal listener"). So it follows every append and every truncation; at start
 it is read from the control batches of the log, and what lies before those from a snapshot or from
-what the disk was formatted with.
+what the disk was formatted with, or the configuration lists (`node.raft.voter_forms`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from node.endpoint import Endpoint
-from node.ids import Epoch, Offset, ReplicaKey
+from node.ids import Epoch, NodeId, Offset, ReplicaKey
+from node.raft.voter_forms import STATIC, ForeignVoters, ListedNodes, VoterForm, WholeSets
 from node.raft.voter_set import VoterSet
 from node.records.batch import Batch
-from node.records.control import ControlRecord, KRaftVersion, Voters, decode_control
+from node.records.control import (
+    AddVoter,
+    ControlRecord,
+    KRaftVersion,
+    RemoveVoter,
+    Voters,
+    decode_control,
+)
 
-STATIC, DYNAMIC = 0, 1  # kraft.version: voters by configuration, or by records with directory ids
+_NAMING = Voters | AddVoter | RemoveVoter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotersSince:
-    """A set, and the offset of the record from which on it is in force; `epoch` is the record's."""
+    """A set, and the offset of the record from which on it is in force; `epoch` is the record's.
+
+    Where several records of a batch name it, it is the last of them: no log ends between the two.
+    """
 
     offset: Offset
     epoch: Epoch
@@ -31,21 +42,28 @@ class VotersSince:
 class VoterHistory:
     """The voter sets in the order of the offsets from which on they are in force.
 
-    The first one comes from no record of the log: it is the set of the snapshot before it, or the
-    one that the disk was formatted with.
+    The first one comes from no record of the log: it is the set of the snapshot before it, the one
+    that the disk was formatted with, or the one that is configured.
     """
 
     sets: tuple[VotersSince, ...]  # at least one, offsets rise
     versions: tuple[tuple[Offset, int], ...]  # kraft.version likewise
+    form: VoterForm
     is_logged: bool = False  # does a snapshot, and so the log before it, hold the first set?
+    fault: str = ""  # why this node cannot go by the log, and what to do
 
     @classmethod
     def formatted(
         cls, voters: Iterable[tuple[ReplicaKey, tuple[Endpoint, ...]]], kraft_version: int
     ) -> "VoterHistory":
-        """Of an empty log. Raises ValueError when a voter stands there twice."""
-        first = VotersSince(offset=Offset(0), epoch=Epoch(0), voters=VoterSet.of(voters))
-        return cls((first,), ((Offset(0), kraft_version),))
+        """Of an empty log (KIP-853). Raises ValueError when a voter stands there twice."""
+        return _beginning(VoterSet.of(voters), kraft_version, WholeSets())
+
+    @classmethod
+    def listed(cls, nodes: Mapping[NodeId, tuple[Endpoint, ...]], me: ReplicaKey) -> "VoterHistory":
+        """Of an empty log (KIP-856), where controller.quorum.voters says so."""
+        form = ListedNodes(nodes)
+        return _beginning(form.first_set(me), STATIC, form)
 
     @property
     def newest(self) -> VoterSet:
@@ -61,10 +79,21 @@ class VoterHistory:
         return self.versions[-1][1]
 
     @property
-    def must_be_written(self) -> bool:
-        """Is the set known from the formatting alone, so that a replica that was not formatted
-        with it could not learn it from the log? The first leader writes it."""
-        return self.kraft_version != STATIC and len(self.sets) == 1 and not self.is_logged
+    def is_named(self) -> bool:
+        """Does a record of the log, or of the snapshot before it, say who votes? Else the first
+        leader writes it, for those who could not know it otherwise."""
+        return len(self.sets) > 1 or self.is_logged
+
+    def first_records(self, met: Iterable[ReplicaKey]) -> tuple[ControlRecord, ...]:
+        """What a leader has to write of its voters before it goes on, if there is anything;
+        `met`: who fetched from it, the latest last."""
+        if self.is_named:
+            return ()
+        return self.form.first_records(self.newest, self.kraft_version, met)
+
+    def lets_write(self, voter_ends: Sequence[Offset]) -> bool:
+        """May a leader whose log holds no metadata yet write some? By the voters' durable ends."""
+        return self.form.lets_write(self.newest_since if self.is_named else None, voter_ends)
 
     def at(self, offset: Offset) -> VoterSet:
         """The one in force for a record at `offset`."""
@@ -73,11 +102,8 @@ class VoterHistory:
 
     def appended(self, batch: Batch) -> "VoterHistory":
         """With the records of a control batch that is in the log now."""
-        history = self
-        for record in batch.records():
-            control = decode_control(record.key, record.value)
-            history = history._with(control, record.offset, batch.header.leader_epoch)
-        return history
+        records = [(each.offset, decode_control(each.key, each.value)) for each in batch.records()]
+        return self._with(records, batch.header.leader_epoch)
 
     def truncated(self, end: Offset) -> "VoterHistory":
         """Without the records at `end` and above, which are no more in the log."""
@@ -89,35 +115,50 @@ class VoterHistory:
             versions=(version, *(each for each in versions if each[0] < end)),
         )
 
-    def _with(self, record: ControlRecord, offset: Offset, epoch: Epoch) -> "VoterHistory":
-        if self.is_logged and offset <= self.sets[0].offset:
-            return self  # the snapshot knows what came later
-        match record:
-            case Voters(voters=rows):
-                since = VotersSince(offset=offset, epoch=epoch, voters=VoterSet.of_rows(rows))
-                return replace(self, sets=(*self.sets, since))
-            case KRaftVersion(version=version):
-                return replace(self, versions=(*self.versions, (offset, version)))
-            case _:
-                return self
+    def _with(
+        self, records: Iterable[tuple[Offset, ControlRecord]], epoch: Epoch
+    ) -> "VoterHistory":
+        if self.is_logged:  # the snapshot knows what came later
+            records = [each for each in records if each[0] > self.sets[0].offset]
+        history = self
+        for offset, record in records:
+            if isinstance(record, KRaftVersion):
+                versions = (*history.versions, (offset, record.version))
+                history = replace(history, versions=versions)
+        before = self.newest if self.is_named else None
+        try:
+            voters = self.form.named(before, [record for _, record in records])
+        except ForeignVoters as why:
+            return replace(self, fault=str(why))
+        if voters is None:
+            return history
+        last = max(offset for offset, record in records if isinstance(record, _NAMING))
+        since = VotersSince(offset=last, epoch=epoch, voters=voters)
+        return replace(history, sets=(*history.sets, since))
 
     # --- snapshots (KIP-630) ---
 
     def records_at(self, end: Offset) -> tuple[ControlRecord, ...]:
         """What a snapshot of everything below `end` says of the voters, after its header."""
         version = next(v for since, v in reversed(self.versions) if since < max(end, 1))
-        if version == STATIC:
-            return ()
-        rows = tuple(self.at(Offset(max(end - 1, 0))).rows.values())
-        return KRaftVersion(version=version), Voters(voters=rows)
+        return self.form.records_of(self.at(Offset(max(end - 1, 0))), version)
 
     def after_snapshot(self, records: Iterable[ControlRecord], end: Offset) -> "VoterHistory":
         """Of a log that begins at `end`, behind a snapshot that says `records` of the voters.
 
-        What it does not say is as the disk was formatted.
+        What it does not say is as the disk was formatted, or is configured.
         """
-        history = VoterHistory(self.sets[:1], self.versions[:1])
-        for record in records:
-            history = history._with(record, Offset(max(end - 1, 0)), Epoch(0))
-        is_logged = len(history.sets) > 1
-        return VoterHistory(history.sets[-1:], history.versions[-1:], is_logged)
+        first = VoterHistory(self.sets[:1], self.versions[:1], self.form)
+        last = Offset(max(end - 1, 0))
+        history = first._with([(last, record) for record in records], Epoch(0))
+        return replace(
+            history,
+            sets=history.sets[-1:],
+            versions=history.versions[-1:],
+            is_logged=history.is_named,
+        )
+
+
+def _beginning(voters: VoterSet, kraft_version: int, form: VoterForm) -> VoterHistory:
+    first = VotersSince(offset=Offset(0), epoch=Epoch(0), voters=voters)
+    return VoterHistory((first,), ((Offset(0), kraft_version),), form)

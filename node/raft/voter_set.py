@@ -19,6 +19,7 @@ class VoterSet:
 
     It is empty on a disk that was formatted without voters, until the log names some. Two
     directories of one node id may be voters at once (KIP-856): they are reached at one address.
+    Before the log names any, a voter may be known by its id alone; it has the zero directory id.
     """
 
     rows: Mapping[ReplicaKey, Voter]
@@ -32,14 +33,15 @@ class VoterSet:
         return cls.of_rows(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Voter]) -> "VoterSet":
-        """Raises ValueError when a voter stands there twice."""
+    def of_rows(cls, rows: Iterable[Voter], majority: int | None = None) -> "VoterSet":
+        """`majority`, where it is to be more than half of them and one. Raises ValueError when a
+        voter stands there twice."""
         ordered = sorted(rows, key=lambda row: row.key)
         by_key = {row.key: row for row in ordered}
         if len(by_key) != len(ordered):
             raise ValueError(f"not a voter set: {[row.key for row in ordered]}")
         by_id = {key.id: key for key in by_key}
-        return cls(rows=by_key, by_id=by_id, majority=majority_of(len(by_key)))
+        return cls(rows=by_key, by_id=by_id, majority=majority or majority_of(len(by_key)))
 
     @property
     def keys(self) -> Iterable[ReplicaKey]:
@@ -48,6 +50,10 @@ class VoterSet:
     def __contains__(self, key: object) -> bool:
         """Is this very replica (id and directory) a voter?"""
         return key in self.rows
+
+    def may_include(self, key: ReplicaKey) -> bool:
+        """Is it a voter, also as one of which nobody knows the directory yet?"""
+        return key in self.rows or ReplicaKey(key.id) in self.rows
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -189,7 +189,7 @@ class Votes:
         return VoteRequest(
             cluster_id=self._cluster_id,
             voter=key.id,
-            voter_directory=key.directory,
+            voter_directory=key.known_directory,
             epoch=role.epoch,
             candidate=self._quorum.key,
             last_epoch=end.epoch,

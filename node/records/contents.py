@@ -5,8 +5,9 @@ nobody can decode would end them all, so it is refused before it is written. One
 does not know is kept (`node.raft.unreplayable`).
 """
 
+from node.ids import ZERO_UUID
 from node.records.batch import ATTRIBUTES, Batch, DamagedBatch
-from node.records.control import ControlRecord, Voters, decode_control
+from node.records.control import AddVoter, ControlRecord, RemoveVoter, Voters, decode_control
 from node.records.malformed_record import MalformedRecord
 from node.records.metadata import decode_metadata
 
@@ -32,9 +33,13 @@ def check_contents(batch: Batch) -> None:
 
 
 def _check_control(record: ControlRecord) -> None:
-    """Nobody could be elected by no voters, and one without an address cannot be asked."""
-    if not isinstance(record, Voters):
-        return
-    keys = [voter.key for voter in record.voters]
-    if not keys or len(set(keys)) != len(keys) or not all(v.endpoints for v in record.voters):
-        raise MalformedRecord(f"not a voter set: {keys}")
+    """Nobody could be elected by no voters, one without an address cannot be asked, and one without
+    a directory id is nobody (KIP-856)."""
+    match record:
+        case Voters(voters=rows):
+            keys = [voter.key for voter in rows]
+            if not keys or len(set(keys)) != len(keys) or not all(v.endpoints for v in rows):
+                raise MalformedRecord(f"not a voter set: {keys}")
+        case AddVoter(key=key) | RemoveVoter(key=key):
+            if key.id < 0 or key.directory == ZERO_UUID:
+                raise MalformedRecord(f"not a voter: {key}")

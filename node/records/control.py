@@ -1,8 +1,9 @@
 """Control records of the metadata log: what the quorum says to itself.
 
 The key of a control record names its type, the value is a message of version 0. LEADER_CHANGE
-opens every epoch. SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot, KRAFT_VERSION and
-KRAFT_VOTERS follow the header and tell who may vote (KIP-853).
+opens every epoch. SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot; what follows the header
+tells who may vote, as records of the log do: KRAFT_VERSION and KRAFT_VOTERS, the whole set
+(KIP-853), or ADD_VOTER, and in the log REMOVE_VOTER, one voter each (KIP-856).
 """
 
 import struct
@@ -21,9 +22,11 @@ from node.endpoint import Endpoint
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
 from node.records.batch import KeyValue
 from node.records.malformed_record import MalformedRecord
+from node.records.voter_schemas import AddVoterRecord, RemoveVoterRecord
 
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)
+ADD_VOTER, REMOVE_VOTER = 7, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,23 @@ class Voters:
     voters: tuple[Voter, ...]
 
 
-ControlRecord = LeaderChange | SnapshotHeader | SnapshotFooter | KRaftVersion | Voters
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddVoter:
+    """This one votes as well, from this record on; the first of a log name all who do (KIP-856)."""
+
+    key: ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveVoter:
+    """This one votes no more, from this record on (KIP-856)."""
+
+    key: ReplicaKey
+
+
+ControlRecord = (
+    LeaderChange | SnapshotHeader | SnapshotFooter | KRaftVersion | Voters | AddVoter | RemoveVoter
+)
 
 
 def encode_control(record: ControlRecord) -> KeyValue:
@@ -95,6 +114,12 @@ def encode_control(record: ControlRecord) -> KeyValue:
             rows = tuple(_voter_entity(voter) for voter in voters)
             entity_of_all = voters_record.VotersRecord(version=i16(0), voters=rows)
             return _KEY.pack(0, KRAFT_VOTERS), write_whole(entity_of_all)
+        case AddVoter(key=key):
+            added = AddVoterRecord(version=0, voter_id=key.id, voter_uuid=key.directory)
+            return _KEY.pack(0, ADD_VOTER), write_whole(added)
+        case RemoveVoter(key=key):
+            removed = RemoveVoterRecord(version=0, voter_id=key.id, voter_uuid=key.directory)
+            return _KEY.pack(0, REMOVE_VOTER), write_whole(removed)
 
 
 def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
@@ -121,6 +146,10 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
     if kind == KRAFT_VOTERS:
         rows = read_whole(voters_record.VotersRecord, value, 0, MalformedRecord).voters
         return Voters(voters=tuple(_from_voter_entity(row) for row in rows))
+    if kind == ADD_VOTER:
+        return AddVoter(key=_named(read_whole(AddVoterRecord, value, 0, MalformedRecord)))
+    if kind == REMOVE_VOTER:
+        return RemoveVoter(key=_named(read_whole(RemoveVoterRecord, value, 0, MalformedRecord)))
     raise MalformedRecord(f"control record type {kind} is unknown")
 
 
@@ -142,6 +171,10 @@ def _from_leader_change(entity: leader_change.LeaderChangeMessage) -> LeaderChan
         voters=tuple(NodeId(row.voter_id) for row in entity.voters),
         granting_voters=tuple(NodeId(row.voter_id) for row in entity.granting_voters),
     )
+
+
+def _named(record: AddVoterRecord | RemoveVoterRecord) -> ReplicaKey:
+    return ReplicaKey(NodeId(record.voter_id), record.voter_uuid or ZERO_UUID)
 
 
 def _voter_entity(voter: Voter) -> voters_record.Voter:

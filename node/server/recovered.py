@@ -13,7 +13,8 @@ from node.config import NodeConfig
 from node.effects import ElectionState, Stop, Trace
 from node.ids import ReplicaKey
 from node.node import Framing, Node
-from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_history import VoterHistory
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
 from node.storage.bootstrap import ListedVoters, read_bootstrap, read_voters

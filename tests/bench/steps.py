@@ -17,7 +17,8 @@ from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
-from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_history import VoterHistory
 from tests.bench import behind
 from tests.bench.row import Row
 from tests.support.memory_log import BOOTSTRAP, MemoryLog

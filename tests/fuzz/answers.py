@@ -15,7 +15,7 @@ from collections import Counter
 from node.effects import ElectionState
 from node.events import PeerDisconnected, PeerFrameReceived
 from node.ids import ConnectionId, Epoch, NodeId, Offset
-from node.raft.voter_history import STATIC
+from node.raft.voter_forms import STATIC
 from node.records.batch import encode_batch
 from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request

@@ -30,7 +30,8 @@ from node.endpoint import Endpoint
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
-from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_history import VoterHistory
 from node.storage.log_changes import perform
 from tests.fuzz.drawing import CLUSTER, DIRECTORY
 from tests.fuzz.sessions import Surprise

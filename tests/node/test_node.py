@@ -31,7 +31,8 @@ from node.events import (
 )
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
-from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_history import VoterHistory
 from node.records.metadata import ConfigRecord
 from node.wire import decode_response, encode_request
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse

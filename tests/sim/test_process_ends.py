@@ -60,7 +60,7 @@ def test_sigterm_ends_a_node_that_never_stops_in_bounded_time() -> None:
         machine = rig.machine(1)
         assert machine.process is not None
         machine.process.node.core._may_stop = lambda: False  # type: ignore[method-assign]
-        machine.process.node.core._stop = lambda outputs: None  # type: ignore[method-assign]  # noqa: ARG005
+        machine.process.node.core._stop = lambda *_: None  # type: ignore[method-assign]
         began = rig.loop.time()
         await rig.cluster.stop(machine.node)
         assert SHUTDOWN_BOUND_S <= rig.loop.time() - began < SHUTDOWN_BOUND_S + 0.5

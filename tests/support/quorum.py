@@ -29,7 +29,8 @@ from node.endpoint import Endpoint
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
-from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_history import VoterHistory
 from node.storage.log_changes import perform
 from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP

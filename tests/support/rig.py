@@ -19,7 +19,8 @@ from node.endpoint import Endpoint
 from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
-from node.raft.voter_history import STATIC, VoterHistory
+from node.raft.voter_forms import STATIC
+from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from node.storage.log_changes import perform

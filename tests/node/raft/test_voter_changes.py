@@ -10,7 +10,7 @@ from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey
 from node.limits import MAX_ENDPOINTS
 from node.raft.roles import Leader, Resigned
-from node.raft.voter_history import DYNAMIC
+from node.raft.voter_forms import DYNAMIC
 from node.wire.apis import Response
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from node.wire.raft_voters import (

@@ -11,7 +11,8 @@ from node.effects import ElectionState, TraceValue
 from node.endpoint import Endpoint
 from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Unattached
-from node.raft.voter_history import DYNAMIC, STATIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC, STATIC
+from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
 from node.records.batch import Batch, encode_batch, read_header
 from node.records.control import (
@@ -272,14 +273,15 @@ def test_a_voter_set_without_voters_or_addresses_is_not_taken() -> None:
 
 def test_the_first_leader_writes_whom_the_disks_were_formatted_with() -> None:
     history = VoterHistory.formatted(addresses(1, 2, 3), DYNAMIC)
-    assert history.must_be_written
-    records = history.records_at(Offset(0))
+    assert not history.is_named
+    records = history.first_records(())
     assert records == (KRaftVersion(version=1), Voters(voters=(row(1), row(2), row(3))))
     change = LeaderChange(leader=NodeId(1), voters=(), granting_voters=())
     written = history.appended(control_batch(0, 1, change, *records))
-    assert not written.must_be_written
+    assert written.is_named
+    assert written.first_records(()) == ()
     assert written.truncated(Offset(0)) == history
-    assert not VoterHistory.formatted(addresses(1), STATIC).must_be_written
+    assert VoterHistory.formatted(addresses(1), STATIC).first_records(()) == ()
 
 
 def test_a_new_quorum_writes_its_voters_once() -> None:
@@ -334,4 +336,4 @@ def test_any_appends_and_truncations(rng: random.Random, steps: int) -> None:
     cut = Offset(rng.randrange(0, 50))
     behind = first.after_snapshot(history.records_at(cut), cut)
     assert behind.newest == history.at(Offset(max(cut - 1, 0)))
-    assert not behind.must_be_written
+    assert behind.is_named

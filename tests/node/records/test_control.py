@@ -10,9 +10,11 @@ from node.codec.varint import write_unsigned
 from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
 from node.records.control import (
+    AddVoter,
     ControlRecord,
     KRaftVersion,
     LeaderChange,
+    RemoveVoter,
     SnapshotFooter,
     SnapshotHeader,
     Voter,
@@ -51,6 +53,16 @@ BYTES: list[tuple[ControlRecord, str, str]] = [
         "00000002" + "00" * 16 + "01" "0000" "0001" "00" "00"
         "00",
     ),
+    (
+        AddVoter(key=ReplicaKey(NodeId(3), DIRECTORY)),
+        "00000007",
+        "0000" "00000003" + bytes(range(16)).hex() + "00",
+    ),
+    (
+        RemoveVoter(key=ReplicaKey(NodeId(3), DIRECTORY)),
+        "00000008",
+        "0000" "00000003" + bytes(range(16)).hex() + "00",
+    ),
 ]  # fmt: skip
 
 
@@ -61,7 +73,7 @@ def test_a_record_is_these_bytes(record: ControlRecord, key: str, value: str) ->
     assert decode_control(*encoded) == record
 
 
-@pytest.mark.parametrize("kind", [-1, 0, 1, 7, 8])
+@pytest.mark.parametrize("kind", [-1, 0, 1, 9, 10])
 def test_other_types_are_refused_and_not_skipped(kind: int) -> None:
     key = b"\0\0" + kind.to_bytes(2, "big", signed=True)
     with pytest.raises(MalformedRecord, match=f"control record type {kind} is unknown"):
@@ -96,7 +108,7 @@ def test_a_null_array_is_refused_where_the_schema_knows_none() -> None:
         decode_control(b"\x00\x00\x00\x06", bytes(4))
 
 
-@given(st.integers(2, 6), st.binary(max_size=100))
+@given(st.integers(2, 8), st.binary(max_size=100))
 def test_any_bytes_are_decoded_or_refused(kind: int, value: bytes) -> None:
     try:
         decode_control(b"\0\0\0" + bytes([kind]), value)

@@ -10,7 +10,8 @@ from node.endpoint import Endpoint
 from node.events import ConnectionClosed, TimeoutElapsed
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
-from node.raft.voter_history import DYNAMIC, VoterHistory
+from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_history import VoterHistory
 from node.server.real_disk import RealDisk
 from node.storage.log import Log
 from tests.support.memory_log import BOOTSTRAP
