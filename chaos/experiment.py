@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from chaos.cluster.interface import Cluster, NodeStatus, Stepping
 from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.topology import host_name, inner_port
 from chaos.nemesis.nemesis import Nemesis, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
@@ -19,6 +20,8 @@ from chaos.watches import PartitionWatch, QuorumWatch
 from checkers.counted import counted
 from checkers.evidence.planned import Kind
 from checkers.history.events import EventType
+from workloads.connection import ClientEntry
+from workloads.operator import Operator
 from workloads.workload import Access, Servers, Workload
 
 _POLL_S = 0.02
@@ -65,6 +68,7 @@ class Experiment:
         self._workload = _workload(plan, cluster, recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._quorum_watch = _quorum_watch(cluster, recorder, phases)
+        self._operator = _operator(cluster, recorder, self._workload)
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -73,11 +77,12 @@ class Experiment:
             directory=directory,
             tell=phases.tell,
             lookout=self._watch,
+            operator=self._operator,
         )
 
     @property
     def counted(self) -> dict[str, int]:
-        """What clients counted of their operations."""
+        """What clients, and the operator, counted of their operations."""
         return self._workload.tally.as_json()
 
     @property
@@ -106,6 +111,7 @@ class Experiment:
         finally:
             await self._workload.close()
             await self._probe.close()
+            self._operator.close()
             if self._watch is not None:
                 self._watch.close()
             if self._quorum_watch is not None:
@@ -207,6 +213,15 @@ def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
         clients=plan.scenario.clients,
     )
     return kind.make(plan.load, access, recorder, plan.seed)
+
+
+def _operator(cluster: Cluster, recorder: Recorder, workload: Workload) -> Operator:
+    controllers = controllers_of(cluster)
+    driver = driver_for(cluster, controllers, recorder.malformed)
+    reached = {
+        int(node): ClientEntry(host=host_name(node), port=inner_port(node)) for node in controllers
+    }
+    return Operator(driver, reached, recorder, workload.tally)
 
 
 def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> QuorumWatch | None:

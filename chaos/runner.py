@@ -21,7 +21,7 @@ from chaos.experiment import Experiment, RunFailedError, StuckError, Timeouts, p
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.last_words import last_words
-from chaos.nemesis.nemesis import NeverBackError
+from chaos.nemesis.nemesis import NeverBackError, VotersStuckError
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.plan_json import plan_as_json
@@ -206,7 +206,7 @@ class Runner:
         except* NeverBackError as dead:
             self._note_stuck(_in_a_line(dead.exceptions[0]), for_sure=True)
             raise
-        except* StuckError as stuck:
+        except* (StuckError, VotersStuckError) as stuck:
             self._note_stuck(str(stuck.exceptions[0]), for_sure=self._plan.runtime == SIM)
             raise
         finally:

@@ -42,6 +42,10 @@ Clients of logs, by whichever library:
     librdkafka.py           and librdkafka_topics.py
     kafka_python.py
 
+Of quorums:
+
+    operator.py             who adds and removes voters
+
 Our own client:
 
     connection.py           one TCP connection, one request in flight; an answer that cannot be

@@ -16,6 +16,7 @@ from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.victims import Victim
+from workloads.operator import Operator
 
 Words = Mapping[str, str]  # parameters as they are recorded
 ByNode = Mapping[NodeId, FaultEvidence]
@@ -30,6 +31,7 @@ class Aspect(StrEnum):
     FLAKINESS = "flakiness"  # single links
     LATENCY = "latency"  # all links at once
     ENTRANCE = "entrance"  # the way in for clients
+    VOTERS = "voters"  # who votes
 
 
 class Fault(Protocol):
@@ -71,12 +73,16 @@ class OfLinks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A fault that fired: whom it hit, and what was measured at that moment."""
+    """A fault that fired: whom it hit, and what was measured at that moment.
+
+    `operator`: by whom voters are changed, in a run.
+    """
 
     fault: Fault
     nodes: tuple[NodeId, ...]
     links: tuple[Link, ...] = ()
     evidence: ByNode = field(default_factory=dict)
+    operator: Operator | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +105,11 @@ async def inject(
     fault: Fault,
     nodes: tuple[NodeId, ...],
     links: tuple[Link, ...] | None = None,
+    operator: Operator | None = None,
 ) -> Hit:
     """Let a fault begin. `links`: those of `links_of`, or some of them."""
     links = links_of(fault, nodes, cluster) if links is None else links
-    hit = Hit(fault=fault, nodes=nodes, links=links)
+    hit = Hit(fault=fault, nodes=nodes, links=links, operator=operator)
     return replace(hit, evidence=await fault.inject(cluster, hit))
 
 

@@ -4,6 +4,7 @@ from chaos.cluster.interface import Link, NodeId
 from chaos.nemesis.fault import Aspect, Fault, Hit
 
 _BY_LINK = (Aspect.CUTS, Aspect.FLAKINESS)
+_ALL_AT_ONCE = (Aspect.LATENCY, Aspect.VOTERS)
 
 
 class Held:
@@ -35,7 +36,7 @@ class Held:
 
     def is_impossible(self, fault: Fault) -> bool:
         """Whether it takes what there is only one of."""
-        return fault.aspect is Aspect.LATENCY and bool(self._alike(fault))
+        return fault.aspect in _ALL_AT_ONCE and bool(self._alike(fault))
 
     def _alike(self, fault: Fault) -> list[Hit]:
         return [hit for hit in self.hits if hit.fault.aspect is fault.aspect]

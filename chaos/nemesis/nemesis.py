@@ -31,6 +31,7 @@ from chaos.nemesis.victims import OneNode
 from chaos.probes import QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
+from workloads.operator import NeverChangedError, Operator
 
 _PATIENCE_S = 0.5  # for a leader, where other faults may be what keeps one away
 # Of a kind of fault that never bit among others, before it is tried alone, and how often it is.
@@ -45,6 +46,10 @@ class ClusterBrokenError(Exception):
 
 class NeverBackError(ClusterBrokenError):
     """A node does not start again after a fault."""
+
+
+class VotersStuckError(ClusterBrokenError):
+    """The voters do not change as an operator asks for."""
 
 
 class NeverSoError(Exception):
@@ -74,14 +79,16 @@ class Nemesis:
         directory: Path,
         tell: Callable[[str], None],
         lookout: ClusterView | None = None,
+        operator: Operator | None = None,
     ) -> None:
-        """`lookout`: where there are partitions to look at."""
+        """`lookout`: where there are partitions to look at; `operator`: where there are voters."""
         self._cluster = cluster
         self._probe = probe
         self._rng = random.Random(f"{seed}:nemesis")
         self._book = FaultBook(recorder, directory, seed)
         self._tell = tell
         self._lookout = lookout
+        self._operator = operator
         self._held = Held()
 
     @property
@@ -202,7 +209,7 @@ class Nemesis:
     async def _begin(
         self, number: int, fault: Fault, nodes: tuple[NodeId, ...], links: tuple[Link, ...]
     ) -> Hit:
-        hit = Hit(fault=fault, nodes=nodes, links=links)
+        hit = Hit(fault=fault, nodes=nodes, links=links, operator=self._operator)
         self._held.add(hit)  # at once: the next may be aimed while this one is injected
         self._book.start(number, nodes, links)
         return await self._inject(number, hit)
@@ -244,7 +251,10 @@ class Nemesis:
 
     async def _inject(self, number: int, hit: Hit) -> Hit:
         try:
-            injected = await inject(self._cluster, hit.fault, hit.nodes, hit.links)
+            injected = await inject(self._cluster, hit.fault, hit.nodes, hit.links, hit.operator)
+        except NeverChangedError as error:
+            self._book.evidence(number, of_failure("the voters did not change", error))
+            raise VotersStuckError(f"{_what(hit)}: {error}") from error
         except Exception as error:
             self._book.evidence(number, of_failure("injection failed", error))
             raise ClusterBrokenError(f"{_what(hit)} could not be injected: {error}") from error
@@ -259,6 +269,8 @@ class Nemesis:
             evidence = await cure(self._cluster, hit)
         except Exception as error:
             self._book.evidence(number, of_failure("cure failed", error))
+            if isinstance(error, NeverChangedError):
+                raise VotersStuckError(f"after {_what(hit)}: {error}") from error
             if isinstance(error, DiedAtStartError):
                 raise NeverBackError(f"after {_what(hit)}: {error}") from error
             raise ClusterBrokenError(f"{_what(hit)} could not be cured: {error}") from error

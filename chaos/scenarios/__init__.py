@@ -10,6 +10,7 @@ from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
+from chaos.scenarios.disk_loss import DISK_LOSS
 from chaos.scenarios.elr_wiped import ELR_WIPED
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_last_leader import FENCED_LAST_LEADER
@@ -62,6 +63,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         FRESH_LEADER,
         BLACKOUT,
         LAGGARD,
+        DISK_LOSS,
         SWARM,
     )
 }

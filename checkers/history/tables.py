@@ -37,7 +37,10 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 # one that had to be refused and was not, which is an `info`; and of one to which no answer came
 # that says either. A request that is only validated is such a one: it succeeds, changes nothing,
 # and is a `fail` here.
+#
+# Of `VOTER_CHANGES`, which an operator asks for and no client, `key` is a replica: "3:<directory>".
 ANSWERED = ("read", "committed-end", "look-up", "describe-topic", "log-start")
+VOTER_CHANGES = ("add-voter", "remove-voter")
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),

@@ -17,6 +17,7 @@ from checkers.check import check, of_registers
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
+from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
 from checkers.registers.register_anomalies import (
     FAILED_WRITE_HAPPENED,
@@ -80,7 +81,7 @@ class _Judged:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.ops = run.tables["ops"]
+        self.ops = asked_by_clients(run.tables["ops"])
         self.columns = register_columns(self.ops)
         self.swept = swept(self.ops, self.columns)
         self.searched = search(

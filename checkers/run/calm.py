@@ -10,6 +10,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
+from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.leadership import bounds_of
 from checkers.run.recovery import why_in_doubt
@@ -43,7 +44,7 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
     can tell what made an operation slow. Most runs with faults are too short to have any calm, and
     their row says so.
     """
-    ops = evidence.tables["ops"]
+    ops = asked_by_clients(evidence.tables["ops"])
     main = ops.filter(pc.equal(ops["phase"], "main"))
     calm = main.filter(pa.array(_calm(evidence, main)))
     taken = calm["t1"].fill_null(evidence.info.duration_ns).to_numpy() - calm["t0"].to_numpy()

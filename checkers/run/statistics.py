@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from checkers.array_types import Ints
+from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import Run
 from checkers.verdict import EventValue
 
@@ -24,7 +25,8 @@ def statistics(run: Run) -> dict[str, Number]:
     the same with before_, during_, after_ for the phases relative to the faults.
     """
     ops = run.tables["ops"]
-    main = ops.filter(pc.equal(ops["phase"], "main"))
+    asked = asked_by_clients(ops)
+    main = asked.filter(pc.equal(asked["phase"], "main"))
     found = _operations(ops, main)
     found["longest_without_success_s"] = longest_without_success_s(main)
     found |= _gaps_by_kind(main)

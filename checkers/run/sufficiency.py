@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere, of_registers
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
+from checkers.history.asked_by_clients import asked_by_clients
 from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -72,7 +73,7 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
     * after the last cure, a twentieth of what came back in a second before the first fault, if
       there is a second for it (`checkers.run.silence`).
     """
-    ops = evidence.tables["ops"]
+    ops = asked_by_clients(evidence.tables["ops"])
     asked_for = pc.invert(pc.is_in(ops["f"], pa.array(SETTING_UP)))
     main = ops.filter(pc.and_(pc.equal(ops["phase"], "main"), asked_for))
     tried, succeeded = main.num_rows, count(main, outcome="ok")

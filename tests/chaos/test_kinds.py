@@ -5,6 +5,7 @@ import json
 import random
 from dataclasses import fields
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -21,6 +22,7 @@ from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.upkeep import MoveReplicas, SyncDisks
+from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.nemesis.victims import (
@@ -36,7 +38,13 @@ from chaos.nemesis.victims import (
     SomeNodes,
     Victim,
 )
+from chaos.probes import driver_for
+from chaos.recorder import Recorder
+from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
+from tests.workloads.test_operator import REACHED
+from workloads.operator import Operator
+from workloads.tally import Tally
 
 _COUNTS = st.integers(0, 99)
 VICTIMS: st.SearchStrategy[Victim] = st.one_of(
@@ -126,6 +134,8 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     SyncDisks(victim=AllBrokers()),
     *(MoveReplicas(victim=AllBrokers(), replica=replica) for replica in MovedReplica),
     *(PowerOff(victim=AllVoters(), disks=disks) for disks in DiskTrouble),
+    LoseDisk(victim=RandomFollower()),
+    RemoveVoter(victim=ControllerLeader()),
 ]
 
 
@@ -134,18 +144,24 @@ def test_there_is_one_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize("fault", ONE_EACH, ids=lambda fault: f"{fault.kind} {fault.victim}")
-def test_a_fault_says_exactly_what_it_takes(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_says_exactly_what_it_takes(
+    fault: Fault, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("chaos.nemesis.kinds.power.TROUBLED_S", dict.fromkeys(DiskTrouble, 0))
     cluster = FakeCluster()
 
-    async def hurt_and_cure() -> None:
+    async def hurt_and_cure(recorder: Recorder) -> None:
         await cluster.create()
+        operator = Operator(driver_for(cluster), REACHED, recorder, Tally())
         try:
-            await cure(cluster, await inject(cluster, fault, (NodeId(1), NodeId(2))))
+            hit = await inject(cluster, fault, (NodeId(1), NodeId(2)), operator=operator)
+            await cure(cluster, hit)
         finally:
+            operator.close()
             await cluster.destroy()
 
-    asyncio.run(hurt_and_cure())
+    with Recorder(tmp_path, HandClock()) as recorder:
+        asyncio.run(hurt_and_cure(recorder))
     called = {call.split()[0] for call in cluster.calls}
     used = {need for need, protocol in PROTOCOLS.items() if called & vars(protocol).keys()}
     assert used == set(fault.needs)

@@ -179,7 +179,7 @@ def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) ->
             "power-off --set stopped_disk=synced",
             "one of clean-stop-power-off, clean-stop-then-lead",
         ),
-        ("power-off --set elr=on", "our own node has synced_format alone"),
+        ("power-off --set elr=on", "our own node has synced_format"),
         ("hanging-transaction --target kafka --client librdkafka", "our own clients leave such"),
     ],
 )

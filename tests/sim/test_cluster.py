@@ -26,6 +26,7 @@ from chaos.cluster.sim.world import SimWorld
 from chaos.nemesis.abilities import lacking
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.disk import read_disks
+from node.storage.bootstrap import read_voters
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 
@@ -228,6 +229,27 @@ def test_a_wipe_gives_a_new_directory_id() -> None:
         assert not any(
             path.endswith(".log") for path in cluster.machines[THREE].drive.log_directory()
         )
+
+    lived(story)
+
+
+def test_a_wiped_disk_knows_no_voters_and_the_lost_one_is_kept(tmp_path: Path) -> None:
+    """Two wiped disks with a set of voters of their own would be a majority of it."""
+
+    async def story(cluster: SimCluster) -> None:
+        machine = cluster.machines[THREE]
+        assert len(read_voters(machine.drive.disk)) == 3
+        lost = machine.drive.log_directory()
+        for _ in range(2):
+            await cluster.kill(THREE)
+            await cluster.wipe(THREE)
+            assert read_voters(machine.drive.disk) == ()
+        await cluster.collect(tmp_path)
+        kept = tmp_path / "disks" / "lost"
+        assert sorted(path.name for path in kept.iterdir()) == ["node-3-1", "node-3-2"]
+        assert (kept / "node-3-1" / "meta.properties").read_bytes() == lost["meta.properties"]
+        tables = read_disks(tmp_path / "disks")
+        assert tables["disks"]["node"].to_pylist() == [1, 2, 3]
 
     lived(story)
 

@@ -6,8 +6,10 @@ Nodes share the registers, so a healthy one is linearizable and loses nothing.
 """
 
 import asyncio
+import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from uuid import UUID, uuid4
 
 from chaos.cluster.interface import (
     Address,
@@ -43,6 +45,8 @@ class FakeCluster:
         self.fakes = {
             NodeId(number): FakeNode(number, self.registers) for number in range(1, nodes + 1)
         }
+        self.registers.replicas = {number: uuid4() for number in range(1, nodes + 1)}
+        self.registers.voters = set(self.registers.replicas.items())
         self.bites = bites
         self.break_at = break_at
         self.run_id = run_id
@@ -121,7 +125,11 @@ class FakeCluster:
     async def wipe(self, node: NodeId) -> FaultEvidence:
         """The registers are shared, so nothing is forgotten."""
         self._called(f"wipe {node}")
-        return FaultEvidence(bit=self.bites, what="a new directory id")
+        before, after = self.registers.replicas[node], uuid4()
+        if self.bites:
+            self.registers.replicas[node] = after
+        facts = {"directory_id_before": _text(before), "directory_id_after": _text(after)}
+        return FaultEvidence(bit=self.bites, what="a new directory id", facts=facts)
 
     async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
         self._called(f"close_entrances {' '.join(map(str, nodes))}")
@@ -252,3 +260,7 @@ class FakeCluster:
         if len(running) * 2 > len(self.fakes):
             self.registers.epoch += 1
             self.registers.leader = running[0]
+
+
+def _text(directory: UUID) -> str:
+    return base64.urlsafe_b64encode(directory.bytes).decode().rstrip("=")

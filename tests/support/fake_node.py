@@ -5,14 +5,19 @@ import io
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
+from uuid import UUID
 
+from kio.schema.add_raft_voter.v0 import request as add_request
+from kio.schema.add_raft_voter.v0 import response as add_response
 from kio.schema.describe_configs.v4 import request as describe_request
 from kio.schema.describe_configs.v4 import response as describe_response
-from kio.schema.describe_quorum.v0 import request as quorum_request
-from kio.schema.describe_quorum.v0 import response as quorum_response
+from kio.schema.describe_quorum.v2 import request as quorum_request
+from kio.schema.describe_quorum.v2 import response as quorum_response
 from kio.schema.errors import ErrorCode
 from kio.schema.incremental_alter_configs.v1 import request as alter_request
 from kio.schema.incremental_alter_configs.v1 import response as alter_response
+from kio.schema.remove_raft_voter.v0 import request as remove_request
+from kio.schema.remove_raft_voter.v0 import response as remove_response
 from kio.schema.request_header.v2.header import RequestHeader
 from kio.schema.response_header.v1.header import ResponseHeader
 from kio.schema.types import BrokerId, TopicName
@@ -44,6 +49,8 @@ class Registers:
     leader: int | None = None
     epoch: int = 0
     committed_is_known: bool = True  # by who leads
+    replicas: dict[int, UUID] = field(default_factory=dict)  # the directory of each node
+    voters: set[tuple[int, UUID]] = field(default_factory=set)
 
 
 def _zero() -> i32Timedelta:
@@ -149,6 +156,16 @@ class FakeNode:
             case 55:
                 _read(quorum_request.DescribeQuorumRequest, frame, start)
                 return head + _write(self._quorum())
+            case 80:
+                asked, _ = _read(add_request.AddRaftVoterRequest, frame, start)
+                return head + _write(self._add(asked.voter_id, asked.voter_directory_id))
+            case 81:
+                asked, _ = _read(remove_request.RemoveRaftVoterRequest, frame, start)
+                done = self._remove(asked.voter_id, asked.voter_directory_id)
+                if self.misbehaviour is Misbehaviour.CLOSE:
+                    return None
+                garbage = self.misbehaviour is Misbehaviour.GARBAGE
+                return head + (b"\xff\xff" if garbage else _write(done))
             case other:
                 raise AssertionError(f"nobody should ask for API {other}")
 
@@ -230,17 +247,56 @@ class FakeNode:
         return len(self.registers.values) if self.registers.committed_is_known else -1
 
     def _quorum(self) -> quorum_response.DescribeQuorumResponse:
-        leads = self.leads
+        leads, voters = self.leads, self.registers.voters
+        others = set(self.registers.replicas.items()) - voters
         partition = quorum_response.PartitionData(
             partition_index=i32(0),
             error_code=ErrorCode.none if leads else ErrorCode.not_leader_or_follower,
+            error_message=None,
             leader_id=BrokerId(self.number if leads else -1),
             leader_epoch=i32(self.registers.epoch),
             high_watermark=i64(self._high_watermark),
-            current_voters=(),
-            observers=(),
+            current_voters=tuple(map(self._replica, sorted(voters))) if leads else (),
+            observers=tuple(map(self._replica, sorted(others))) if leads else (),
         )
         topic = quorum_response.TopicData(
             topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
         )
-        return quorum_response.DescribeQuorumResponse(error_code=ErrorCode.none, topics=(topic,))
+        return quorum_response.DescribeQuorumResponse(
+            error_code=ErrorCode.none, error_message=None, topics=(topic,), nodes=()
+        )
+
+    def _replica(self, key: tuple[int, UUID]) -> quorum_response.ReplicaState:
+        node, directory = key
+        return quorum_response.ReplicaState(
+            replica_id=BrokerId(node),
+            replica_directory_id=directory,
+            log_end_offset=i64(self._high_watermark),
+            last_fetch_timestamp=i64(-1),
+            last_caught_up_timestamp=i64(-1),
+        )
+
+    def _add(self, node: int, directory: UUID) -> add_response.AddRaftVoterResponse:
+        """As with KIP-853: one directory a node."""
+        voters, error = self.registers.voters, ErrorCode.none
+        if not self.leads:
+            error = ErrorCode.not_leader_or_follower
+        elif any(voter == node for voter, _ in voters):
+            error = ErrorCode.duplicate_voter
+        else:
+            voters.add((node, directory))
+        return add_response.AddRaftVoterResponse(
+            throttle_time=_zero(), error_code=error, error_message=None
+        )
+
+    def _remove(self, node: int, directory: UUID) -> remove_response.RemoveRaftVoterResponse:
+        error = ErrorCode.none
+        if not self.leads:
+            error = ErrorCode.not_leader_or_follower
+        elif (node, directory) not in self.registers.voters:
+            error = ErrorCode.voter_not_found
+        else:
+            self.registers.voters.remove((node, directory))
+        return remove_response.RemoveRaftVoterResponse(
+            throttle_time=_zero(), error_code=error, error_message=None
+        )

@@ -3,19 +3,20 @@
 import io
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from kio.schema.describe_configs.v4 import request as describe_request
 from kio.schema.describe_configs.v4 import response as describe_response
-from kio.schema.describe_quorum.v0 import request as quorum_request
-from kio.schema.describe_quorum.v0 import response as quorum_response
+from kio.schema.describe_quorum.v2 import request as quorum_request
+from kio.schema.describe_quorum.v2 import response as quorum_response
 from kio.schema.errors import ErrorCode
 from kio.schema.incremental_alter_configs.v1 import request as alter_request
 from kio.schema.incremental_alter_configs.v1 import response as alter_response
 from kio.schema.request_header.v2.header import RequestHeader
 from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i8, i32, i32Timedelta, i64
+from kio.static.primitive import i8, i32, i32Timedelta, i64, u16
 
 from workloads.wire import flexible, header
 from workloads.wire.client_metrics import (
@@ -194,18 +195,21 @@ def test_a_read_finds_the_value_that_somebody_set(
 def test_only_the_leader_itself_says_who_leads(
     error: ErrorCode, leader: int, claimed: int | None
 ) -> None:
-    voter = quorum_response.ReplicaState(replica_id=BrokerId(1), log_end_offset=i64(9))
     partition = quorum_response.PartitionData(
         partition_index=i32(0),
         error_code=error,
+        error_message="in words",
         leader_id=BrokerId(leader),
         leader_epoch=i32(5),
         high_watermark=i64(8),
-        current_voters=(voter,),
-        observers=(),
+        current_voters=(replica(1, 9), replica(2, -1)),
+        observers=(replica(3, 7),),
     )
+    listener = quorum_response.Listener(name="CONTROLLER", host="node-1", port=u16(9101))
     answer = quorum_response.DescribeQuorumResponse(
         error_code=ErrorCode.none,
+        error_message=None,
+        nodes=(quorum_response.Node(node_id=BrokerId(1), listeners=(listener,)),),
         topics=(
             quorum_response.TopicData(
                 topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
@@ -214,6 +218,20 @@ def test_only_the_leader_itself_says_who_leads(
     )
     claim = read_quorum_answer(write(answer))
     assert (claim.leader, claim.epoch, claim.high_watermark) == (claimed, 5, 8)
+    told = [(each.node, each.directory_id, each.log_end) for each in claim.voters]
+    assert told == [(1, "AAAAAAAAAAAAAAAAAAAAAQ", 9), (2, "AAAAAAAAAAAAAAAAAAAAAg", -1)]
+    assert [(each.node, each.log_end) for each in claim.observers] == [(3, 7)]
+
+
+def replica(node: int, log_end: int) -> quorum_response.ReplicaState:
+    """With its id for a directory id."""
+    return quorum_response.ReplicaState(
+        replica_id=BrokerId(node),
+        replica_directory_id=UUID(int=node),
+        log_end_offset=i64(log_end),
+        last_fetch_timestamp=i64(5),
+        last_caught_up_timestamp=i64(-1),
+    )
 
 
 def test_unknown_tags_are_skipped() -> None:

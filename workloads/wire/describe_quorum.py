@@ -1,9 +1,22 @@
-"""DescribeQuorum 0 of the metadata partition."""
+"""DescribeQuorum 2 of the metadata partition."""
 
+import base64
 from dataclasses import dataclass
 
 from checkers.counted import counted
 from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaClaim:
+    """What the leader says of a replica (a node with its disk): where its log ends; -1: unknown.
+
+    `directory_id` in Kafka's text form, 22 characters.
+    """
+
+    node: int
+    directory_id: str
+    log_end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +27,8 @@ class LeaderClaim:
     epoch: int
     high_watermark: int
     error: int = 0
+    voters: tuple[ReplicaClaim, ...] = ()
+    observers: tuple[ReplicaClaim, ...] = ()
 
 
 def describe_quorum() -> bytes:
@@ -28,7 +43,10 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
     """
     reader = MessageReader(body)
     error = reader.int16()
+    reader.string()  # what is wrong, in words
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader, error)]
+    for _ in range(reader.count()):
+        _skip_node(reader)
     reader.end()
     if len(claims) > 1 or (not claims and not error):
         raise MalformedAnswerError(f"{counted(len(claims), 'partition')}, asked for one")
@@ -46,14 +64,38 @@ def _topic(reader: MessageReader, error: int) -> list[LeaderClaim]:
 def _partition(reader: MessageReader, error: int) -> LeaderClaim:
     reader.skip(4)  # partition index
     found = reader.int16()
+    reader.string()
     error = error or found
     leader, epoch, high_watermark = reader.int32(), reader.int32(), reader.int64()
-    for _ in range(2):  # voters, observers
-        for _ in range(reader.count()):
-            reader.skip(4 + 8)  # id, log end offset
-            reader.tags()
+    voters = tuple([_replica(reader) for _ in range(reader.count())])
+    observers = tuple([_replica(reader) for _ in range(reader.count())])
     reader.tags()
     known = error == 0 and leader >= 0
     return LeaderClaim(
-        leader=leader if known else None, epoch=epoch, high_watermark=high_watermark, error=error
+        leader=leader if known else None,
+        epoch=epoch,
+        high_watermark=high_watermark,
+        error=error,
+        voters=voters,
+        observers=observers,
     )
+
+
+def _replica(reader: MessageReader) -> ReplicaClaim:
+    node = reader.int32()
+    start = reader.skip(16)
+    directory = base64.urlsafe_b64encode(reader.data[start : reader.position]).decode()
+    log_end = reader.int64()
+    reader.skip(8 + 8)  # when it fetched last, and when it had all
+    reader.tags()
+    return ReplicaClaim(node=node, directory_id=directory.rstrip("="), log_end=log_end)
+
+
+def _skip_node(reader: MessageReader) -> None:
+    reader.skip(4)
+    for _ in range(reader.count()):
+        reader.name()
+        reader.name()
+        reader.skip(2)
+        reader.tags()
+    reader.tags()

@@ -178,17 +178,14 @@ class Network:
         self.resets: dict[Link, int] = {}  # how many streams a flaky link broke
         self._ways = dict(_ways(nodes))
         self._links = {
-            (node, host_name(other)): Link(node, other)
-            for node in nodes
-            for other in nodes
-            if node != other
+            (node, host_name(other)): Link(node, other) for node in nodes for other in nodes
         }
 
     # --- for those who live on it ---
 
     def resolve(self, node: NodeId, address: Address) -> Address:
         """What an address means in a node, where the others' names are the proxies of the links to
-        them, as in containers."""
+        them, as in containers; by its own name it reaches itself, and no fault is in between."""
         link = self._links.get((node, address.host))
         return address if link is None else Address(link_name(link), address.port)
 
@@ -327,7 +324,8 @@ class Network:
 
     def _lane(self, link: Link, path: Path) -> StreamLane:
         if (link, path) not in self._lanes:
-            between_nodes = CLIENT not in (link.source, link.destination)
+            own = link.source == link.destination
+            between_nodes = CLIENT not in (link.source, link.destination) and not own
             self._lanes[link, path] = StreamLane(link, between_nodes)
         return self._lanes[link, path]
 

@@ -24,6 +24,7 @@ from chaos.cluster.interface import (
     UnaskedEnd,
 )
 from chaos.cluster.probe import answers
+from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
@@ -33,7 +34,7 @@ from chaos.cluster.sim.sim_links import SimLinks
 from chaos.cluster.sim.sim_machine import Machine, Site
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
-from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.named import NODE, target_named
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
@@ -44,6 +45,7 @@ from node.ids import ReplicaKey, parse_uuid, uuid_text
 from node.server.properties import parse_settings
 from node.storage.bootstrap import ListedVoters
 
+LOST = "lost"  # below a run's disks: those that were wiped
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10.0
 _BOOT_S = (0.05, 0.4)  # as containers take
@@ -64,12 +66,14 @@ class SimCluster:
         watchdog: Watchdog,
         mutation: str = "",
         conditions: Conditions | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
+        """Raises SettingError where a node has no such settings."""
         conditions = conditions or Conditions()
         self._loop = loop
         self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
         self._rng = random.Random(f"{seed}:cluster")
-        self._target = OwnNode(mutation=mutation, conditions=conditions)
+        self._target = target_named(NODE, settings or {}, mutation=mutation, conditions=conditions)
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
         self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)
@@ -162,6 +166,8 @@ class SimCluster:
         """Nothing moves meanwhile: time stands still."""
         for node, machine in self.machines.items():
             save_machine(machine, f"node-{node}", into)
+            for number, drive in enumerate(machine.lost, start=1):
+                save_drive(drive, into / "disks" / LOST / f"node-{node}-{number}")
 
     async def destroy(self) -> None:
         for machine in self.machines.values():
@@ -250,17 +256,16 @@ class SimCluster:
         return fault_evidence.of_power_cut(self._cuts[node])
 
     async def wipe(self, node: NodeId) -> FaultEvidence:
+        """Formatted as an operator would: a set of voters of its own would be one that two wiped
+        disks are a majority of."""
         machine = self.machines[node]
         before = machine.directory_id
-        self._seats[node] = replace(self._seats[node], directory_id=self._uuid())
         machine.wipe()
-        machine.format(self._cluster_id, self._voters())
-        after = machine.directory_id
+        emptied = not machine.is_formatted
+        machine.format(self._cluster_id, (), parse_uuid(self._uuid()))
         self._cuts.pop(node, None)
-        return FaultEvidence(
-            bit=after != before,
-            what=f"the directory id was {uuid_text(before)} and is {uuid_text(after)}",
-            facts={"before": uuid_text(before), "after": uuid_text(after)},
+        return fault_evidence.of_wipe(
+            uuid_text(before), uuid_text(machine.directory_id), emptied=emptied
         )
 
     def _voters(self) -> ListedVoters:
@@ -319,13 +324,17 @@ class SimCluster:
 
 def save_machine(machine: Machine, name: str, into: Path) -> None:
     """Write `logs/node-N.log` (stdout), `logs/node-N.err` and `disks/node-N/`."""
-    logs, disk = into / "logs", into / "disks" / name
-    for directory in (logs, disk):
-        directory.mkdir(parents=True, exist_ok=True)
+    logs = into / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
     (logs / f"{name}.log").write_bytes(machine.stdout)
     (logs / f"{name}.err").write_bytes(machine.stderr)
-    for path, content in machine.drive.log_directory().items():
-        file = disk / path
+    save_drive(machine.drive, into / "disks" / name)
+
+
+def save_drive(drive: Drive, into: Path) -> None:
+    into.mkdir(parents=True, exist_ok=True)
+    for path, content in drive.log_directory().items():
+        file = into / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
 

@@ -22,6 +22,7 @@ from node.server.recovered import node_on, recover, start_lines
 from node.server.traces import TraceWriter
 from node.storage.bootstrap import ListedVoters
 from node.storage.format import format_log_directory
+from node.storage.layout import META_PROPERTIES
 from node.storage.meta import load_meta
 from node.storage.storage_errors import StorageError
 
@@ -50,6 +51,7 @@ class Machine:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.process: SimProcess | None = None
+        self.lost: list[Drive] = []  # disks that were wiped, in order
         self.unasked_ends: list[UnaskedEnd] = []
         self.between: Between | None = None  # see `chaos.cluster.sim.strike`
         self._site = site
@@ -74,14 +76,17 @@ class Machine:
             return self._failed
         return self.process.exit_code or 0
 
-    def format(self, cluster_id: str, voters: ListedVoters) -> None:
-        """Make the empty disk this node's."""
+    def format(
+        self, cluster_id: str, voters: ListedVoters, directory_id: UUID | None = None
+    ) -> None:
+        """Make the empty disk this node's; `directory_id` where it is none of the voters."""
         format_log_directory(
             self.drive.disk,
             cluster_id=cluster_id,
             node_id=self._config.node_id,
             voters=voters,
             timestamp_ms=self.clock.now().wall_ns // 1_000_000,
+            directory_id=directory_id,
         )
 
     def run_clock_at(self, rate: float) -> None:
@@ -91,9 +96,14 @@ class Machine:
             self.process.hear(lambda: None)  # it looks at its deadline again
 
     def wipe(self) -> None:
-        """Another, empty disk in the place of the old one."""
+        """Another, empty disk in the place of the old one, which is kept to be looked at."""
         assert self.status is NodeStatus.OFF
+        self.lost.append(self.drive)
         self.drive = self._new_drive()
+
+    @property
+    def is_formatted(self) -> bool:
+        return self.drive.disk.exists(META_PROPERTIES)
 
     @property
     def directory_id(self) -> UUID:

@@ -59,7 +59,6 @@ class SimWorld:
     ) -> Cluster:
         del run_id, directory  # nobody else sees it, and nothing outlives the process
         assert target == "node", "the command line refuses others"
-        assert not settings, "of which our node has none"
         if keep:
             raise ClusterError(
                 "a simulated cluster ends with its run: nothing of it can be kept\n"
@@ -73,6 +72,7 @@ class SimWorld:
             watchdog=self._watchdog,
             mutation=self._mutation,
             conditions=self._conditions,
+            settings=settings,
         )
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:

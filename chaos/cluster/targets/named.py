@@ -19,7 +19,9 @@ WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
     f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 )
-_SYNCED_FORMAT = "synced_format"
+_SYNCED_FORMAT, _BOOTSTRAP = "synced_format", "bootstrap"
+_SYNCED, _SERVERS = ("on", "off", "waits"), ("0", "1", "3", "5")
+_OWN_VALUES = {_SYNCED_FORMAT: _SYNCED, _BOOTSTRAP: _SERVERS}
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -65,16 +67,17 @@ def target_named(
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     synced = settings.get(_SYNCED_FORMAT, "on")
     for name, value in settings.items():
-        if name == _SYNCED_FORMAT and value in ("on", "off", "waits"):
-            continue
-        raise SettingError(
-            f"{name}={value}: our own node has {_SYNCED_FORMAT} alone; --target {KAFKA} has more"
-        )
+        if value not in _OWN_VALUES.get(name, ()):
+            raise SettingError(
+                f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}) and "
+                f"{_BOOTSTRAP} ({', '.join(_SERVERS)}); --target {KAFKA} has more"
+            )
     return OwnNode(
         mutation=mutation,
         conditions=conditions,
         synced_format=synced == "on",
         waits_when_formatted=synced == "waits",
+        bootstrap=int(settings.get(_BOOTSTRAP, "0")),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.target import Seat, TargetBounds
-from chaos.cluster.topology import OUTER_PORT, inner_port
+from chaos.cluster.topology import OUTER_PORT, host_name, inner_port
 from chaos.conditions import Conditions
 from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
@@ -22,6 +22,9 @@ class OwnNode:
     # Else the node's first start formats its disk, and nobody but the node itself syncs that.
     synced_format: bool = True
     waits_when_formatted: bool = False
+    # How many controllers a node knows by controller.quorum.bootstrap.servers. Who was formatted
+    # as a voter needs none; a new disk knows nobody else.
+    bootstrap: int = 0
 
     word = "node"
     bounds = TargetBounds()
@@ -33,9 +36,10 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        if self.synced_format:
-            return {}
-        return {"synced_format": "waits" if self.waits_when_formatted else "off"}
+        found = {"bootstrap": str(self.bootstrap)} if self.bootstrap else {}
+        if not self.synced_format:
+            found["synced_format"] = "waits" if self.waits_when_formatted else "off"
+        return found
 
     @property
     def promises(self) -> Sequence[str]:
@@ -69,6 +73,7 @@ class OwnNode:
                 f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
             ),
             "log.dirs": log_directory,
+            **self._servers(),
             **self.conditions.properties(),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
@@ -83,7 +88,20 @@ class OwnNode:
         arguments = ("-t", cluster_id, "-c", properties_file, "--initial-controllers", voters)
         return (*PROGRAM, "format", *arguments)
 
+    def reformat_command(
+        self, cluster_id: str, node: NodeId, properties_file: str
+    ) -> Sequence[str]:
+        """Never with voters: of a set of their own, two wiped disks would be a majority."""
+        del node
+        what = ("-t", cluster_id, "-c", properties_file, "--no-initial-controllers")
+        return (*PROGRAM, "format", *what)
+
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node
         words = ("start", "-c", properties_file)
         return (*MUTATED, self.mutation, "--", *words) if self.mutation else (*PROGRAM, *words)
+
+    def _servers(self) -> Mapping[str, str]:
+        named = [NodeId(number) for number in range(1, self.bootstrap + 1)]
+        servers = ",".join(f"{host_name(node)}:{inner_port(node)}" for node in named)
+        return {"controller.quorum.bootstrap.servers": servers} if servers else {}

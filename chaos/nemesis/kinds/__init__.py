@@ -8,7 +8,17 @@ what the seeds mean.
 from collections.abc import Mapping
 
 from chaos.nemesis.fault import Fault, Menace
-from chaos.nemesis.kinds import clocks, cuts, disks, entrances, links, power, processes, upkeep
+from chaos.nemesis.kinds import (
+    clocks,
+    cuts,
+    disks,
+    entrances,
+    links,
+    power,
+    processes,
+    upkeep,
+    voters,
+)
 
 KINDS: tuple[type[Fault], ...] = (
     processes.Kill,
@@ -27,6 +37,8 @@ KINDS: tuple[type[Fault], ...] = (
     power.StopThenPowerOff,
     upkeep.SyncDisks,
     upkeep.MoveReplicas,
+    voters.LoseDisk,
+    voters.RemoveVoter,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

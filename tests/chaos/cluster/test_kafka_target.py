@@ -216,7 +216,7 @@ def test_nodes_are_controllers_of_ours_and_brokers_of_kafkas() -> None:
     with pytest.raises(UsageError, match="3 or 5"):
         require_layout("node", 4, {})
     assert layout("node", 1, {})[1] == 1  # a failure that was shrunk to one node
-    with pytest.raises(SettingError, match="synced_format alone"):
+    with pytest.raises(SettingError, match="our own node has synced_format"):
         layout("node", 3, {"elr": "off"})
     with pytest.raises(SettingError, match="our own node only"):
         layout("kafka", 3, {}, mutation="q-zombie")

@@ -1,6 +1,10 @@
 """How our own node is configured: what it reads is tested where it reads it, too."""
 
+import pytest
+
 from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.targets.kafka_settings import SettingError
+from chaos.cluster.targets.named import target_named
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
 from node.server.properties import parse_settings
@@ -41,3 +45,18 @@ def test_format_names_every_voter_with_its_directory() -> None:
 
 def test_our_node_reads_it() -> None:
     parse_settings(OwnNode().properties(SEATS[1], "/data/kraft"))
+
+
+def test_a_new_disk_is_formatted_without_voters_and_its_node_asks_who_votes() -> None:
+    target = target_named("node", {"bootstrap": "3"})
+    assert isinstance(target, OwnNode)
+    assert target == target_named("node", target.settings)
+    assert target.reformat_command("cluster", NodeId(2), "file")[-1] == "--no-initial-controllers"
+    read = parse_settings(target.properties(SEATS[1], "/data/kraft")).config
+    assert [(each.host, each.port) for each in read.bootstrap_servers] == [
+        ("node-1", 9101),
+        ("node-2", 9102),
+        ("node-3", 9103),
+    ]
+    with pytest.raises(SettingError, match="bootstrap=2: our own node has"):
+        target_named("node", {"bootstrap": "2"})

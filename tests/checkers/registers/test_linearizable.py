@@ -17,7 +17,7 @@ from checkers.registers.register_anomalies import SweptRegisters
 from checkers.registers.register_columns import register_columns
 from checkers.verdict import Verdict
 from tests.support.brute_force import brute_force
-from tests.support.histories import Row, delete, make_run, read, write
+from tests.support.histories import Row, delete, make_run, op, read, write
 from tests.support.random_registers import RandomRegisters, RegisterShape, random_registers
 
 
@@ -29,6 +29,11 @@ def verdict(*ops: Row, truncated: tuple[str, ...] = ()) -> tuple[Verdict, str]:
 
 ACCEPTED: dict[str, list[Row]] = {
     "one write, one read": [write(1, 0, 1), read(1, 2, 3)],
+    "an operator changes the voters meanwhile": [
+        write(1, 0, 1),
+        op("remove-voter", None, 2, None, key="2:AAAAAAAAAAAAAAAAAAAAAQ", process=1),
+        read(1, 3, 4),
+    ],
     "nothing was written yet": [read(None, 0, 1), write(1, 2, 3)],
     "a concurrent read sees nothing": [write(1, 0, 3), read(None, 1, 2)],
     "a concurrent read sees the new value": [write(1, 0, 3), read(1, 1, 2)],

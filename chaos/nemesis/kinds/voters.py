@@ -1,0 +1,154 @@
+"""Voters that are lost, and voters that come and go: an operator changes who votes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaos.cluster.interface import (
+    Cluster,
+    FaultEvidence,
+    Killable,
+    NodeId,
+    NodeStatus,
+    Wipeable,
+)
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
+from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.proof import of_both, of_nodes
+from chaos.nemesis.victims import Victim
+from workloads.operator import Operator, Voter
+
+# Elections, and other faults that go on meanwhile, take their time.
+_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoseDisk:
+    """A controller's disk is lost and replaced, and an operator makes its node a voter again
+    (KIP-856, "Disk Failure Recovery Scenario").
+
+    Steps: kill every victim at once, then give each a new, empty file system and format it without
+    voters: a new directory id, and nothing else that the node knew. Cure: look whether each is
+    still off, start all and wait until they answer. Then for one after the other: wait until the
+    leader tells of it as an observer that holds all that is committed, add it to the voters, and
+    remove the voter that it was, before or after that as the quorum has it.
+
+    Evidence: as of `wipe`; and the leader told that the lost disk's replica was a voter, and told
+    at the end that it is none, and that the new one is and holds all that is committed.
+
+    Limits: who loses more disks at once than a minority stays without a leader.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("lose-disk",)
+    kind: ClassVar[str] = "lose-disk"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
+    harm: ClassVar[Harm] = Harm(
+        ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True
+    )
+
+    victim: Victim
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Killable)
+        assert isinstance(cluster, Wipeable)
+        await on_each(hit.nodes, cluster.kill)
+        return await on_each(hit.nodes, cluster.wipe)
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        replaced = {node: await self._replace(operator, node, hit) for node in hit.nodes}
+        lasted = of_lasting(hit.evidence, seen, NodeStatus.OFF)
+        return of_both(lasted, of_nodes(replaced, hit.nodes))
+
+    async def _replace(self, operator: Operator, node: NodeId, hit: Hit) -> FaultEvidence:
+        facts = hit.evidence[node].facts
+        lost = Voter(node, str(facts["directory_id_before"]))
+        new = Voter(node, str(facts["directory_id_after"]))
+        before = await operator.voters(_WITHIN_S)
+        after = await operator.add(new, _WITHIN_S)
+        return _of_change(before, after, gone=lost, come=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveVoter:
+    """An operator removes a voter, and adds it again.
+
+    Steps: ask the leader to remove each victim from the voters, until it tells that it is none any
+    more; a leader that is removed resigns. Cure: wait until the leader tells of it as an observer
+    that holds all that is committed, and add it.
+
+    Evidence: the leader told that the victim was a voter, then that it was none, and at the end
+    that it is one and holds all that is committed.
+
+    Limits: all processes go on, and clients are disturbed where the leader was removed alone.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("remove-voter",)
+    kind: ClassVar[str] = "remove-voter"
+    aspect: ClassVar[Aspect] = Aspect.VOTERS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = ()
+    harm: ClassVar[Harm] = Harm(degrades=True)
+
+    victim: Victim
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        del cluster  # clients ask for it
+        assert hit.operator is not None, "nobody is there to change voters"
+        return {node: await self._remove(hit.operator, node) for node in hit.nodes}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        del cluster
+        assert hit.operator is not None
+        added = {node: await self._add(hit.operator, node, hit) for node in hit.nodes}
+        return of_both(of_nodes(hit.evidence, hit.nodes), of_nodes(added, hit.nodes))
+
+    async def _remove(self, operator: Operator, node: NodeId) -> FaultEvidence:
+        before = await operator.voters(_WITHIN_S)
+        voter = next((each for each in before if each.node == node), None)
+        if voter is None:
+            return FaultEvidence(bit=False, what="it was no voter")
+        after = await operator.remove(voter, _WITHIN_S)
+        found = _of_change(before, after, gone=voter)
+        return FaultEvidence(
+            bit=found.bit, what=found.what, facts={**found.facts, "removed": voter.directory_id}
+        )
+
+    async def _add(self, operator: Operator, node: NodeId, hit: Hit) -> FaultEvidence:
+        removed = hit.evidence[node].facts.get("removed")
+        if removed is None:
+            return hit.evidence[node]
+        voter = Voter(node, str(removed))
+        before = await operator.voters(_WITHIN_S)
+        after = await operator.add(voter, _WITHIN_S)
+        return _of_change(before, after, come=voter)
+
+
+def _of_change(
+    before: Sequence[Voter],
+    after: Sequence[Voter],
+    *,
+    gone: Voter | None = None,
+    come: Voter | None = None,
+) -> FaultEvidence:
+    """Voters were changed when who was to go was one and is none, and the reverse."""
+    went = gone is None or (gone in before and gone not in after)
+    came = come is None or (come in after and come not in before)
+    return FaultEvidence(
+        bit=went and came,
+        what=f"voters were {_list(before)}, and are {_list(after)}",
+        facts={"voters_before": _list(before), "voters_after": _list(after)},
+    )
+
+
+def _list(voters: Sequence[Voter]) -> str:
+    return " ".join(map(str, voters))

@@ -1,0 +1,199 @@
+"""An operator, who changes the voters of a quorum (KIP-853, KIP-856): each request is an operation.
+
+As somebody does with `kraft-node quorum` or Kafka's own tools: look who votes, ask the leader, and
+where the answer is lost, or the leader with it, look and ask again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from checkers.history.events import EventType
+from workloads.connection import ClientEntry, Driver, LostError, NotSentError
+from workloads.operation_history import ADD_VOTER, MAIN, REMOVE_VOTER, History
+from workloads.survey import Survey
+from workloads.tally import Tally
+from workloads.wire.describe_quorum import (
+    LeaderClaim,
+    ReplicaClaim,
+    describe_quorum,
+    read_quorum_answer,
+)
+from workloads.wire.header import Api
+from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
+
+DUPLICATE_VOTER, VOTER_NOT_FOUND = 126, 127
+# Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
+# give them before they append (UNSUPPORTED_VERSION, INVALID_REQUEST, INCONSISTENT_CLUSTER_ID). All
+# others may come after it: a leader that loses its office does not know what becomes of the change.
+_NOTHING_DONE = frozenset({35, 42, 104, DUPLICATE_VOTER, VOTER_NOT_FOUND})
+_LISTENER = "CONTROLLER"
+_LEADER_WAITS_MS = 2_000
+_ANSWER_S = 4.0
+_CONNECT_S = 1.0
+_PAUSE_S = 0.2
+
+
+class NeverChangedError(Exception):
+    """The voters did not become what an operator asked for; the message says how they stand."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Voter:
+    """A node with its disk; `directory_id` in Kafka's text form."""
+
+    node: int
+    directory_id: str
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.directory_id}"
+
+
+class Operator:
+    """`reached`: where each controller is reached by the others."""
+
+    def __init__(
+        self, driver: Driver, reached: Mapping[int, ClientEntry], history: History, tally: Tally
+    ) -> None:
+        self._driver = driver
+        self._reached = reached
+        self._history = history
+        self._tally = tally
+        self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
+        self._process: int | None = None
+
+    def close(self) -> None:
+        self._survey.close()
+
+    async def voters(self, within_s: float) -> tuple[Voter, ...]:
+        """Who votes, as the leader tells it. Raises NeverChangedError where nobody leads."""
+        return voters_of(await self._until(_known, within_s, "nobody leads"))
+
+    async def remove(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
+        """Until the leader tells that it votes no more; who votes then. Raises NeverChangedError"""
+
+        async def removed(claim: LeaderClaim) -> bool:
+            if voter not in voters_of(claim):
+                return True
+            await self._ask(REMOVE_VOTER, voter, claim)
+            return False
+
+        return voters_of(await self._until(removed, within_s, f"{voter} still votes"))
+
+    async def add(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
+        """Until it is a voter that holds all that is committed, and the only one of its node; who
+        votes then. Raises NeverChangedError.
+
+        A voter of that node with another disk is removed: after the new one is added (KIP-856), or
+        before, where the leader does not take two voters of one node (KIP-853).
+        """
+
+        async def added(claim: LeaderClaim) -> bool:
+            rivals = [
+                each for each in voters_of(claim) if each.node == voter.node and each != voter
+            ]
+            if voter in voters_of(claim) and not rivals:
+                return _has_all(voter, claim.voters, claim)
+            if voter in voters_of(claim):
+                await self._ask(REMOVE_VOTER, rivals[0], claim)
+            elif _has_all(voter, claim.observers, claim):
+                error = await self._ask(ADD_VOTER, voter, claim)
+                if rivals and error == DUPLICATE_VOTER:
+                    await self._ask(REMOVE_VOTER, rivals[0], claim)
+            return False
+
+        return voters_of(await self._until(added, within_s, f"{voter} does not vote"))
+
+    async def _until(
+        self, done: Callable[[LeaderClaim], Awaitable[bool]], within_s: float, lacking: str
+    ) -> LeaderClaim:
+        loop = asyncio.get_running_loop()
+        deadline, claim = loop.time() + within_s, None
+        while loop.time() < deadline:
+            claim = await self._look()
+            if claim is not None and await done(claim):
+                return claim
+            await asyncio.sleep(_PAUSE_S)
+        raise NeverChangedError(f"after {within_s:g} s {lacking}; {_in_words(claim)}")
+
+    async def _look(self) -> LeaderClaim | None:
+        """What the leader of the highest epoch says, if it knows what is committed."""
+        claims = (await self._survey.ask()).values()
+        leading = [each for each in claims if each.leader is not None and each.high_watermark >= 0]
+        return max(leading, key=lambda claim: claim.epoch, default=None)
+
+    async def _ask(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:
+        """The leader's error, 0 where it is done; None: nobody knows."""
+        assert claim.leader is not None, claim
+        if self._process is None:
+            self._process = self._history.new_process()
+        process = self._process
+        self._tally.invoke()
+        self._history.invoke(process, f, str(voter), None, claim.leader, MAIN)
+        outcome, error, told = await self._told(f, voter, claim.leader)
+        self._tally.complete(outcome)
+        self._history.complete(process, outcome, None, told)
+        if outcome is EventType.INFO:
+            self._process = None  # its operation is open for ever
+        return error
+
+    async def _told(
+        self, f: str, voter: Voter, leader: int
+    ) -> tuple[EventType, int | None, str | None]:
+        try:
+            connection = await self._driver.connect(leader, _CONNECT_S)
+        except NotSentError as trouble:
+            return EventType.FAIL, None, str(trouble)
+        try:
+            api, body = self._request(f, voter)
+            error = await connection.ask(api, body, _ANSWER_S, read_voters_changed)
+        except LostError as trouble:
+            return EventType.INFO, None, str(trouble)
+        finally:
+            connection.close()
+        if not error:
+            return EventType.OK, 0, None
+        surely = EventType.FAIL if error in _NOTHING_DONE else EventType.INFO
+        return surely, error, f"error-{error}"
+
+    def _request(self, f: str, voter: Voter) -> tuple[Api, bytes]:
+        if f == REMOVE_VOTER:
+            return Api.REMOVE_RAFT_VOTER, remove_raft_voter(voter.node, voter.directory_id)
+        at = self._reached[voter.node]
+        return Api.ADD_RAFT_VOTER, add_raft_voter(
+            voter.node,
+            voter.directory_id,
+            listener=_LISTENER,
+            host=at.host,
+            port=at.port,
+            timeout_ms=_LEADER_WAITS_MS,
+        )
+
+
+def voters_of(claim: LeaderClaim) -> tuple[Voter, ...]:
+    return tuple(sorted(Voter(each.node, each.directory_id) for each in claim.voters))
+
+
+async def _known(_: LeaderClaim) -> bool:
+    return True
+
+
+def _has_all(voter: Voter, replicas: tuple[ReplicaClaim, ...], claim: LeaderClaim) -> bool:
+    """Whether it is among these, and its log holds all that is committed."""
+    return any(
+        Voter(each.node, each.directory_id) == voter and each.log_end >= claim.high_watermark
+        for each in replicas
+    )
+
+
+def _in_words(claim: LeaderClaim | None) -> str:
+    if claim is None:
+        return "no leader answered"
+    told = ", ".join(
+        f"{each.node}:{each.directory_id} up to {each.log_end}"
+        for each in (*claim.voters, *claim.observers)
+    )
+    return (
+        f"node {claim.leader}, leader of epoch {claim.epoch}, has {len(claim.voters)} voters and "
+        f"then observers: {told}; committed up to {claim.high_watermark}"
+    )
