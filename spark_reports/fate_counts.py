@@ -163,6 +163,7 @@ def _lost(
 
 _COUNTED_AS: Mapping[Fate, Sequence[str]] = {
     Fate.SURVIVED: ("acknowledged",),
+    Fate.OVERWRITTEN: ("acknowledged",),
     Fate.LOST: ("acknowledged", "lost"),
     Fate.UNDECIDED: ("acknowledged", "undecided"),
     Fate.RECOVERED: ("recovered",),

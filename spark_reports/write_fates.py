@@ -3,8 +3,8 @@
 The second opinion on what `fate_counts` counts of registers run by run, by the rule of the check
 `durability`: a write is *there* if a majority of the voters' disks has its record at one offset,
 and *possible* as long as the disks that were not read whole could make up a majority. Voters are
-here the nodes of the run's newest set: of sets that change while it lasts, and of disks that are no
-voter's any more, only the check knows.
+here the nodes of the run's newest set: of sets that change while it lasts, of disks that are no
+voter's any more, and of what logs that begin behind snapshots stand for, only the check knows.
 
     ok     there -> survived       possible -> undecided           else lost
     info   there -> recovered      possible -> open                else not happened

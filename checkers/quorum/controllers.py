@@ -11,7 +11,8 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.quorum.epochs import leader_changes, led_from
-from checkers.registers.survival import nowhere_stored, stored_values, told_whole
+from checkers.registers.asked_for import first_begun
+from checkers.registers.stored_values import stored_on, told_whole
 from checkers.verdict import CheckResult
 
 _Operation = dict[str, int | str]
@@ -29,14 +30,14 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
 
     A controller that serves effects of writes which nobody committed shows a state that no log
     gives. Needs: ops, log_records, disks; where disks are missing or damaged, absence proves
-    nothing. (KAFKA-20839)
+    nothing; nor does it where a value may have been overwritten below the snapshots with which logs
+    begin. (KAFKA-20839)
     """
-    stored, nowhere = evidence.once(stored_values), evidence.once(nowhere_stored)
     looked_at, missing, violations = 0, 0, []
     for key, value, row in _values_read(evidence):
-        looked_at += 1
-        held = stored.get((key, value), nowhere)
-        if held.times:
+        held = stored_on(evidence, (key, value), first_begun(evidence, (key, value)))
+        looked_at += not held.overwritten
+        if held.times or held.overwritten:
             continue
         if held.possible:
             missing += 1

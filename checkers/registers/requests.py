@@ -13,7 +13,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.error_words import ACCEPTED, UNANSWERED
 from checkers.registers.stored_records import stored_records
-from checkers.registers.survival import Written
+from checkers.registers.stored_values import Written
 from checkers.verdict import CheckResult, EventValue
 
 _SHOWN = ("op_id", "process", "node", "key", "f", "value", "outcome", "request")
@@ -29,7 +29,8 @@ def committed_values(evidence: Evidence) -> Mapping[Written, list[int]]:
         return {}
     found: dict[Written, list[int]] = defaultdict(list)
     for record in evidence.once(stored_records):
-        if record.node == log.node and record.offset < log.end and not record.in_snapshot:
+        mine = record.node == log.node and record.offset < log.end and not record.in_snapshot
+        if mine and record.value is not None:
             found[record.key, record.value].append(record.offset)
     return found
 

@@ -1,8 +1,7 @@
 """Acknowledged writes are on the disks; and what became of those that nobody knows about."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import pyarrow.compute as pc
@@ -11,20 +10,25 @@ from checkers.check import check, of_registers
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, VoterSet
-from checkers.registers.stored_records import stored_records
+from checkers.registers.stored_values import (
+    StoredOn,
+    Written,
+    stored_on,
+    told_whole,
+    whole_disks,
+)
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
 ALGORITHM = "join of acknowledged values with records by key and value, copies by offset and epoch"
-NEWEST = (1 << 63) - 1  # an offset behind all records
-Written = tuple[str, str]  # key and value, as the record has them
 
 
 class Fate(StrEnum):
-    """What the disks say of one write. `OPEN`: it timed out, and they do not tell."""
+    """What the disks say of one write. `OPEN`: it timed out, and they do not tell. `OVERWRITTEN`:
+    it is below a snapshot, which has what followed it, or nothing because that was a deletion."""
 
     SURVIVED = "survived"
+    OVERWRITTEN = "overwritten"
     LOST = "lost"
     UNDECIDED = "undecided"
     RECOVERED = "recovered"
@@ -49,9 +53,14 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
 
     Needs: ops, log_records, disks; with traces, committed also means below the highest high
     watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
-    disks are missing, damaged or do not begin at offset 0, absence proves nothing: unknown. What
-    counts are the disks of voters. A write that is sent again has the value of the first: a failed
-    one happened if the value stands more often than all the others can have put it there.
+    disks are missing or damaged, absence proves nothing: unknown. What counts are the disks of
+    voters. A write that is sent again has the value of the first: a failed one happened if the
+    value stands more often than all the others can have put it there.
+
+    A log that begins behind a snapshot has what was cut if the snapshot has it, or what may have
+    overwritten it: by other logs that hold the same, and else by when the writes were asked for and
+    acknowledged. What must have been behind the cut is not excused, nor what nothing can have
+    followed (`checkers.registers.cut_logs`).
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
     for row, fate in fates_of_writes(evidence):
@@ -61,13 +70,14 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
 
 def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
     """Every write as a row of `OPS`, in their order, and what became of it."""
-    stored, nowhere = evidence.once(stored_values), evidence.once(nowhere_stored)
     writes = _writes(evidence)
     others = Counter(_written(row) for row in writes if row["outcome"] != "fail")
     for row in writes:
-        held = stored.get(_written(row), nowhere)
+        begun = row.pop("invoke_index")
+        assert isinstance(begun, int)
+        stored = stored_on(evidence, _written(row), begun)
         least = others[_written(row)] if row["outcome"] == "fail" else 0
-        yield row, _fate(row["outcome"], found=held.times > least, possible=held.possible)
+        yield row, _fate(row["outcome"], stored, found=stored.times > least)
 
 
 def _written(row: _Row) -> Written:
@@ -76,114 +86,40 @@ def _written(row: _Row) -> Written:
 
 def _writes(evidence: Evidence) -> list[_Row]:
     ops = evidence.tables["ops"]
-    names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1"]
+    names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1", "invoke_index"]
     rows: list[_Row] = ops.filter(pc.equal(ops["f"], "write")).select(names).to_pylist()
     return rows
 
 
-def _fate(outcome: EventValue, *, found: bool, possible: bool) -> Fate:
+def _fate(outcome: EventValue, stored: StoredOn, *, found: bool) -> Fate:
     match outcome:
+        case "ok" if found:
+            return Fate.SURVIVED
+        case "ok" if stored.overwritten:
+            return Fate.OVERWRITTEN
         case "ok":
-            return Fate.SURVIVED if found else Fate.UNDECIDED if possible else Fate.LOST
+            return Fate.UNDECIDED if stored.possible else Fate.LOST
         case "fail":
             return Fate.UNEXPECTED if found else Fate.REFUSED
-    return Fate.RECOVERED if found else Fate.OPEN if possible else Fate.NOT_HAPPENED
-
-
-@dataclass(frozen=True, slots=True)
-class StoredOn:
-    """What the disks have of one value. `possible`: those that were not read may have the rest."""
-
-    times: int  # the offsets at which a majority of the voters has it
-    most: int  # the most voters that have it at one offset
-    possible: bool
-
-
-def stored_values(evidence: Evidence) -> dict[Written, StoredOn]:
-    """For each value that stands on a disk, whether a majority of the voters has it."""
-    highest, disks = _highest_high_watermark(evidence), evidence.disks
-    copies: dict[Written, dict[tuple[int, int], set[ReplicaKey]]]
-    copies = defaultdict(lambda: defaultdict(set))
-    summed_up: dict[Written, dict[ReplicaKey, int]] = defaultdict(dict)
-    for record in evidence.once(stored_records):
-        written, disk = (record.key, record.value), disks.get(record.node, ReplicaKey(record.node))
-        if record.in_snapshot:
-            summed_up[written][disk] = record.offset
-        elif highest is None or record.offset < highest:
-            copies[written][(record.offset, record.epoch)].add(disk)
-    for written, ends in summed_up.items():
-        # It lies below each of these snapshots' ends: where the others' logs have it, or nowhere.
-        places = copies[written] or {(min(ends.values()), 0): set()}
-        copies[written] = {
-            place: {*having, *(disk for disk, end in ends.items() if place[0] <= end)}
-            for place, having in places.items()
-        }
-    return {written: _held(evidence, places) for written, places in copies.items()}
-
-
-def nowhere_stored(evidence: Evidence) -> StoredOn:
-    """Of a value that no disk has."""
-    return _held(evidence, {})
-
-
-def _held(evidence: Evidence, places: Mapping[tuple[int, int], set[ReplicaKey]]) -> StoredOn:
-    whole = evidence.once(whole_disks)
-    times, most, possible = 0, 0, False
-    for (offset, _), having in (places or {(NEWEST, 0): set()}).items():
-        has_majority = False
-        for voters in _deciding(evidence, offset):
-            count = voters.count(having)
-            most = max(most, count)
-            possible |= count + len(voters.keys) - voters.count(whole) >= voters.majority
-            has_majority |= count >= voters.majority
-        times += has_majority
-    return StoredOn(times, most, possible)
-
-
-def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:
-    """The sets of voters of which a majority has to have what is committed there: the last that is
-    committed itself, and any behind it. One of them is enough, for it held when the record was."""
-    log = evidence.committed_log
-    return evidence.voters.since(max(offset, log.end - 1 if log else 0))
-
-
-def _highest_high_watermark(evidence: Evidence) -> int | None:
-    events = evidence.tables["node_events"]
-    highest = pc.max(events.filter(pc.equal(events["event"], "q.hwm"))["hwm"]).as_py()
-    assert highest is None or isinstance(highest, int)
-    return highest
-
-
-def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
-    """The disks that were read whole, from offset 0 on."""
-    batches = evidence.tables["log_batches"]
-    starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
-    begin = {row["node"]: row["base_offset_min"] for row in starts}
-    return frozenset(
-        evidence.disks[row["node"]]
-        for row in evidence.tables["disks"].to_pylist()
-        if row["problem"] is None and begin.get(row["node"], 0) == 0
-    )
-
-
-def told_whole(evidence: Evidence) -> str:
-    """How many disks of the voters could be read whole, in words."""
-    voters = evidence.voters.newest
-    return f"{voters.count(evidence.once(whole_disks))} of {len(voters.keys)} disks"
+    if found:
+        return Fate.RECOVERED
+    return Fate.OPEN if stored.possible or stored.overwritten else Fate.NOT_HAPPENED
 
 
 def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
     lost, unexpected, undecided = (
         fates[fate] for fate in (Fate.LOST, Fate.UNEXPECTED, Fate.UNDECIDED)
     )
-    acknowledged = len(fates[Fate.SURVIVED]) + len(lost) + len(undecided)
+    there, overwritten = len(fates[Fate.SURVIVED]), len(fates[Fate.OVERWRITTEN])
+    acknowledged = there + overwritten + len(lost) + len(undecided)
     recovered = len(fates[Fate.RECOVERED])
     violations = lost or unexpected
     verdict, message = (
         Verdict.VALID,
         (
-            f"{counted(acknowledged, 'acknowledged write is', 'acknowledged writes are')} in the "
-            f"committed log on a majority of disks; of unknown ones {recovered:,} happened"
+            f"{counted(there, 'acknowledged write is', 'acknowledged writes are')} in the "
+            f"committed log on a majority of disks{_told_overwritten(overwritten)}; "
+            f"of unknown ones {recovered:,} happened"
         ),
     )
     if violations:
@@ -208,6 +144,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
         algorithm=ALGORITHM,
         facts={
             "acknowledged": acknowledged,
+            "overwritten": overwritten,
             "lost": len(lost),
             "undecided": len(undecided),
             "recovered": recovered,
@@ -216,6 +153,11 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
             "whole_disks": evidence.voters.newest.count(evidence.once(whole_disks)),
         },
     )
+
+
+def _told_overwritten(overwritten: int) -> str:
+    what = counted(overwritten, "was", "were")
+    return f", {what} overwritten below a snapshot" if overwritten else ""
 
 
 def _damage(evidence: Evidence) -> str:

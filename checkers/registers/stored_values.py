@@ -1,0 +1,138 @@
+"""Which values of registers stand on the disks of a majority of the voters."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+import pyarrow.compute as pc
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.registers.asked_for import attempts, first_begun
+from checkers.registers.cut_logs import cut_logs
+from checkers.registers.stored_records import snapshots, stored_records
+
+Written = tuple[str, str]  # key and value, as the record has them
+_Place = tuple[int, Set[ReplicaKey]]  # an offset, and the disks that have a value there
+_BEHIND_ALL = (1 << 63) - 1  # an offset
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOn:
+    """What the disks have of one value. `possible`: those that were not read may have the rest.
+    `overwritten`: it is nowhere, and may have been overwritten below the snapshots of a majority.
+    """
+
+    times: int  # the offsets at which a majority of the voters has it
+    most: int  # the most voters that have it at one offset
+    possible: bool
+    overwritten: bool = False
+
+
+def stored_on(evidence: Evidence, written: Written, begun: int) -> StoredOn:
+    """Of a value that was asked for when the event `begun` happened."""
+    found = evidence.once(_stored_in_logs).get(written)
+    asked = evidence.once(attempts).get(written, ())
+    if found is not None and (found.times or len(asked) <= 1):
+        return found  # what was asked for once stands at one offset
+    if evidence.once(cut_logs):
+        return _stored_below(evidence, written, begun)
+    return found or evidence.once(_stored_nowhere)
+
+
+def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
+    """The disks that were read whole: from offset 0 on, or from a snapshot on."""
+    batches, cut = evidence.tables["log_batches"], evidence.once(snapshots)
+    starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
+    begin = {row["node"]: row["base_offset_min"] for row in starts}
+    return frozenset(
+        evidence.disks[row["node"]]
+        for row in evidence.tables["disks"].to_pylist()
+        if row["problem"] is None and (row["node"] in cut or begin.get(row["node"], 0) == 0)
+    )
+
+
+def told_whole(evidence: Evidence) -> str:
+    """How many disks of the voters could be read whole, in words."""
+    voters = evidence.voters.newest
+    return f"{voters.count(evidence.once(whole_disks))} of {len(voters.keys)} disks"
+
+
+def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
+    """Of each value that stands in a log."""
+    highest, disks = _highest_high_watermark(evidence), evidence.disks
+    places: dict[Written, dict[tuple[int, int], set[ReplicaKey]]] = defaultdict(dict)
+    for record in evidence.once(stored_records):
+        if record.in_snapshot or record.value is None:
+            continue
+        of_value = places[record.key, record.value]
+        if highest is None or record.offset < highest:
+            having = of_value.setdefault((record.offset, record.epoch), set())
+            having.add(disks.get(record.node, ReplicaKey(record.node)))
+    return {
+        written: _stored(
+            evidence,
+            [
+                (offset, having | _stood_at(evidence, written, offset))
+                for (offset, _), having in of_value.items()
+            ],
+        )
+        for written, of_value in places.items()
+    }
+
+
+def _stood_at(evidence: Evidence, written: Written, offset: int) -> set[ReplicaKey]:
+    """The disks whose logs begin behind this offset and had the value there."""
+    begun = first_begun(evidence, written)
+    return {
+        disk
+        for disk, log in evidence.once(cut_logs).items()
+        if offset < log.own_start and log.stood_at(*written, offset, begun)
+    }
+
+
+def _stored_below(evidence: Evidence, written: Written, begun: int) -> StoredOn:
+    """Of a value that is in no log: in snapshots, or overwritten below them."""
+    key, value = written
+    logs = evidence.once(cut_logs).items()
+    in_images = _stored(
+        evidence, [(0, {disk for disk, log in logs if log.image.get(key) == value})]
+    )
+    if in_images.times:
+        return in_images
+    may_have = {disk for disk, log in logs if log.may_have_held(key, value, begun)}
+    below = _stored(evidence, [(0, may_have)])
+    return replace(below, times=0, overwritten=below.times > 0)
+
+
+def _stored_nowhere(evidence: Evidence) -> StoredOn:
+    """Of a value that no disk has."""
+    return _stored(evidence, [])
+
+
+def _stored(evidence: Evidence, places: Sequence[_Place]) -> StoredOn:
+    whole = evidence.once(whole_disks)
+    times, most, possible = 0, 0, False
+    for offset, having in places or [(_BEHIND_ALL, frozenset[ReplicaKey]())]:
+        has_majority = False
+        for voters in _deciding(evidence, offset):
+            count = voters.count(having)
+            most = max(most, count)
+            possible |= count + len(voters.keys) - voters.count(whole) >= voters.majority
+            has_majority |= count >= voters.majority
+        times += has_majority
+    return StoredOn(times, most, possible)
+
+
+def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:
+    """The sets of voters of which a majority has to have what is committed there: the last that is
+    committed itself, and any behind it. One of them is enough, for it held when the record was."""
+    log = evidence.committed_log
+    return evidence.voters.since(max(offset, log.end - 1 if log else 0))
+
+
+def _highest_high_watermark(evidence: Evidence) -> int | None:
+    events = evidence.tables["node_events"]
+    highest = pc.max(events.filter(pc.equal(events["event"], "q.hwm"))["hwm"]).as_py()
+    assert highest is None or isinstance(highest, int)
+    return highest
