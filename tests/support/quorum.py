@@ -57,7 +57,9 @@ class Quorum:
         mischief: Mischief | None = None,
         watchers: tuple[Watcher, ...] = (),
         invariants: bool = False,
+        listed: bool = False,
     ) -> None:
+        """`listed`: the first nodes vote because the configuration lists them (KIP-856)."""
         self.rng = random.Random(f"{seed}:network")
         self._seed = seed
         self._timeouts = timeouts or QuorumTimeouts(append_linger_ms=2)
@@ -73,7 +75,13 @@ class Quorum:
         self._disks = itertools.count(1001)
         self.members = {NodeId(i): self._new_member(i) for i in range(1, size + observers + 1)}
         self._formatted = tuple(self.members[NodeId(i)].key for i in range(1, size + 1))
-        self._watch = Watch(self._formatted) if invariants else None
+        self._listed = {NodeId(i): (self.inner(i),) for i in range(1, size + 1)} if listed else None
+        first = self._formatted if self._listed is None else map(ReplicaKey, self._listed)
+        self._watch = Watch(first) if invariants else None
+
+    @property
+    def is_listed(self) -> bool:
+        return self._listed is not None
 
     # --- faults ---
 
@@ -175,8 +183,6 @@ class Quorum:
         member.incarnation += 1
         inner = {n: (self.inner(n),) for n in self.members}
         outer = Endpoint(name=OUTER, host="127.0.0.1", port=20000 + node)
-        is_first = member.key in self._formatted
-        voters = [(key, inner[key.id]) for key in self._formatted] if is_first else []
         member.core = Core(
             config=NodeConfig(
                 node_id=node,
@@ -189,7 +195,7 @@ class Quorum:
             ),
             cluster_id=CLUSTER_ID,
             key=member.key,
-            voters=VoterHistory.formatted(voters, DYNAMIC),
+            voters=self._first_voters(member.key),
             election=member.election,
             log=member.log,
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
@@ -201,6 +207,12 @@ class Quorum:
             view = CoreView(core=member.core, log=member.log, disk=member)
             member.life = self._watch.begin(member.key, view, self.now_ns)
         self._perform(member, member.core.start(self._now()))
+
+    def _first_voters(self, key: ReplicaKey) -> VoterHistory:
+        if self._listed is not None:
+            return VoterHistory.listed(self._listed, key)
+        formatted = self._formatted if key in self._formatted else ()
+        return VoterHistory.formatted([(k, (self.inner(k.id),)) for k in formatted], DYNAMIC)
 
     def _new_member(self, node: int) -> Member:
         return Member(key=ReplicaKey(NodeId(node), UUID(int=next(self._disks))))

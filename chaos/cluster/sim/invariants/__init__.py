@@ -21,6 +21,8 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     Q16   a leader does not replace its log by a snapshot              watched_life.py
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
+    P5    the first records name all listed nodes at once (KIP-856)    known_batches.py
+    P5    nothing else is written before all of these have them        voter_changes.py
     V1    two sets of voters in a row differ by one voter              known_batches.py
     V2    one change of an epoch is uncommitted at a time              voter_changes.py
     V3    voters change once the leader's epoch is committed           voter_changes.py

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.known_batches import Keys
+from chaos.cluster.sim.invariants.known_batches import Keys, majority_of
 from chaos.cluster.sim.invariants.role_told import vote_told
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.raft.roles import Leader, Resigned, Role
@@ -61,24 +61,33 @@ class Elections:
 
     def names(self, leader: NodeId, change: LeaderChange, epoch: Epoch, voting: Keys) -> None:
         """A leader begins its epoch: what it writes names the voters, and a majority of them."""
-        nodes, majority = {key.id for key in voting}, len(voting) // 2 + 1
-        granting = set(change.granting_voters) & nodes
-        if set(change.voters) != nodes or len(granting) < majority:
+        nodes, majority = {key.id for key in voting}, majority_of(voting)
+        granting = sum(key.id in change.granting_voters for key in voting)
+        if set(change.voters) != nodes or granting < majority:
             what = f"n{leader} names n{_list(change.granting_voters)} as those that elected it in "
             what += f"epoch {epoch}, of n{_list(change.voters)}, and {majority} of "
             raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(nodes)} are a majority")
 
     def _count_votes(self, leader: ReplicaKey, role: Leader, voting: Keys) -> None:
         """By what the voters did, not by what the leader believes."""
-        majority = len(voting) // 2 + 1
-        votes = sum(
-            voter in voting and self._votes.get((voter, role.epoch)) == leader
-            for voter in role.granting
-        )
+        majority = majority_of(voting)
+        votes = sum(self._has_voted(voter, leader, role) for voter in voting)
         if votes < majority:
             what = f"n{leader.id} leads epoch {role.epoch} with {votes} votes of the "
             what += f"{majority} that are a majority"
             raise Broken("Q4-elected-by-a-majority", what)
+
+    def _has_voted(self, voter: ReplicaKey, leader: ReplicaKey, role: Leader) -> bool:
+        """Also as the leader has it. Where nobody knows its directory: with whichever it had."""
+        if voter.known_directory is not None:
+            granted = voter in role.granting
+            return granted and self._votes.get((voter, role.epoch)) == leader
+        granted = any(key.id == voter.id for key in role.granting)
+        return granted and any(
+            known == leader
+            for (key, epoch), known in self._votes.items()
+            if (key.id, epoch) == (voter.id, role.epoch)
+        )
 
 
 def _list(nodes: Iterable[NodeId]) -> str:

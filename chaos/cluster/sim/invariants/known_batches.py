@@ -9,7 +9,7 @@ to it. A log is then no more than a pointer at its last batch.
 from dataclasses import dataclass
 
 from chaos.cluster.sim.invariants.broken import Broken
-from node.ids import Epoch, Offset, ReplicaKey
+from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import BatchHeader
 
 Keys = frozenset[ReplicaKey]
@@ -26,6 +26,7 @@ class KnownBatch:
     prefix: "KnownBatch | None"
     names: Keys | None = None  # who votes from here on, if it says so
     naming: "KnownBatch | None" = None  # the newest one that says so, itself or before it
+    has_metadata: bool = False  # itself or before it; else there are but control records
 
     def __str__(self) -> str:
         return f"the batch at {self.base} of epoch {self.epoch}"
@@ -44,6 +45,16 @@ def cut(log: KnownBatch, end: Offset) -> KnownBatch:
 
 def holds(log: KnownBatch, batch: KnownBatch) -> bool:
     return log.end >= batch.end and cut(log, batch.end) is batch
+
+
+def are_by_id(voting: Keys) -> bool:
+    """Does no record name them yet, and nobody know their directories (KIP-856)?"""
+    return any(key.known_directory is None for key in voting)
+
+
+def majority_of(voting: Keys) -> int:
+    """Of voters that are known by id alone, all: a majority of them may have been wiped."""
+    return len(voting) if are_by_id(voting) else len(voting) // 2 + 1
 
 
 class KnownBatches:
@@ -96,6 +107,7 @@ class KnownBatches:
             prefix=log,
             names=names,
             naming=log.naming,
+            has_metadata=log.has_metadata or not header.is_control,
         )
         if names is not None:
             self._check_change(log, batch, names)
@@ -106,8 +118,23 @@ class KnownBatches:
 
     def _check_change(self, log: KnownBatch, batch: KnownBatch, names: Keys) -> None:
         """Majorities of two sets meet for sure only where they differ by one voter."""
-        changed = names ^ self.voting(log)
+        before = self.voting(log)
+        if are_by_id(before):
+            self._check_first(batch, names)
+            return
+        changed = names ^ before
         if len(changed) > 1:
             nodes = ", ".join(f"n{key.id}" for key in sorted(changed))
             what = f"{batch} adds or removes {nodes}, and more than one at once"
             raise Broken("V1-one-voter-at-a-time", what)
+
+    def _check_first(self, batch: KnownBatch, names: Keys) -> None:
+        """The first records name a disk of each listed node, and nobody else."""
+        named = sorted(key.id for key in names)
+        if named != sorted(key.id for key in self.first) or are_by_id(names):
+            what = f"{batch} is the first that names voters, and names {_list(named)}"
+            raise Broken("P5-all-listed-are-named-at-once", what)
+
+
+def _list(nodes: list[NodeId]) -> str:
+    return ", ".join(f"n{node}" for node in nodes)

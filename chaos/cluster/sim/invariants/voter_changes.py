@@ -3,20 +3,33 @@
 from collections.abc import Callable, Iterable
 
 from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.known_batches import Keys, KnownBatch, KnownBatches, holds
+from chaos.cluster.sim.invariants.known_batches import (
+    Keys,
+    KnownBatch,
+    KnownBatches,
+    are_by_id,
+    holds,
+)
 from node.ids import Offset, ReplicaKey
 from node.raft.roles import Leader
 from node.records.batch import Batch, BatchHeader
-from node.records.control import Voters, decode_control
+from node.records.control import AddVoter, RemoveVoter, Voters, decode_control
 
 
-def named_in(header: BatchHeader, data: bytes) -> Keys | None:
-    """Whom a control batch names as voters; None: it says nothing of them."""
-    names: Keys | None = None
+def named_in(header: BatchHeader, data: bytes, before: KnownBatch) -> Keys | None:
+    """Whom a control batch after `before` makes voters; None: it says nothing of them."""
+    naming, names = before.naming, None
+    known = naming.names if naming is not None and naming.names is not None else frozenset()
     for record in Batch(header=header, data=data).records():
-        control = decode_control(record.key, record.value)
-        if isinstance(control, Voters):
-            names = frozenset(voter.key for voter in control.voters)
+        match decode_control(record.key, record.value):
+            case Voters(voters=rows):
+                names = known = frozenset(voter.key for voter in rows)
+            case AddVoter(key=key):
+                names = known = known | {key}
+            case RemoveVoter(key=key):
+                names = known = known - {key}
+            case _:
+                pass
     return names
 
 
@@ -35,9 +48,12 @@ def check_change(
     durable_of: Callable[[ReplicaKey], KnownBatch],
 ) -> None:
     """A leader writes who votes, and not as the first batch of its epoch: it has committed in this
-    epoch, and the change before; and who is added has, durably, all that was written."""
+    epoch, and the change before; and who is added has, durably, all that was written. But the first
+    leader of listed nodes (KIP-856) names them as soon as it knows them."""
     epoch, start = written.epoch, batches.start_of(written.epoch)
     if written.names is None or start is None or written.base == start:
+        return
+    if are_by_id(batches.voting(before)):
         return
     last = before.naming
     if committed <= start:
@@ -50,6 +66,28 @@ def check_change(
         if not holds(durable_of(key), before):
             what = f"{written} adds n{key.id}, which lacks {before}"
             raise Broken("V10-added-when-caught-up", what)
+
+
+def check_first_write(
+    before: KnownBatch,
+    written: KnownBatch,
+    batches: KnownBatches,
+    durable_of: Callable[[ReplicaKey], KnownBatch],
+) -> None:
+    """The first that a leader of listed nodes (KIP-856) writes besides its LeaderChange and what
+    names its voters: all of these have that, durably."""
+    is_more = written.has_metadata or (written.names is not None and before.naming is not None)
+    if before.has_metadata or not is_more or not are_by_id(batches.first):
+        return
+    naming = before.naming
+    lacking = [
+        key
+        for key in sorted(batches.voting(before))
+        if naming is None or not holds(durable_of(key), naming)
+    ]
+    if lacking:
+        what = f"{written} is written, and {_nodes(lacking)} lack what names the voters"
+        raise Broken("P5-first-voters-on-all-before-more", what)
 
 
 def check_removed(node: ReplicaKey, role: Leader, log: KnownBatch) -> None:

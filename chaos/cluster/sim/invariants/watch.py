@@ -25,8 +25,9 @@ _LEAST_SILENT = 0.9
 
 
 class Watch:
-    """One run whose disks were formatted with `voters`; by the records of a log others may vote
-    later. Its nodes wait `fetch_timeout_ms` for their leader."""
+    """One run whose disks were formatted with `voters`, or whose configuration lists them, by ids
+    alone; by the records of a log others may vote later. Its nodes wait `fetch_timeout_ms` for
+    their leader."""
 
     def __init__(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int = 2000) -> None:
         self.first = frozenset(voters)

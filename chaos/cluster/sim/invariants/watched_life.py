@@ -16,6 +16,7 @@ from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.voter_changes import (
     check_belief,
     check_change,
+    check_first_write,
     check_removed,
     named_in,
 )
@@ -167,7 +168,7 @@ class WatchedLife:
         while position < len(data):
             header = read_header(data, position)
             end = position + header.size
-            names = named_in(header, data[position:end]) if header.is_control else None
+            names = named_in(header, data[position:end], log) if header.is_control else None
             log = self._ledgers.batches.append(log, header, names)
             position = end
         return log
@@ -205,9 +206,8 @@ class WatchedLife:
                     self._replica.log,
                     self._appended(self._replica.log, data),
                 )
-                if data and read_header(data).is_control and isinstance(self._view.role, Leader):
-                    self._begin_epoch(data, before)
-                    self._change_voters(before)
+                if isinstance(self._view.role, Leader):
+                    self._lead_on(data, before)
             case TruncateLog(log=log, end=end) if log == METADATA_LOG:
                 self._truncate(end)
             case ReplaceLog(snapshot=id_):
@@ -275,6 +275,14 @@ class WatchedLife:
             )
             what += f"what is below {self._durable_end}"
             raise Broken("durable-before-asked", f"n{self._replica.key.id} {what}")
+
+    def _lead_on(self, data: bytes, before: KnownBatch) -> None:
+        """A leader wrote a batch."""
+        if data and read_header(data).is_control:
+            self._begin_epoch(data, before)
+            self._change_voters(before)
+        ledgers = self._ledgers
+        check_first_write(before, self._replica.log, ledgers.batches, ledgers.durable_of)
 
     def _begin_epoch(self, data: bytes, before: KnownBatch) -> None:
         voting = self._ledgers.batches.voting(before)
