@@ -213,7 +213,7 @@ class Core:
         match request:
             case ApiVersionsRequest(supported=supported):
                 error = ErrorCode.NONE if supported else ErrorCode.UNSUPPORTED_VERSION
-                return ApiVersionsResponse(error=error, apis=self._apis)
+                return self._api_versions(error)
             case AlterConfigsRequest():
                 return self.controller.alter_configs(connection, request, now)
             case DescribeConfigsRequest():
@@ -232,6 +232,18 @@ class Core:
                 return self.controller.register_controller(connection, request, now)
             case _:
                 return self._handle_quorum(connection, listener, request, now)
+
+    def _api_versions(self, error: ErrorCode) -> ApiVersionsResponse:
+        """With the features that are finalized by all that is committed here."""
+        levels = self.controller.image.feature_levels()
+        if version := self.raft.log.voters.kraft_version:
+            levels["kraft.version"] = version
+        return ApiVersionsResponse(
+            error=error,
+            apis=self._apis,
+            finalized=tuple(sorted(levels.items())),
+            features_at=self.controller.applied - 1,
+        )
 
     def _handle_quorum(
         self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now

@@ -61,6 +61,10 @@ class Image:
         """0 when the feature was never finalized."""
         return self._features.get(name, 0)
 
+    def feature_levels(self) -> dict[str, int]:
+        """Of all that were finalized."""
+        return dict(self._features)
+
     def controller_endpoints(self) -> dict[NodeId, tuple[Endpoint, ...]]:
         """Where those that registered said that they are."""
         return {

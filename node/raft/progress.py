@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from node.ids import Offset
+from node.ids import NEVER_NS, Now, Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -10,12 +10,13 @@ class Progress:
     """What a replica's valid Fetches have told. `None`: it has not fetched in this epoch."""
 
     end: Offset | None = None  # durable there: everything below
+    last_fetch_ns: int = -NEVER_NS  # monotonic
     last_fetch_wall_ns: int = -1
     last_caught_up_wall_ns: int = -1  # when it last had all that the leader had then
     leader_end_at_fetch: Offset = Offset(-1)
     outcome: str = ""  # of the last Fetch, as traced
 
-    def fetched(self, *, end: Offset, leader_end: Offset, wall_ns: int, outcome: str) -> "Progress":
+    def fetched(self, *, end: Offset, leader_end: Offset, now: Now, outcome: str) -> "Progress":
         """After a valid Fetch from `end`, while the leader's log ended at `leader_end`.
 
         Caught up as Kafka counts it (`ReplicaState.updateFollowerState`): now, if it has all; at
@@ -23,12 +24,13 @@ class Progress:
         """
         caught_up = self.last_caught_up_wall_ns
         if end >= leader_end:
-            caught_up = wall_ns
+            caught_up = now.wall_ns
         elif self.leader_end_at_fetch >= 0 and end >= self.leader_end_at_fetch:
             caught_up = max(caught_up, self.last_fetch_wall_ns)
         return Progress(
             end=end,
-            last_fetch_wall_ns=wall_ns,
+            last_fetch_ns=now.mono_ns,
+            last_fetch_wall_ns=now.wall_ns,
             last_caught_up_wall_ns=caught_up,
             leader_end_at_fetch=leader_end,
             outcome=outcome,

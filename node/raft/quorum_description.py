@@ -6,6 +6,7 @@ from node.ids import Now, ReplicaKey
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
+from node.raft.replicas import observers
 from node.raft.roles import Leader
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
@@ -36,13 +37,15 @@ def describe_quorum(
             nodes=nodes,
         )
     known = leader.high_watermark
-    observers = [key for key in leader.replicas if key not in quorum.voters]
     return DescribeQuorumResponse(
         leader=leader.leader,
         epoch=leader.epoch,
         high_watermark=-1 if known is None else known,
         voters=tuple(_status(key, leader, quorum, log, now) for key in quorum.voters.keys),
-        observers=tuple(_status(key, leader, quorum, log, now) for key in observers),
+        observers=tuple(
+            _status(key, leader, quorum, log, now)
+            for key in observers(leader, quorum.voters, now.mono_ns)
+        ),
         nodes=nodes,
     )
 

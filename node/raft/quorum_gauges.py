@@ -6,13 +6,16 @@ What only a leader can know is not there on others, as in Kafka (KIP-853).
 from node.ids import NO_NODE, ZERO_UUID, ReplicaKey, uuid_text
 from node.raft.local_log import LocalLog
 from node.raft.quorum import Quorum, voted_in
+from node.raft.replicas import observers
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Role, Unattached
 from node.raft.voter_changes import VoterChanges
 
 Gauge = int | str
 
 
-def quorum_gauges(quorum: Quorum, log: LocalLog, changes: VoterChanges) -> dict[str, Gauge]:
+def quorum_gauges(
+    quorum: Quorum, log: LocalLog, changes: VoterChanges, mono_ns: int
+) -> dict[str, Gauge]:
     """Every gauge of KIP-595, KIP-856 and KIP-853 that is true of this role."""
     voters, known = quorum.voters, quorum.high_watermark
     vote = _vote(quorum)
@@ -31,16 +34,18 @@ def quorum_gauges(quorum: Quorum, log: LocalLog, changes: VoterChanges) -> dict[
         ),
     }
     if isinstance(quorum.role, Leader):
-        gauges |= _of_leader(quorum.role, quorum, changes)
+        gauges |= _of_leader(quorum.role, quorum, changes, mono_ns)
     return gauges
 
 
-def _of_leader(leader: Leader, quorum: Quorum, changes: VoterChanges) -> dict[str, Gauge]:
-    observers = [key for key in leader.replicas if key not in quorum.voters]
+def _of_leader(
+    leader: Leader, quorum: Quorum, changes: VoterChanges, mono_ns: int
+) -> dict[str, Gauge]:
+    known = observers(leader, quorum.voters, mono_ns)
     pending_add, pending_remove = changes.waiting()
     return {
-        "number-of-observers": len(observers),
-        "number-of-possible-voters": sum(key.directory != ZERO_UUID for key in observers),
+        "number-of-observers": len(known),
+        "number-of-possible-voters": sum(key.directory != ZERO_UUID for key in known),
         "uncommitted-voter-change": int(changes.is_pending()),
         "pending-add-voter": int(pending_add),
         "pending-remove-voter": int(pending_remove),

@@ -184,9 +184,9 @@ class Raft:
             request, self.quorum, self._cluster_id, self._advertised, listener, registered
         )
 
-    def gauges(self) -> dict[str, Gauge]:
+    def gauges(self, mono_ns: int) -> dict[str, Gauge]:
         """What metrics tell of this moment."""
-        return quorum_gauges(self.quorum, self.log, self._changes)
+        return quorum_gauges(self.quorum, self.log, self._changes, mono_ns)
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now

@@ -4,16 +4,29 @@ and whether a majority still follows."""
 from collections.abc import Mapping
 from dataclasses import replace
 
-from node.ids import ConnectionId, Now, Offset, ReplicaKey
+from node.ids import MS, ConnectionId, Now, Offset, ReplicaKey
 from node.raft import deadlines, high_watermark
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
 from node.raft.roles import Leader
+from node.raft.voter_set import VoterSet
 from node.wire.fetch import FetchRequest
 
 _OBSERVERS = 64  # of these the leader remembers the progress; the rest are served and forgotten
+# Who did not fetch for so long observes no more (LeaderState.OBSERVER_SESSION_TIMEOUT_MS).
+_OBSERVER_SESSION_NS = 300_000 * MS
+
+
+def observers(leader: Leader, voters: VoterSet, mono_ns: int) -> list[ReplicaKey]:
+    """Who fetches of late and does not vote."""
+    since = mono_ns - _OBSERVER_SESSION_NS
+    return [
+        key
+        for key, progress in leader.replicas.items()
+        if key not in voters and progress.last_fetch_ns > since
+    ]
 
 
 class Replicas:
@@ -32,7 +45,9 @@ class Replicas:
             progress = self._progress(leader, request, now)
             self._quorum.update(self._heard(leader, key, progress, now.mono_ns))
             self.advance_high_watermark()
-        elif key in leader.replicas or self._has_room(leader, key):
+            return
+        leader = self._without_silent(leader, now.mono_ns)
+        if key in leader.replicas or self._has_room(leader, key):
             replicas = self._progress(leader, request, now)
             self._quorum.update(replace(leader, replicas=replicas))
 
@@ -41,6 +56,13 @@ class Replicas:
         if replica in self._quorum.voters and replica != self._quorum.key:
             leader = self._leader()
             self._quorum.update(self._heard(leader, replica, leader.replicas, mono_ns))
+
+    def _without_silent(self, leader: Leader, mono_ns: int) -> Leader:
+        voters = self._quorum.voters
+        kept = {*voters.keys, *observers(leader, voters, mono_ns)}
+        if all(key in kept for key in leader.replicas):
+            return leader
+        return replace(leader, replicas={k: p for k, p in leader.replicas.items() if k in kept})
 
     def _has_room(self, leader: Leader, observer: ReplicaKey) -> bool:
         voters = self._quorum.voters
@@ -54,7 +76,7 @@ class Replicas:
         progress = leader.replicas.get(request.replica, Progress()).fetched(
             end=Offset(request.fetch_offset),
             leader_end=self._log.end.offset,
-            wall_ns=now.wall_ns,
+            now=now,
             outcome="valid",
         )
         return {**leader.replicas, request.replica: progress}

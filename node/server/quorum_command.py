@@ -54,7 +54,8 @@ def status(quorum: QuorumAnswer) -> Row:
     """What `kafka-metadata-quorum describe --status` tells, and who could be added to the voters
     (KIP-856: an observer of which id and directory id are known)."""
     answer = quorum.answer
-    followers = [status for status in answer.voters if status.key.id != answer.leader]
+    leader = _leader(answer)
+    followers = [status for status in answer.voters if status is not leader]
     lags = [_leader_end(answer) - status.log_end for status in followers]
     could_be = [status for status in answer.observers if status.key.directory != ZERO_UUID]
     return {
@@ -83,7 +84,7 @@ def replication(quorum: QuorumAnswer) -> list[Row]:
             "LagTimeMs": _lag_time_ms(answer, status),
             "LastFetchTimestamp": status.last_fetch_ms,
             "LastCaughtUpTimestamp": status.last_caught_up_ms,
-            "Status": "Leader" if status.key.id == answer.leader else role,
+            "Status": "Leader" if status is _leader(answer) else role,
         }
         for statuses, role in ((answer.voters, "Follower"), (answer.observers, "Observer"))
         for status in statuses
@@ -106,17 +107,24 @@ def _shown(value: Value) -> str:
     return json.dumps(value) if isinstance(value, list) else str(value)
 
 
+def _leader(answer: DescribeQuorumResponse) -> ReplicaStatus | None:
+    """Its own row, if it votes. Two directories of its id may (KIP-856): the one that is lost has
+    nothing newer."""
+    named = [status for status in answer.voters if status.key.id == answer.leader]
+    return max(named, key=lambda status: status.last_caught_up_ms, default=None)
+
+
 def _leader_end(answer: DescribeQuorumResponse) -> int:
-    ends = [status.log_end for status in answer.voters if status.key.id == answer.leader]
-    return max(ends, default=answer.high_watermark)
+    leader = _leader(answer)
+    return answer.high_watermark if leader is None else leader.log_end
 
 
 def _lag_time_ms(answer: DescribeQuorumResponse, status: ReplicaStatus) -> int:
     """How far behind the leader's now it was last caught up; -1 unknown."""
-    leader = [s.last_caught_up_ms for s in answer.voters if s.key.id == answer.leader]
-    if not leader or min(leader[0], status.last_caught_up_ms) < 0:
+    leader = _leader(answer)
+    if leader is None or min(leader.last_caught_up_ms, status.last_caught_up_ms) < 0:
         return -1
-    return max(0, leader[0] - status.last_caught_up_ms)
+    return max(0, leader.last_caught_up_ms - status.last_caught_up_ms)
 
 
 def _longest(lags_ms: Iterable[int]) -> int:

@@ -164,8 +164,8 @@ def _listen_at(endpoint: Endpoint) -> list[socket.socket]:
 
 
 def _metrics(node: Node, meter: Meter) -> str:
-    measured = meter.measured(read_clocks().mono_ns)
-    return exposition({**node.core.raft.gauges(), **measured})
+    mono_ns = read_clocks().mono_ns
+    return exposition({**node.core.raft.gauges(mono_ns), **meter.measured(mono_ns)})
 
 
 def _descriptors(found: Recovered) -> int:

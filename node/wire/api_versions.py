@@ -22,8 +22,12 @@ class ApiVersionsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsResponse:
+    """`finalized`: the level of each feature, as of the record at `features_at`; -1 unknown."""
+
     error: ErrorCode
     apis: tuple[ApiRange, ...]
+    finalized: tuple[tuple[str, int], ...] = ()
+    features_at: int = -1
 
 
 def _read_versions(_entity: Any) -> ApiVersionsRequest:
@@ -39,7 +43,13 @@ def _read_versions_response(entity: Any) -> ApiVersionsResponse:
         ApiRange(api_key=a.api_key, min_version=a.min_version, max_version=a.max_version)
         for a in entity.api_keys
     )
-    return ApiVersionsResponse(error=our_error(entity.error_code), apis=apis)
+    features = getattr(entity, "finalized_features", ())
+    return ApiVersionsResponse(
+        error=our_error(entity.error_code),
+        apis=apis,
+        finalized=tuple((f.name, f.max_version_level) for f in features),
+        features_at=getattr(entity, "finalized_features_epoch", -1),
+    )
 
 
 def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace) -> Any:
@@ -52,6 +62,11 @@ def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace)
         api_keys=apis,
         throttle_time=NO_THROTTLE,
         supported_features=_supported_features(kio),
+        finalized_features_epoch=message.features_at,
+        finalized_features=tuple(
+            kio.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+            for name, level in message.finalized
+        ),
     )
 
 

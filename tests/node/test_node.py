@@ -33,7 +33,7 @@ from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, Replica
 from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
-from node.records.metadata import ConfigRecord
+from node.records.metadata import ConfigRecord, FeatureLevelRecord
 from node.wire import decode_response, encode_request
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
@@ -190,6 +190,18 @@ def test_api_versions_lists_what_is_served() -> None:
     answer = trio.ask(NodeId(1), ApiVersionsRequest())
     assert isinstance(answer, ApiVersionsResponse)
     assert {api.api_key for api in answer.apis} >= {1, 18, 32, 44, 52, 53, 54, 55, 60}
+    assert (answer.finalized, answer.features_at) == ((("kraft.version", 1),), -1)
+
+
+def test_api_versions_tells_what_was_finalized() -> None:
+    trio = Trio(1)
+    leader = trio.active()
+    trio.ask(leader, write_request("a", 1234))  # the records before it are committed with it
+    answer = trio.ask(leader, ApiVersionsRequest())
+    assert isinstance(answer, ApiVersionsResponse)
+    (level,) = (each.feature_level for each in BOOTSTRAP if isinstance(each, FeatureLevelRecord))
+    assert answer.finalized == (("kraft.version", 1), ("metadata.version", level))
+    assert answer.features_at == trio.nodes[leader].core.controller.applied - 1
 
 
 def test_a_malformed_frame_closes_its_connection() -> None:

@@ -15,7 +15,7 @@ OF_LEADERS = {
 
 
 def gauges(quorum: Quorum, node: int) -> dict[str, Gauge]:
-    return quorum.core(node).raft.gauges()
+    return quorum.core(node).raft.gauges(quorum.now_ns)
 
 
 def led(quorum: Quorum) -> NodeId:

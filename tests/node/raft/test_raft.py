@@ -1,9 +1,10 @@
 """What the stories (tests/stories) cannot tell of the quorum."""
 
 from node.ids import ConnectionId
+from node.raft.replicas import observers
 from node.raft.roles import Leader, Resigned
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from tests.support.rig import QUIET, Rig, batch, fetch
+from tests.support.rig import MS, QUIET, Rig, batch, fetch, key
 
 
 def led() -> Rig:
@@ -39,6 +40,21 @@ def test_describe_quorum_tells_our_addresses_by_every_listener() -> None:
         ["CONTROLLER"],
         ["CONTROLLER"],
     ]
+
+
+def test_who_does_not_fetch_for_five_minutes_observes_no_more() -> None:
+    rig = led()
+    for node in (2, 4, 5):
+        rig.request(fetch(replica=key(node), offset=1, last_epoch=1, max_wait_ms=0), node)
+    voters = rig.core.raft.quorum.voters
+    later_ns = rig.now_ns + 300_000 * MS
+    assert isinstance(rig.role, Leader)
+    assert observers(rig.role, voters, later_ns - 1) == [key(4), key(5)]
+    assert observers(rig.role, voters, later_ns) == []
+    rig.now_ns = later_ns
+    asked = fetch(replica=key(5), offset=1, last_epoch=1, max_wait_ms=0)
+    rig.core.on_request(ConnectionId(5), "CONTROLLER", asked, rig.now())
+    assert list(rig.role.replicas) == [key(2), key(5)], "and voters stay"
 
 
 def test_traces_of_fetches_tell_only_what_is_new() -> None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from node.config import QuorumTimeouts
-from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.ids import Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey
 from node.raft import deadlines, high_watermark
 from node.raft.election import Ballot, is_lost, is_won
 from node.raft.fetch_leader import divergence
@@ -214,11 +214,11 @@ def test_truncation_keeps_what_may_be_common(
 
 
 def test_caught_up_counts_from_the_fetch_before_once_that_is_reached() -> None:
-    first = Progress().fetched(end=Offset(5), leader_end=Offset(9), wall_ns=10, outcome="valid")
+    first = Progress().fetched(end=Offset(5), leader_end=Offset(9), now=Now(1, 10), outcome="valid")
     assert first.last_caught_up_wall_ns == -1
-    second = first.fetched(end=Offset(9), leader_end=Offset(12), wall_ns=20, outcome="valid")
+    second = first.fetched(end=Offset(9), leader_end=Offset(12), now=Now(2, 20), outcome="valid")
     assert second.last_caught_up_wall_ns == 10
-    third = second.fetched(end=Offset(12), leader_end=Offset(12), wall_ns=30, outcome="valid")
+    third = second.fetched(end=Offset(12), leader_end=Offset(12), now=Now(3, 30), outcome="valid")
     assert third.last_caught_up_wall_ns == 30
 
 

@@ -1,10 +1,11 @@
 """What `kraft-node quorum describe` makes of a leader's answer."""
 
 import json
+from dataclasses import replace
 from uuid import UUID
 
 from node.endpoint import Endpoint
-from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey
+from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey, uuid_text
 from node.server.quorum_command import QuorumAnswer, as_lines, replication, status
 from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
 
@@ -84,6 +85,20 @@ def test_a_leader_alone_has_nobody_behind() -> None:
     told = status(QuorumAnswer(cluster_id="c", answer=alone))
     assert (told["MaxFollowerLag"], told["MaxFollowerLagTimeMs"]) == (0, -1)
     assert told["CouldBeVoters"] == []
+
+
+def test_of_two_directories_of_the_leaders_id_one_leads() -> None:
+    """KIP-856: the lost one votes until it is removed, and fetches no more."""
+    quorum = answered()
+    lost = replica(1, -1, -1, UUID(int=99))
+    for voters in ((lost, *quorum.answer.voters), (*quorum.answer.voters, lost)):
+        both = replace(quorum, answer=replace(quorum.answer, voters=voters))
+        rows = {row["DirectoryId"]: row for row in replication(both)}
+        assert rows[uuid_text(lost.key.directory)]["Status"] == "Follower"
+        assert rows[uuid_text(lost.key.directory)]["Lag"] == 234_135
+        assert sum(row["Status"] == "Leader" for row in rows.values()) == 1
+        assert status(both)["MaxFollowerLag"] == 234_135
+        assert status(both)["MaxFollowerLagTimeMs"] == -1
 
 
 def test_a_script_gets_the_same_fields() -> None:

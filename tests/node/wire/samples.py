@@ -200,7 +200,10 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
     ),
     18: (
         ApiVersionsResponse(
-            error=ErrorCode.NONE, apis=(ApiRange(api_key=18, min_version=0, max_version=4),)
+            error=ErrorCode.NONE,
+            apis=(ApiRange(api_key=18, min_version=0, max_version=4),),
+            finalized=(("kraft.version", 1), ("metadata.version", 30)),
+            features_at=2**40,
         ),
         ApiVersionsResponse(
             error=ErrorCode.UNSUPPORTED_VERSION,
@@ -329,6 +332,8 @@ def response_in_version(key: int, message: Response, version: int) -> Response:
             return replace(message, leader_endpoint=None)
         case VoteResponse() | QuorumEpochResponse() | FetchSnapshotResponse() if version == 0:
             return replace(message, leader_endpoint=None)
+        case ApiVersionsResponse() if version < 3:
+            return replace(message, finalized=(), features_at=-1)
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)
         case DescribeClusterResponse() if version == 0:
