@@ -84,6 +84,7 @@ FINDINGS: Mapping[str, Finding] = {
             section=15,
             scenarios=("undeleted-records",),
             files=("log-start-offset-checkpoint", "append-shortened-0/*.log"),
+            has_script=True,
         ),
     )
 }

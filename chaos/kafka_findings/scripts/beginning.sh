@@ -143,12 +143,16 @@ release() { basename "$KAFKA"/libs/kafka-raft-*.jar .jar | sed 's/kafka-raft-/Ap
 address() { echo "127.0.0.1:$((19100 + $1))"; } # of node $1
 
 configure() { # node $1, which is a $2, with its files in $3; further lines come from the input
-  case $2 in broker) listener=PLAINTEXT ;; *) listener=CONTROLLER ;; esac
+  case $2 in
+    broker) listeners=PLAINTEXT://$(address "$1") ;;
+    controller) listeners=CONTROLLER://$(address "$1") ;;
+    *) listeners=PLAINTEXT://$(address "$1"),CONTROLLER://$controller ;; # both
+  esac
   cat > "$(properties "$1")" - <<PROPERTIES
 $(cat)
 process.roles=$2
 node.id=$1
-listeners=$listener://$(address "$1")
+listeners=$listeners
 controller.listener.names=CONTROLLER
 log.dirs=$3
 offsets.topic.replication.factor=1
