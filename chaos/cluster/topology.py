@@ -114,6 +114,11 @@ def host_name(node: NodeId) -> str:
     return f"node-{node}"
 
 
+def lost_disk(node: NodeId, number: int) -> str:
+    """Below a run's disks: the disk that a node lost as its first, second ..."""
+    return f"lost/{host_name(node)}-{number}"
+
+
 def link_name(link: Link) -> str:
     """Of its proxy, the first if it has several."""
     return f"link-{link.source}-{link.destination}"

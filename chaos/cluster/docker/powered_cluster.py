@@ -13,6 +13,7 @@ from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.lost_disks import LostDisks
 from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.fault_evidence import IN_ORDER
@@ -155,7 +156,9 @@ class PoweredDockerCluster(DockerCluster):
 
 
 class WipeableDockerCluster(PoweredDockerCluster):
-    """A cluster whose nodes may come back with an empty disk."""
+    """A cluster whose nodes may come back with an empty disk; what was on the old one is kept."""
+
+    _lost_or_none: LostDisks | None = None
 
     async def wipe(self, node: NodeId) -> FaultEvidence:
         return await self._gate.run(self._wipe, node)
@@ -165,5 +168,20 @@ class WipeableDockerCluster(PoweredDockerCluster):
         if container.attrs["State"]["Running"]:
             raise ClusterError(f"node {node} runs: its disk cannot be wiped")
         self._power.look_at_canary_of(node, container)
+        self._lost.keep(node, container)
         wiper = Wiper(self._client, self._agent, self._labels, self._target)
         return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
+
+    @property
+    def _lost(self) -> LostDisks:
+        if self._lost_or_none is None:
+            self._lost_or_none = LostDisks()
+        return self._lost_or_none
+
+    def _collect(self, into: Path) -> None:
+        super()._collect(into)
+        self._lost.move(into)
+
+    def _destroy(self) -> None:
+        self._lost.drop()
+        super()._destroy()

@@ -37,7 +37,7 @@ def save_node(container: Container, into: Path) -> None:
     logs.mkdir(parents=True, exist_ok=True)
     _save_output(container, logs / f"{name}.log", stdout=True)
     _save_output(container, logs / f"{name}.err", stdout=False)
-    _save_disk(container, into / "disks" / name)
+    save_disk(container, into / "disks" / name)
 
 
 def _save_output(container: Container, path: Path, *, stdout: bool) -> None:
@@ -47,7 +47,7 @@ def _save_output(container: Container, path: Path, *, stdout: bool) -> None:
             file.write(piece)
 
 
-def _save_disk(container: Container, into: Path) -> None:
+def save_disk(container: Container, into: Path) -> None:
     """Both log directories, the first without its name: most nodes have no other."""
     into.mkdir(parents=True, exist_ok=True)
     places = {LOG_DIRECTORY: into, SECOND_LOG_DIRECTORY: into / SECOND_LOG_DIRECTORY}

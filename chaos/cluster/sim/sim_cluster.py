@@ -36,7 +36,7 @@ from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.named import NODE, target_named
 from chaos.cluster.targets.target import Seat
-from chaos.cluster.topology import host_name, inner_port
+from chaos.cluster.topology import host_name, inner_port, lost_disk
 from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
@@ -45,7 +45,6 @@ from node.ids import ReplicaKey, parse_uuid, uuid_text
 from node.server.properties import parse_settings
 from node.storage.bootstrap import ListedVoters
 
-LOST = "lost"  # below a run's disks: those that were wiped
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10.0
 _BOOT_S = (0.05, 0.4)  # as containers take
@@ -167,7 +166,7 @@ class SimCluster:
         for node, machine in self.machines.items():
             save_machine(machine, f"node-{node}", into)
             for number, drive in enumerate(machine.lost, start=1):
-                save_drive(drive, into / "disks" / LOST / f"node-{node}-{number}")
+                save_drive(drive, into / "disks" / lost_disk(node, number))
 
     async def destroy(self) -> None:
         for machine in self.machines.values():
