@@ -28,6 +28,8 @@ _MODULES = (
     "quorum.log_matching",
     "quorum.watermarks",
     "quorum.snapshots",
+    "quorum.voter_changes",
+    "quorum.voter_sets",
     "quorum.fsync",
     "quorum.leadership",
     "quorum.disturbance",

@@ -1,0 +1,309 @@
+"""Changes of who votes, by the traces of nodes whose voters changed: V2 to V4, V6, V9, V10 and Q19.
+
+A process is followed line by line. Who votes, by its own account (q.voters), changes with each
+record that it appends or truncates; what others have, a leader tells as it takes their Fetches into
+account (q.fetch), each replica by node and directory.
+"""
+
+from dataclasses import dataclass, field
+
+from checkers.check import check, traced_quorum
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
+from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.verdict import CheckResult
+
+V2, V3, V4 = "V2-one-change-uncommitted", "V3-epoch-committed-before-change", "V4-voters-of-the-log"
+V6, V9, V10 = "V6-committed-by-voters", "V9-removed-leader-resigns", "V10-added-when-caught-up"
+Q19 = "Q19-voters-stand-for-election"
+
+_EVENTS = (
+    *("n.start", "q.state", "q.voters", "q.append", "q.truncate", "q.loaded"),
+    *("q.hwm", "q.fetch"),
+)
+_STANDS = ("prospective", "candidate", "leader")
+_NOTHING = "nobody's voters changed, and no disk was replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A set of voters, as a node told it."""
+
+    line: NodeEvent
+    voters: VoterSet
+
+    @property
+    def offset(self) -> int:
+        return self.line.offset
+
+    @property
+    def in_words(self) -> str:
+        return ", ".join(f"node {key.node}" for key in sorted(self.voters.keys))
+
+
+@dataclass(slots=True)
+class _Reign:
+    """What a process did as the leader of one epoch."""
+
+    epoch: int
+    start: int | None = None  # of its first batch
+    hwm: int = -1
+    removed: NodeEvent | None = None  # the line by which its removal is committed
+    ends: dict[ReplicaKey, int] = field(default_factory=dict)  # as Fetches told them
+
+
+@dataclass(slots=True)
+class Found:
+    """By check: what was looked at, and what broke it."""
+
+    looked_at: dict[str, int] = field(default_factory=dict)
+    violations: dict[str, list[Violation]] = field(default_factory=dict)
+
+    def look(self, name: str) -> None:
+        self.looked_at[name] = self.looked_at.get(name, 0) + 1
+
+    def blame(self, name: str, text: str, *lines: tuple[NodeEvent, str]) -> None:
+        shown = [witness(line, what) for line, what in lines]
+        self.violations.setdefault(name, []).append(Violation(text, shown))
+
+
+def followed(evidence: Evidence) -> Found:
+    """All processes of a run in which voters changed, or a node had more than one disk."""
+    found = Found()
+    if not _anything_changed(evidence):
+        return found
+    for life in evidence.lives:
+        for process in life.processes:
+            if process.gap is None:
+                _Walk(process, found).walk()
+    return found
+
+
+def _anything_changed(evidence: Evidence) -> bool:
+    disks = [(life.node, life.directory) for life in evidence.lives]
+    if len(disks) > len({node for node, _ in disks}):
+        return True
+    told = {_voters(line).keys for life in evidence.lives for line in life.events("q.voters")}
+    return len(told) > 1
+
+
+def _voters(line: NodeEvent) -> VoterSet:
+    rows = line.more.get("voters")
+    assert isinstance(rows, list), line
+    return VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows))
+
+
+class _Walk:
+    """One process, line by line."""
+
+    def __init__(self, process: Process, found: Found) -> None:
+        self._process = process
+        self._found = found
+        self._self = ReplicaKey(process.node, process.directory)
+        self._told: list[_Told] = []  # in the order of their offsets; the last one is in force
+        self._cut: NodeEvent | None = None  # a truncation below the set in force
+        self._appended: NodeEvent | None = None
+        self._reign: _Reign | None = None
+
+    def walk(self) -> None:
+        steps = {
+            "q.state": self._state,
+            "q.voters": self._voters,
+            "q.append": self._append,
+            "q.truncate": self._truncate,
+            "q.loaded": self._truncate,
+            "q.hwm": self._commit,
+            "q.fetch": self._fetch,
+        }
+        for line in self._process.events(*_EVENTS):
+            if line.event in steps:
+                steps[line.event](line)
+
+    def _state(self, line: NodeEvent) -> None:
+        if line.state in _STANDS and self._told:
+            self._stands(line, self._told[-1])
+        leads = line.state == "leader"
+        if leads and (self._reign is None or self._reign.epoch != line.epoch):
+            self._reign = _Reign(line.epoch)
+        elif not leads:
+            self._reign = None
+
+    def _stands(self, line: NodeEvent, newest: _Told) -> None:
+        self._found.look(Q19)
+        leads_on = self._reign is not None and self._reign.epoch == line.epoch
+        if not newest.voters.includes(self._self) and not leads_on:
+            what = f"node {line.node} is {line.state} in epoch {line.epoch}, and by its log "
+            what += f"its disk is no voter's: {newest.in_words} are voters"
+            self._found.blame(Q19, what, (newest.line, "voters"), (line, "stands for election"))
+
+    def _append(self, line: NodeEvent) -> None:
+        self._check_cut(line)
+        self._appended = line
+        reign = self._reign
+        if reign is not None and line.epoch == reign.epoch and reign.start is None:
+            reign.start = line.base
+
+    def _truncate(self, line: NodeEvent) -> None:
+        """A log that is replaced by a snapshot lacks what lay above it, and is told of anew."""
+        if self._told and self._told[-1].offset >= line.log_end and self._told[-1].line.epoch > 0:
+            self._cut = line
+
+    def _check_cut(self, line: NodeEvent) -> None:
+        if self._cut is None:
+            return
+        what = f"node {line.node} cut the record off at {self._told[-1].offset} by which "
+        what += f"{self._told[-1].in_words} vote, and goes on by it"
+        self._found.blame(V4, what, (self._told[-1].line, "voters"), (self._cut, "cuts it off"))
+        self._cut = None
+
+    def _voters(self, line: NodeEvent) -> None:
+        self._found.look(V4)
+        self._cut = None
+        new = _Told(line, _voters(line))
+        if self._told and line.offset > self._told[-1].offset:
+            self._change(self._told[-1], new)
+        self._told = [told for told in self._told if told.offset < line.offset] + [new]
+
+    def _change(self, before: _Told, new: _Told) -> None:
+        """By a leader, and not with the first batch of its epoch."""
+        reign, written = self._reign, self._appended
+        if reign is None or written is None or new.line.epoch != reign.epoch:
+            return
+        if reign.start is None or written.base == reign.start:
+            return
+        told = f"node {new.line.node} changed the voters at {new.offset} in epoch {reign.epoch}"
+        for name in (V2, V3, V10):
+            self._found.look(name)
+        if reign.hwm <= reign.start:
+            what = f"{told}, and nothing of that epoch was committed"
+            self._found.blame(V3, what, (written, "writes"), (new.line, "voters"))
+        if before.line.epoch == reign.epoch and reign.hwm <= before.offset:
+            what = f"{told}, and the change at {before.offset} was not committed"
+            self._found.blame(V2, what, (before.line, "voters"), (new.line, "voters"))
+        for key in sorted(key for key in new.voters.keys if not before.voters.includes(key)):
+            if reign.ends.get(key, -1) < written.base:
+                what = f"{told}: added node {key.node}, whose log ended at "
+                what += f"{reign.ends.get(key, 'nobody knows where')}, not at {written.base}"
+                self._found.blame(V10, what, (new.line, "voters"))
+
+    def _fetch(self, line: NodeEvent) -> None:
+        reign = self._reign
+        if reign is not None and line.epoch == reign.epoch and line.outcome == "valid":
+            reign.ends[ReplicaKey(line.replica, line.replica_directory)] = line.offset
+
+    def _commit(self, line: NodeEvent) -> None:
+        reign = self._reign
+        if reign is None or line.epoch != reign.epoch or not self._told:
+            return
+        reign.hwm = line.hwm
+        newest = self._told[-1]
+        self._found.look(V6)
+        have = {key for key, end in reign.ends.items() if end >= line.hwm} | {self._self}
+        if not newest.voters.has_majority(have):
+            what = f"node {line.node} called all below {line.hwm} committed in epoch {line.epoch}, "
+            what += f"and of {newest.in_words} no majority had told that it had it"
+            self._found.blame(V6, what, (newest.line, "voters"), (line, "commits"))
+        self._resigns(line, newest, reign)
+
+    def _resigns(self, line: NodeEvent, newest: _Told, reign: _Reign) -> None:
+        if newest.voters.includes(self._self):
+            return
+        self._found.look(V9)
+        if reign.removed is not None:
+            what = f"node {line.node} leads on in epoch {line.epoch}, and its removal was committed"
+            self._found.blame(V9, what, (reign.removed, "commits it"), (line, "leads on"))
+        elif line.hwm > newest.offset:
+            reign.removed = line
+
+
+@check(V2, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
+def one_change_uncommitted(evidence: Evidence) -> CheckResult:
+    """V2: a leader changes the voters once its change before that is committed.
+
+    From q.voters, q.append and q.hwm of its process; not of the first batch of an epoch. (KIP-856,
+    "Adding Voters")
+    """
+    return _judged(evidence, V2, "changes of voters", "the one before was committed")
+
+
+@check(V3, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
+def epoch_committed_before_change(evidence: Evidence) -> CheckResult:
+    """V3: a leader changes the voters once it has committed something in its epoch.
+
+    From q.voters, q.append and q.hwm of its process; not of the first batch of an epoch. (KIP-856;
+    the bug of single-server changes, Ongaro 2015)
+    """
+    return _judged(evidence, V3, "changes of voters", "its epoch had committed something before")
+
+
+@check(V4, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
+def voters_of_the_log(evidence: Evidence) -> CheckResult:
+    """V4: who votes is what the log says, committed or not; what is cut off is undone.
+
+    From q.voters, which follows each q.truncate that cuts off the record of the set in force.
+    (KIP-856, "Internal Listener")
+    """
+    return _judged(evidence, V4, "sets that nodes went by", "none outlived its record")
+
+
+@check(V6, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
+def committed_by_voters(evidence: Evidence) -> CheckResult:
+    """V6: a majority of those who vote, each with its disk, has what a leader calls committed; who
+    leads and votes no more does not count itself.
+
+    From q.hwm, and the q.fetch of the same leader and epoch before it. (KIP-856, "High Watermark")
+    """
+    return _judged(evidence, V6, "high watermarks", "a majority of the voters vouched for each")
+
+
+@check(V9, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
+def removed_leader_resigns(evidence: Evidence) -> CheckResult:
+    """V9: a leader that was removed commits nothing any more once its removal is committed.
+
+    From q.hwm and q.voters of its process. (KIP-856, "Removing Voters")
+    """
+    return _judged(
+        evidence,
+        V9,
+        "high watermarks of removed leaders",
+        "none committed on behind its removal",
+        nothing="no leader was removed",
+    )
+
+
+@check(V10, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
+def added_when_caught_up(evidence: Evidence) -> CheckResult:
+    """V10: who is added has all that the leader has when it writes that.
+
+    From the last q.fetch of that replica, by node and directory, before the leader's q.append.
+    (KIP-856, "AddVoter", Handling)
+    """
+    return _judged(evidence, V10, "changes of voters", "who was added had all that there was")
+
+
+@check(Q19, applies=traced_quorum, source="KR StatesMatchRoles", rests_on=(Kind.TRACES,))
+def voters_stand_for_election(evidence: Evidence) -> CheckResult:
+    """Q19: who stands for election, or begins to lead, votes by its own log, with the disk that it
+    has.
+
+    From q.state and q.voters; a leader may remove itself. (KR StatesMatchRoles, KIP-856)
+    """
+    return _judged(evidence, Q19, "candidates and leaders", "each voted by its own log")
+
+
+def _judged(
+    evidence: Evidence, name: str, unit: str, holds: str, nothing: str = _NOTHING
+) -> CheckResult:
+    found = evidence.once(followed)
+    return conclude(
+        looked_at=found.looked_at.get(name, 0),
+        unit=unit,
+        violations=found.violations.get(name, []),
+        needs=NEED,
+        holds=holds,
+        algorithm="each process followed line by line, with the sets of voters it told of",
+        gaps=gaps(evidence.lives),
+        nothing=nothing if evidence.lives else "",
+    )

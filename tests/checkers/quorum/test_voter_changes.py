@@ -1,0 +1,229 @@
+"""V1 to V7, V9, V10 and Q19 of voters that change; each way of being wrong by hand."""
+
+import pytest
+
+from checkers.check import Check
+from checkers.quorum import voter_changes, voter_sets
+from checkers.verdict import CheckResult, Verdict
+from tests.support.histories import NodeTrace, make_run, op
+from tests.support.voter_logs import FIRST, control, evidence, key, log, told, whole
+
+VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
+CHECKS = [
+    voter_changes.one_change_uncommitted,
+    voter_changes.epoch_committed_before_change,
+    voter_changes.voters_of_the_log,
+    voter_changes.committed_by_voters,
+    voter_changes.removed_leader_resigns,
+    voter_changes.added_when_caught_up,
+    voter_changes.voters_stand_for_election,
+]
+NEW = "dir-of-another-disk"
+
+
+def judged(check: Check, *traces: NodeTrace) -> CheckResult:
+    return check(make_run(traces=traces))
+
+
+def votes(
+    trace: NodeTrace, offset: int, *nodes: int | tuple[int, str], epoch: int = 1
+) -> NodeTrace:
+    """By a node's number its first disk is meant."""
+    keys = [each if isinstance(each, tuple) else key(each) for each in nodes]
+    told = [{"id": node, "dir": directory} for node, directory in keys]
+    return trace.emit("q.voters", offset=offset, epoch=epoch, voters=told)
+
+
+def fetched(trace: NodeTrace, replica: int | tuple[int, str], offset: int) -> NodeTrace:
+    node, directory = replica if isinstance(replica, tuple) else key(replica)
+    return trace.emit(
+        "q.fetch",
+        replica=node,
+        replica_dir=directory,
+        offset=offset,
+        last_epoch=1,
+        epoch=1,
+        outcome="valid",
+    )
+
+
+def leader(node: int = 1) -> NodeTrace:
+    """It has begun epoch 1 with the batch at 0 and 1, and committed it."""
+    trace = votes(NodeTrace(node).start(), 0, 1, 2, 3, epoch=0).state("candidate", 1)
+    votes(trace.state("leader", 1, leader=node).append(0, 1, 1), 1, 1, 2, 3)
+    return fetched(trace, 2, 2).hwm(2, 1)
+
+
+def removed(trace: NodeTrace, offset: int, *left: int | tuple[int, str]) -> NodeTrace:
+    return votes(trace.append(offset, offset, 1), offset, *left)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_disk_is_replaced(check: Check) -> None:
+    """The old replica goes and the new one comes, each change committed before the next."""
+    trace = removed(leader(), 2, 1, 2)
+    fetched(fetched(trace, (3, NEW), 3), 2, 3).hwm(3, 1)
+    removed(trace, 3, 1, 2, (3, NEW))
+    fetched(trace, (3, NEW), 4).hwm(4, 1)
+    follower = votes(NodeTrace(3, NEW).start(), 0, epoch=0).state("follower", 1, leader=1)
+    votes(votes(follower.append(0, 1, 1, "follower"), 1, 1, 2, 3), 3, 1, 2, (3, NEW))
+    follower.state("prospective", 1)
+    assert judged(check, trace, follower).verdict is VALID
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_where_nothing_changes_there_is_nothing_to_hold(check: Check) -> None:
+    result = judged(check, leader())
+    assert (result.verdict, result.looked_at) == (VALID, 0)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_trace_with_a_gap_is_not_followed(check: Check) -> None:
+    trace = removed(leader(), 2, 1, 2)
+    del trace.lines[-2]
+    assert judged(check, trace).verdict is UNKNOWN
+
+
+def test_a_change_before_the_last_one_is_committed() -> None:
+    trace = removed(removed(leader(), 2, 1, 2), 3, 1)
+    result = judged(voter_changes.one_change_uncommitted, trace)
+    assert result.verdict is INVALID
+    assert result.message == (
+        "node 1 changed the voters at 3 in epoch 1, and the change at 2 was not committed"
+    )
+    assert judged(voter_changes.epoch_committed_before_change, trace).verdict is VALID
+
+
+def test_a_change_before_anything_of_the_epoch_is_committed() -> None:
+    trace = votes(NodeTrace(1).start(), 0, 1, 2, 3, epoch=0).state("leader", 1, leader=1)
+    removed(trace.append(0, 0, 1), 1, 1, 2)
+    result = judged(voter_changes.epoch_committed_before_change, trace)
+    assert result.verdict is INVALID
+    assert "and nothing of that epoch was committed" in result.message
+
+
+def test_a_change_that_outlives_its_record() -> None:
+    trace = removed(leader(), 2, 1, 2).state("follower", 2, leader=2)
+    trace.emit("q.truncate", end=2, hwm=2, role="follower").append(2, 2, 2, "follower")
+    result = judged(voter_changes.voters_of_the_log, trace)
+    assert result.verdict is INVALID
+    assert result.message == (
+        "node 1 cut the record off at 2 by which node 1, node 2 vote, and goes on by it"
+    )
+
+
+def test_a_change_that_is_undone_with_its_record() -> None:
+    trace = removed(leader(), 2, 1, 2).state("follower", 2, leader=2)
+    votes(trace.emit("q.truncate", end=2, hwm=2, role="follower"), 1, 1, 2, 3)
+    trace.append(2, 2, 2, "follower")
+    assert judged(voter_changes.voters_of_the_log, trace).verdict is VALID
+
+
+def test_a_new_disk_that_is_counted_as_the_lost_one() -> None:
+    trace = fetched(leader().append(2, 2, 1), (3, NEW), 3).hwm(3, 1)
+    disks = NodeTrace(3).start(), NodeTrace(3, NEW).start()
+    result = judged(voter_changes.committed_by_voters, trace, *disks)
+    assert result.verdict is INVALID
+    assert result.message.startswith("node 1 called all below 3 committed in epoch 1, and of ")
+
+
+def test_a_leader_that_counts_itself_though_it_votes_no_more() -> None:
+    trace = fetched(removed(leader(), 2, 2, 3), 2, 3).hwm(3, 1)
+    assert judged(voter_changes.committed_by_voters, trace).verdict is INVALID
+
+
+def test_a_removed_leader_that_leads_on() -> None:
+    trace = fetched(fetched(removed(leader(), 2, 2, 3), 2, 3), 3, 3).hwm(3, 1)
+    assert judged(voter_changes.removed_leader_resigns, trace).verdict is VALID
+    fetched(fetched(trace.append(3, 3, 1), 2, 4), 3, 4).hwm(4, 1)
+    result = judged(voter_changes.removed_leader_resigns, trace)
+    assert result.verdict is INVALID
+    assert result.message == "node 1 leads on in epoch 1, and its removal was committed"
+
+
+@pytest.mark.parametrize("end", [None, 2])
+def test_a_voter_that_is_added_while_it_lacks_something(end: int | None) -> None:
+    trace = fetched(removed(leader(), 2, 1, 2), 2, 3).hwm(3, 1)
+    if end is not None:
+        fetched(trace, (3, NEW), end)
+    removed(trace, 3, 1, 2, (3, NEW))
+    result = judged(voter_changes.added_when_caught_up, trace)
+    assert result.verdict is INVALID
+    assert "added node 3, whose log ended at" in result.message
+
+
+def test_an_observer_that_stands_for_election() -> None:
+    follower = votes(NodeTrace(3, NEW).start(), 1, 1, 2, 3).state("candidate", 2)
+    result = judged(voter_changes.voters_stand_for_election, follower, NodeTrace(3).start())
+    assert result.verdict is INVALID
+    assert "its disk is no voter's" in result.message
+
+
+# --- on disks ---
+
+BATCHES = log((1, 2, 3), (0, 1, 1), (2, 9, 1))
+
+
+def test_sets_that_change_by_one() -> None:
+    records = [*whole((1, 2, 3), 1, FIRST), *whole((1, 2, 3), 4, FIRST[:2])]
+    result = voter_sets.one_voter_at_a_time(evidence(BATCHES, records))
+    assert (result.verdict, result.looked_at) == (VALID, 6)
+
+
+def test_sets_that_change_by_two() -> None:
+    records = [*whole((1, 2, 3), 1, FIRST), *whole((1, 2, 3), 4, [key(1), key(2), (3, NEW)])]
+    result = voter_sets.one_voter_at_a_time(evidence(BATCHES, records))
+    assert result.verdict is INVALID
+    assert result.message == (
+        f"the log of node 1 has at 4 removed 3:dir-3 and added 3:{NEW} at once"
+    )
+
+
+def test_disks_that_are_learnt_one_after_the_other() -> None:
+    records = [row for voter in FIRST for row in control((1, 2, 3), 1, "AddVoter", told(voter))]
+    assert voter_sets.one_voter_at_a_time(evidence(BATCHES, records)).verdict is VALID
+
+
+ADDED = op("add-voter", None, 0, 1, key=f"3:{NEW}")
+
+
+def acknowledged(*ops: dict[str, object], end: int = 9) -> CheckResult:
+    records = [
+        *whole((1, 2, 3), 1, FIRST[:2]),
+        *whole((1, 2, 3), 4, [*FIRST[:2], (3, NEW)]),
+    ]
+    batches = log((1, 2, 3), (0, 1, 1), (2, end, 1))
+    return voter_sets.acknowledged_changes_stay(evidence(batches, records, ops=ops))
+
+
+def test_what_was_acknowledged_is_in_the_log_as_often() -> None:
+    assert acknowledged(ADDED).verdict is VALID
+    assert acknowledged({**ADDED, "outcome": "info"}, {**ADDED, "outcome": "fail"}).looked_at == 0
+    twice = acknowledged(ADDED, {**ADDED, "op_id": 2, "invoke_index": 2, "complete_index": 3})
+    assert twice.verdict is INVALID
+
+
+@pytest.mark.parametrize("f", ["add-voter", "remove-voter"])
+def test_an_acknowledged_change_that_is_not_in_the_log(f: str) -> None:
+    result = acknowledged({**ADDED, "f": f, "key": "2:dir-2"})
+    assert result.verdict is INVALID
+    assert result.message == f"{f} of 2:dir-2 was acknowledged, and is not in the committed log"
+
+
+def test_an_acknowledged_change_that_no_majority_holds() -> None:
+    records = [*whole((1, 2, 3), 1, FIRST[:2]), *whole((3,), 4, [*FIRST[:2], (3, NEW)])]
+    batches = [*log((1, 2, 3), (0, 1, 1)), *log((3,), (2, 9, 1))]
+    result = voter_sets.acknowledged_changes_stay(evidence(batches, records, ops=[ADDED]))
+    assert result.verdict is INVALID
+
+
+def test_without_disks_nobody_can_tell() -> None:
+    result = voter_sets.acknowledged_changes_stay(make_run(ops=[ADDED]))
+    assert result.verdict is UNKNOWN
+
+
+def test_a_directory_id_of_two_nodes() -> None:
+    one, other = NodeTrace(1, "same").start(), NodeTrace(2, "same").start()
+    result = judged(voter_sets.one_node_a_directory, one, other)
+    assert result.message == "node 1 and node 2 both have the directory id same"
+    assert judged(voter_sets.one_node_a_directory, one, NodeTrace(1, "b").start()).verdict is VALID
