@@ -1,6 +1,7 @@
 """The node's settings, with Kafka's names and defaults (QuorumConfig, MetadataLogConfig)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from node.endpoint import Endpoint
 from node.ids import NodeId
@@ -57,6 +58,8 @@ class NodeConfig:
     advertised: tuple[Endpoint, ...]
     metrics: Endpoint | None = None  # where Prometheus asks; without it, nowhere
     bootstrap_servers: tuple[Endpoint, ...] = ()  # controller.quorum.bootstrap.servers
+    # controller.quorum.voters (KIP-856); empty where the disk says who votes (KIP-853)
+    quorum_voters: Mapping[NodeId, tuple[Endpoint, ...]] = field(default_factory=dict)
     timeouts: QuorumTimeouts = QuorumTimeouts()
     limits: ConnectionLimits = ConnectionLimits()
     snapshots: SnapshotSettings = SnapshotSettings()

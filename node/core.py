@@ -183,8 +183,8 @@ class Core:
         self._registrar.poll(self._active_controller() if is_wanted else None, now.mono_ns)
         outputs = self._outbox.drain()
         fault = self.raft.log.voters.fault
-        if fault:
-            self._stop(outputs, _FAILED, fault)
+        if fault is not None:
+            self._stop(outputs, _FAILED, str(fault))
         elif now.mono_ns >= self._stop_by_ns or self._may_stop():
             self._stop(outputs, 0, "shutdown")
         return outputs

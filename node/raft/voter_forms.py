@@ -44,6 +44,11 @@ Refused = tuple[ErrorCode, str]
 class ForeignVoters(ValueError):
     """What a log says of the voters is not for this node: why, and what to do."""
 
+    def __init__(self, what: str, next_step: str) -> None:
+        super().__init__(f"{what}\n  try: {next_step}")
+        self.what = what
+        self.next_step = next_step
+
 
 class VoterForm(Protocol):
     def named(self, before: VoterSet | None, records: Iterable[ControlRecord]) -> VoterSet | None:
@@ -94,8 +99,8 @@ class WholeSets:
                     raise ForeignVoters(
                         "the log belongs to a quorum whose voters controller.quorum.voters lists"
                         " (KIP-856), and this disk was formatted for one whose voters have no list"
-                        " (KIP-853)\n"
-                        "  try: format an empty disk as those of the other nodes were"
+                        " (KIP-853)",
+                        "format an empty disk as those of the other nodes were",
                     )
                 case _:
                     pass
@@ -185,9 +190,9 @@ class ListedNodes:
                     raise ForeignVoters(
                         "the log belongs to a quorum that was formatted with its voters (KIP-853),"
                         " and this disk to one whose voters controller.quorum.voters lists"
-                        " (KIP-856)\n"
-                        "  try: leave controller.quorum.voters out, and format an empty disk with"
-                        " --no-initial-controllers"
+                        " (KIP-856)",
+                        "leave controller.quorum.voters out, and format an empty disk with"
+                        " --no-initial-controllers",
                     )
                 case _:
                     pass
@@ -250,8 +255,8 @@ class ListedNodes:
         if key.id not in self.listed:
             raise ForeignVoters(
                 f"the log names node {key.id} as a voter, and controller.quorum.voters does not"
-                f" list it ({', '.join(map(str, sorted(self.listed)))})\n"
-                "  try: list the same nodes in the file of every node"
+                f" list it ({', '.join(map(str, sorted(self.listed)))})",
+                "list the same nodes in the file of every node",
             )
 
     def _row(self, key: ReplicaKey) -> Voter:

@@ -50,7 +50,7 @@ class VoterHistory:
     versions: tuple[tuple[Offset, int], ...]  # kraft.version likewise
     form: VoterForm
     is_logged: bool = False  # does a snapshot, and so the log before it, hold the first set?
-    fault: str = ""  # why this node cannot go by the log, and what to do
+    fault: ForeignVoters | None = None  # why this node cannot go by the log
 
     @classmethod
     def formatted(
@@ -129,7 +129,7 @@ class VoterHistory:
         try:
             voters = self.form.named(before, [record for _, record in records])
         except ForeignVoters as why:
-            return replace(self, fault=str(why))
+            return replace(self, fault=why)
         if voters is None:
             return history
         last = max(offset for offset, record in records if isinstance(record, _NAMING))

@@ -30,6 +30,10 @@ example:
   formatted with the same list, and takes its own directory id from its own entry. With --standalone
   and --no-initial-controllers the disk is given a new one, which is printed. A node whose disk was
   replaced is formatted with --no-initial-controllers: the voter that it was is another replica.
+
+  Where the file sets controller.quorum.voters=1@node-1:9101,2@node-2:9102, these vote (KIP-856),
+  and none of the three is given: every disk gets a new directory id, a replaced one too, and the
+  first leader learns them.
 """
 START_EXAMPLE = """\
 example:
@@ -131,7 +135,7 @@ def _add_format(commands: Commands) -> None:
     parser = _command(commands, "format", "give an empty disk to a node", FORMAT_EXAMPLE)
     parser.add_argument("-t", "--cluster-id", required=True, help="the same for every node")
     parser.add_argument("-c", "--config", type=Path, required=True, help="server.properties")
-    voters = parser.add_mutually_exclusive_group(required=True)
+    voters = parser.add_mutually_exclusive_group()
     voters.add_argument(
         "--initial-controllers",
         type=_controllers,
@@ -181,11 +185,12 @@ def _add_change(actions: Commands, name: str, about: str) -> None:
     if name == "add-voter":
         parser.add_argument(
             "--endpoint",
-            required=True,
+            default=[],
             action="append",
             type=_endpoint,
             metavar="NAME://HOST:PORT",
-            help="where the other voters reach it; may be said again for other listeners",
+            help="where the other voters reach it, unless controller.quorum.voters says so; may be"
+            " said again for other listeners",
         )
         parser.add_argument(
             "--timeout-ms", type=int, default=30_000, help="how long it may wait; 30000"
@@ -251,6 +256,7 @@ def _config(path: Path) -> NodeConfig:
 
 def _format(options: argparse.Namespace) -> int:
     config = _config(options.config)
+    _check_voters(options, config)
     new = None if options.initial_controllers else new_directory_id()
     directory = Path(config.log_dir)
     make_durably(directory)
@@ -259,7 +265,7 @@ def _format(options: argparse.Namespace) -> int:
             RealDisk(directory),
             cluster_id=options.cluster_id,
             node_id=config.node_id,
-            voters=_first_voters(options, config, new),
+            voters=None if config.quorum_voters else _first_voters(options, config, new),
             timestamp_ms=time.time_ns() // 1_000_000,
             directory_id=new,
             ignore_formatted=options.ignore_formatted,
@@ -278,6 +284,19 @@ def _format(options: argparse.Namespace) -> int:
         done += f", directory id {uuid_text(new)}"
     print_line(f"{directory}: {done}")
     return 0
+
+
+def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
+    """One of the two says who votes: the file, or an option. Raises Refusal."""
+    chosen = options.initial_controllers or options.standalone or options.no_initial_controllers
+    if bool(chosen) != bool(config.quorum_voters):
+        return
+    options_ = "--initial-controllers, --standalone or --no-initial-controllers"
+    what, step = f"nothing says who votes: give one of {options_}", "kraft-node format --help"
+    if chosen:
+        what = f"the file lists the voters: none of {options_} can be given as well"
+        step = "leave the option out, or take controller.quorum.voters out of every node's file"
+    raise Refusal(what=what, where=str(options.config), next_step=step, code=WRONG_USAGE)
 
 
 def _first_voters(

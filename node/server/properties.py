@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts, SnapshotSettings
-from node.endpoint import Endpoint
+from node.endpoint import Endpoint, why_not_taken
 from node.ids import NodeId
 
 # Where each time-out of QuorumTimeouts is called what in the file; all in ms but the fetch size.
@@ -46,11 +46,13 @@ LIMIT_KEYS = {
 }
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
+QUORUM_VOTERS = "controller.quorum.voters"
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
     *SNAPSHOT_KEYS,
     BOOTSTRAP_SERVERS,
+    QUORUM_VOTERS,
     METRICS_LISTENER,
     "process.roles",
     "node.id",
@@ -99,13 +101,15 @@ def parse_settings(text: str) -> Settings:
     listeners = _endpoints(values, "listeners")
     advertised = _endpoints(values, "advertised.listeners", otherwise=listeners)
     inner = _controller_listeners(values, listeners)[0]
+    node_id = NodeId(_integer(values, "node.id", low=0))
     config = NodeConfig(
-        node_id=NodeId(_integer(values, "node.id", low=0)),
+        node_id=node_id,
         log_dir=_log_dir(values),
         listeners=listeners,
         advertised=_inner_first(inner, listeners, advertised),
         metrics=_metrics_listener(values),
         bootstrap_servers=_bootstrap_servers(values, inner),
+        quorum_voters=_quorum_voters(values, inner, node_id),
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
@@ -185,6 +189,31 @@ def _bootstrap_servers(values: Mapping[str, str], inner: str) -> tuple[Endpoint,
     """Controllers that may know the leader, by their listener for controllers: HOST:PORT,..."""
     entries = _list(values.get(BOOTSTRAP_SERVERS, ""))
     return tuple(parse_endpoint(f"{inner}://{entry}", BOOTSTRAP_SERVERS) for entry in entries)
+
+
+def _quorum_voters(
+    values: Mapping[str, str], inner: str, own: NodeId
+) -> Mapping[NodeId, tuple[Endpoint, ...]]:
+    """All voters, by their listener for controllers: ID@HOST:PORT,... None: the disk names them."""
+    if QUORUM_VOTERS not in values:
+        return {}
+    found: dict[NodeId, tuple[Endpoint, ...]] = {}
+    for entry in _list(values[QUORUM_VOTERS]):
+        node, at, address = entry.partition("@")
+        if not (at and node.isdecimal() and int(node) < 1 << 31):
+            raise ConfigError(f"{QUORUM_VOTERS}: {entry!r} is not ID@HOST:PORT")
+        endpoint = parse_endpoint(f"{inner}://{address}", QUORUM_VOTERS)
+        wrong = why_not_taken((endpoint,))
+        if wrong is not None or NodeId(int(node)) in found:
+            raise ConfigError(
+                f"{QUORUM_VOTERS}: {entry!r}: {wrong or 'the node stands there twice'}"
+            )
+        found[NodeId(int(node))] = (endpoint,)
+    if own not in found:
+        raise ConfigError(
+            f"{QUORUM_VOTERS}={values[QUORUM_VOTERS]}: it does not list node.id={own}"
+        )
+    return found
 
 
 def parse_endpoint(text: str, where: str) -> Endpoint:

@@ -15,12 +15,13 @@ from node.ids import ReplicaKey
 from node.node import Framing, Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
+from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
-from node.storage.bootstrap import ListedVoters, read_bootstrap, read_voters
+from node.storage.bootstrap import read_bootstrap, read_voters
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
-from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY
+from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT
 from node.storage.log import Log
 from node.storage.meta import MetaProperties, load_meta
 
@@ -32,7 +33,7 @@ class Recovered:
     """What the disk holds of this node."""
 
     meta: MetaProperties
-    voters: ListedVoters
+    voters: VoterHistory  # before the log
     election: ElectionState
     elections: ElectionStore
     bootstrap: tuple[MetadataRecord, ...]
@@ -57,8 +58,8 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
             next_step="give each node its own log.dirs",
         )
     elections = ElectionStore(disk)
-    voters = read_voters(disk)
-    _check_listener(config, voters)
+    voters = _voters(config, disk, ReplicaKey(meta.node_id, meta.directory_id))
+    _check_listener(config, voters.newest)
     return Recovered(
         meta=meta,
         voters=voters,
@@ -69,9 +70,25 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
     )
 
 
-def _check_listener(config: NodeConfig, voters: ListedVoters) -> None:
+def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:
+    """By the file, or by the disk, as it was formatted."""
+    if not config.quorum_voters:
+        return VoterHistory.formatted(read_voters(disk), DYNAMIC)
+    if disk.exists(VOTERS_CHECKPOINT):
+        raise Refusal(
+            what="the file lists the voters (KIP-856), and this disk was formatted for a quorum"
+            " whose voters have no list (KIP-853)",
+            where=f"controller.quorum.voters, and {config.log_dir}/{VOTERS_CHECKPOINT}",
+            next_step="take controller.quorum.voters out of the file; a quorum with a list begins"
+            " on disks that were formatted with it",
+        )
+    return VoterHistory.listed(config.quorum_voters, me)
+
+
+def _check_listener(config: NodeConfig, voters: VoterSet) -> None:
     """Voters who came in by another listener than the controllers' own would be refused."""
-    listed = {(at.host, at.port) for key, ats in voters for at in ats if key.id == config.node_id}
+    own = [row for key, row in voters.rows.items() if key.id == config.node_id]
+    listed = {(at.host, at.port) for row in own for at in row.endpoints}
     inner, *others = config.advertised
     for at in others:
         if (at.host, at.port) in listed and (inner.host, inner.port) not in listed:
@@ -91,12 +108,12 @@ def node_on(
     framing: Framing = wire,
 ) -> Node:
     """The node that goes on from what was found; `rng` draws its election time-outs, and
-    `incarnation` names this life of its process."""
-    return Node(
+    `incarnation` names this life of its process. Raises Refusal where the log is not for it."""
+    node = Node(
         config=config,
         cluster_id=found.meta.cluster_id,
         key=found.key,
-        voters=VoterHistory.formatted(found.voters, DYNAMIC),
+        voters=found.voters,
         election=found.election,
         log=found.log,
         rng=rng,
@@ -104,6 +121,14 @@ def node_on(
         incarnation=incarnation,
         framing=framing,
     )
+    fault = node.core.raft.log.voters.fault
+    if fault is not None:
+        raise Refusal(
+            what=fault.what,
+            where=f"{config.log_dir}/{METADATA_DIRECTORY}",
+            next_step=fault.next_step,
+        )
+    return node
 
 
 def start_lines(found: Recovered) -> Iterator[Trace]:

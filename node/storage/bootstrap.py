@@ -46,6 +46,13 @@ def encode_bootstrap(records: Sequence[MetadataRecord], *, timestamp_ms: int) ->
 
 def read_voters(disk: Disk) -> ListedVoters:
     """The voters of the 0-0 checkpoint, with their endpoints. Raises CorruptFile."""
+    if not disk.exists(VOTERS_CHECKPOINT):
+        raise CorruptFile(
+            f"nothing says who votes: {VOTERS_CHECKPOINT} would, and it is missing; the"
+            " configuration lists no voters\n"
+            "  try: set controller.quorum.voters, if it was set when this disk was formatted;"
+            " otherwise put the file back from a copy of this disk, or format an empty disk"
+        )
     match _read_snapshot(disk, VOTERS_CHECKPOINT):
         case ([KRaftVersion(), Voters(voters=(_, *_) as voters)], []):
             return tuple((voter.key, voter.endpoints) for voter in voters)

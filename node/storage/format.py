@@ -37,7 +37,7 @@ def format_log_directory(
     *,
     cluster_id: str,
     node_id: NodeId,
-    voters: ListedVoters,
+    voters: ListedVoters | None,
     timestamp_ms: int,
     directory_id: UUID | None = None,
     ignore_formatted: bool = False,
@@ -46,18 +46,20 @@ def format_log_directory(
 
     A new one (KIP-856, "Log Directory Storage UUID") is given as `directory_id`; otherwise it is
     that of the node's entry in `voters`, which is empty for a node that is to learn from others who
-    votes. `timestamp_ms` is the wall-clock time that the checkpoints carry. Raises AlreadyFormatted
-    on a directory that belongs to a node (with `ignore_formatted` only if to another one),
-    ValueError on ids that nobody may have.
+    votes, and None where the configuration lists the voters of the quorum. `timestamp_ms` is the
+    wall-clock time that the checkpoints carry. Raises AlreadyFormatted on a directory that belongs
+    to a node (with `ignore_formatted` only if to another one), ValueError on ids that nobody may
+    have.
     """
-    meta = _identity(cluster_id, node_id, voters, directory_id)
+    meta = _identity(cluster_id, node_id, voters or (), directory_id)
     if disk.exists(META_PROPERTIES):
         is_own = ignore_formatted and _is_same_node(load_meta(disk), meta, directory_id)
         _refuse_formatted(disk, is_own=is_own, ignore_formatted=ignore_formatted)
         return False
     _refuse_remains(disk)
     disk.make_directory(METADATA_DIRECTORY)
-    disk.replace(VOTERS_CHECKPOINT, encode_voters(voters, timestamp_ms=timestamp_ms))
+    if voters is not None:
+        disk.replace(VOTERS_CHECKPOINT, encode_voters(voters, timestamp_ms=timestamp_ms))
     level = FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION)
     disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap([level], timestamp_ms=timestamp_ms))
     disk.replace(META_PROPERTIES, encode_meta(meta))

@@ -275,8 +275,11 @@ def random_id() -> str:
     return text
 
 
-def make_quorum(directory: Path, count: int, settings: str = "") -> QuorumProcesses:
-    """Written and formatted, not started. `settings` are more lines of each node's properties."""
+def make_quorum(
+    directory: Path, count: int, settings: str = "", *, listed: bool = False
+) -> QuorumProcesses:
+    """Written and formatted, not started. `settings` are more lines of each node's properties;
+    where voters are `listed`, one of them says who votes (KIP-856)."""
     ports = take_ports(2 * count)
     nodes: dict[int, NodeProcess] = {}
     for number in range(1, count + 1):
@@ -288,22 +291,26 @@ def make_quorum(directory: Path, count: int, settings: str = "") -> QuorumProces
         )
     cluster_id = random_id()
     voters = ",".join(f"{n.id}@127.0.0.1:{n.inner}:{random_id()}" for n in nodes.values())
+    options = () if listed else ("--initial-controllers", voters)
+    if listed:
+        at = ",".join(f"{n.id}@127.0.0.1:{n.inner}" for n in nodes.values())
+        settings += f"controller.quorum.voters={at}\n"
     for node in nodes.values():
         text = PROPERTIES.format(
             id=node.id, inner=node.inner, outer=node.outer, data=node.directory / "data"
         )
         node.config.write_text(text + settings)
-        done = run_kraft_node(
-            "format", "-t", cluster_id, "-c", node.config, "--initial-controllers", voters
-        )
+        done = run_kraft_node("format", "-t", cluster_id, "-c", node.config, *options)
         assert done.returncode == 0, done.stderr
     return QuorumProcesses(cluster_id=cluster_id, nodes=nodes)
 
 
 @contextmanager
-def quorum_processes(directory: Path, count: int, settings: str = "") -> Iterator[QuorumProcesses]:
+def quorum_processes(
+    directory: Path, count: int, settings: str = "", *, listed: bool = False
+) -> Iterator[QuorumProcesses]:
     """Started, and killed at the end."""
-    quorum = make_quorum(directory, count, settings)
+    quorum = make_quorum(directory, count, settings, listed=listed)
     try:
         quorum.start()
         yield quorum

@@ -115,8 +115,8 @@ def test_a_log_that_is_not_for_this_node_changes_nothing_and_says_why(
         history.appended(control_batch(9, 2, CHANGE, record)),
         history.after_snapshot([record], Offset(9)),
     ):
-        assert why in found.fault
-        assert "\n  try: " in found.fault
+        assert why in str(found.fault)
+        assert "\n  try: " in str(found.fault)
         assert found.newest == history.newest or found.newest == history.sets[0].voters
 
 

@@ -21,10 +21,12 @@ def directory_id(node: NodeProcess) -> str:
     return dict(line.split("=", 1) for line in lines if "=" in line)["directory.id"]
 
 
-def change(quorum: QuorumProcesses, action: str, node: NodeProcess, directory: str) -> "str | None":
+def change(
+    quorum: QuorumProcesses, action: str, node: NodeProcess, directory: str, *, listed: bool = False
+) -> "str | None":
     """Whoever is asked for it; None while it has to be asked again."""
     asked = ",".join(f"127.0.0.1:{each.outer}" for each in quorum.running())
-    by_address = ["--endpoint", f"CONTROLLER://127.0.0.1:{node.inner}"]
+    by_address = [] if listed else ["--endpoint", f"CONTROLLER://127.0.0.1:{node.inner}"]
     done = run_kraft_node(
         *("quorum", "--bootstrap", asked, action, "--json"),
         *("--replica-id", str(node.id), "--replica-uuid", directory),
@@ -36,9 +38,13 @@ def change(quorum: QuorumProcesses, action: str, node: NodeProcess, directory: s
     return done.stdout or done.stderr
 
 
-def changed(quorum: QuorumProcesses, action: str, node: NodeProcess, directory: str) -> None:
+def changed(
+    quorum: QuorumProcesses, action: str, node: NodeProcess, directory: str, *, listed: bool = False
+) -> None:
     """It is done, or was done by an attempt whose answer was lost."""
-    told = wait_until(lambda: change(quorum, action, node, directory), f"{action} {node.id}")
+    told = wait_until(
+        lambda: change(quorum, action, node, directory, listed=listed), f"{action} {node.id}"
+    )
     if "DUPLICATE_VOTER" in told or "VOTER_NOT_FOUND" in told:
         return
     done = "added" if action == "add-voter" else "removed"
@@ -77,6 +83,73 @@ def test_a_node_whose_disk_was_replaced_is_a_voter_again(tmp_path: Path) -> None
         other.kill()
         quorum.write("after", 2000)
         assert quorum.read("before") == "1000"
+
+
+def test_of_listed_voters_the_new_disk_is_added_and_then_the_old_one_removed(
+    tmp_path: Path,
+) -> None:
+    """KIP-856, "Disk Failure Recovery Scenario", in its own order and its own form."""
+    with quorum_processes(tmp_path, 3, listed=True) as quorum:
+        quorum.write("before", 1000)
+        first = [(each.id, directory_id(each)) for each in quorum.nodes.values()]
+        assert sorted(voters(quorum)) == sorted(first)
+        lost = next(node for node in quorum.nodes.values() if node is not quorum.leader())
+        old = directory_id(lost)
+        lost.kill()
+        (lost.directory / "data").rename(lost.directory / "lost")
+        done = run_kraft_node(*("format", "-t", quorum.cluster_id, "-c", lost.config))
+        assert done.returncode == 0, done.stderr
+        new = directory_id(lost)
+        assert new != old
+        lost.start()
+        changed(quorum, "add-voter", lost, new, listed=True)
+        assert {(lost.id, old), (lost.id, new)} <= set(voters(quorum))
+        changed(quorum, "remove-voter", lost, old, listed=True)
+        assert (lost.id, old) not in voters(quorum)
+        other = next(n for n in quorum.running() if n not in (lost, quorum.leader()))
+        other.kill()
+        quorum.write("after", 2000)
+        assert quorum.read("before") == "1000"
+
+
+def test_a_log_that_names_a_node_without_a_place_in_the_list_is_refused(tmp_path: Path) -> None:
+    with quorum_processes(tmp_path, 2, listed=True) as quorum:
+        quorum.write("both", 1000)
+        node = quorum.nodes[1]
+        node.kill()
+        text = node.config.read_text()
+        listed = next(line for line in text.splitlines() if "quorum.voters" in line)
+        node.config.write_text(text.replace(listed, listed.partition(",2@")[0]))
+        done = run_kraft_node("start", "-c", node.config)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("error: the log names node 2 as a voter")
+        assert done.stderr.endswith("try: list the same nodes in the file of every node\n")
+
+
+def test_a_disk_of_one_form_is_not_taken_for_one_of_the_other(tmp_path: Path) -> None:
+    quorum = make_quorum(tmp_path, 1)
+    node = quorum.nodes[1]
+    listing = f"controller.quorum.voters=1@127.0.0.1:{node.inner}\n"
+    with node.config.open("a") as config:
+        config.write(listing)
+    refused = run_kraft_node("start", "-c", node.config)
+    assert refused.returncode == 1
+    assert "this disk was formatted for a quorum whose voters have no list" in refused.stderr
+    (node.directory / "data").rename(node.directory / "unused")
+    for options in ((), ("--standalone",)):
+        node.config.write_text(node.config.read_text().replace(listing, ""))
+        with node.config.open("a") as config:
+            config.write(listing if options else "")
+        told = run_kraft_node("format", "-t", quorum.cluster_id, "-c", node.config, *options)
+        assert told.returncode == 254
+        assert ("the file lists the voters" if options else "nothing says who votes") in told.stderr
+    done = run_kraft_node("format", "-t", quorum.cluster_id, "-c", node.config)
+    assert done.returncode == 0, done.stderr
+    node.config.write_text(node.config.read_text().replace(listing, ""))
+    refused = run_kraft_node("start", "-c", node.config)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("error: nothing says who votes")
+    give_back_ports(quorum.ports)
 
 
 def test_a_quorum_of_one_is_formatted_without_knowing_an_id(tmp_path: Path) -> None:

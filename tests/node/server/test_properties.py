@@ -121,3 +121,33 @@ def test_help_tells_every_number_and_its_default() -> None:
         if line.partition("=")[0] not in told
     )
     assert parse_settings(others + numbers).config == parse_settings(others).config
+
+
+LISTED = FULL + "controller.quorum.voters=1@node-1:9101, 2@node-2:9102\n"
+
+
+def test_listed_voters_are_reached_by_the_first_listener() -> None:
+    assert parse_settings(LISTED).config.quorum_voters == {
+        1: (Endpoint(name="CONTROLLER", host="node-1", port=9101),),
+        2: (Endpoint(name="CONTROLLER", host="node-2", port=9102),),
+    }
+    assert parse_settings(LISTED).unknown == ()
+    assert parse_settings(FULL).config.quorum_voters == {}
+
+
+@pytest.mark.parametrize(
+    ("listing", "why"),
+    [
+        ("", "does not list node.id=1"),
+        ("2@node-2:9102", "does not list node.id=1"),
+        ("1@node-1:9101,1@node-1:9102", "stands there twice"),
+        ("1@node-1", "is not NAME://host:port"),
+        ("1@node-1:0", "no port"),
+        ("node-1:9101", "is not ID@HOST:PORT"),
+        ("-1@node-1:9101", "is not ID@HOST:PORT"),
+        ("2147483648@node-1:9101", "is not ID@HOST:PORT"),
+    ],
+)
+def test_a_list_that_makes_no_sense_is_refused(listing: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        parse_settings(FULL + f"controller.quorum.voters={listing}\n")

@@ -92,6 +92,22 @@ def test_a_node_of_a_quorum_that_is_there_is_formatted_without_voters() -> None:
         format_(UUID(int=8 << 64))
 
 
+def test_a_disk_of_listed_voters_says_nothing_of_who_votes() -> None:
+    disk, new = new_disk(), UUID(int=7 << 64)
+    assert format_log_directory(
+        disk,
+        cluster_id=CLUSTER,
+        node_id=NodeId(2),
+        voters=None,
+        timestamp_ms=1_700_000_000_000,
+        directory_id=new,
+    )
+    assert load_meta(disk).directory_id == new
+    assert not disk.exists(VOTERS_CHECKPOINT)
+    with pytest.raises(CorruptFile, match=r"set controller\.quorum\.voters, if it was set when"):
+        read_voters(disk)
+
+
 def test_a_disk_without_a_directory_id_is_given_one_for_good() -> None:
     disk, first, second = new_disk(), UUID(int=7 << 64), UUID(int=8 << 64)
     format_node(disk)
