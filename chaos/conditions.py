@@ -1,6 +1,6 @@
 """What nodes are told to wait for, and what they live in, as a value.
 
-Time-outs and the size of segments hold in every runtime. The network and the disk are as drawn in a
+Time-outs and sizes hold in every runtime. The network and the disk are as drawn in a
 simulated cluster only: containers have the machine's own.
 """
 
@@ -17,6 +17,8 @@ _KAFKAS = (
     ("append_linger_ms", "controller.quorum.append.linger.ms", 25),
     ("request_timeout_ms", "controller.quorum.request.timeout.ms", 2000),
     ("segment_bytes", "metadata.log.segment.bytes", 1 << 30),
+    ("snapshot_bytes", "metadata.log.max.record.bytes.between.snapshots", 20 << 20),
+    ("retention_bytes", "metadata.max.retention.bytes", 100 << 20),
 )
 
 
@@ -30,6 +32,8 @@ class Conditions:
     append_linger_ms: int = 0  # our node already shares one flush among all that is ready
     request_timeout_ms: int = 2000
     segment_bytes: int = 1 << 30  # of the metadata log: small ones roll within a run
+    snapshot_bytes: int = 20 << 20  # of records, and a snapshot is taken
+    retention_bytes: int = 100 << 20  # of log and snapshots, and the oldest ones go
     # A write to a stream arrives after least..most; one in `spikes` after so many times as long.
     latency_least_us: int = 100
     latency_most_us: int = 2_000

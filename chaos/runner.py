@@ -140,6 +140,7 @@ class Runner:
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,
             planned_faults=_planned_faults(plan),
+            to_show=plan.scenario.to_show,
             made_of=made_of(this_machine=plan.runtime != SIM),
         )
 

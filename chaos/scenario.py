@@ -67,6 +67,8 @@ class Scenario:
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
     sides: tuple[Side, ...] = ()
+    # Trace events that some node has to tell of, or nothing was shown and the run is void.
+    to_show: tuple[str, ...] = ()
     of_both: bool = False  # takes a quorum of our nodes and Apache Kafka's controllers
 
     @property

@@ -41,6 +41,7 @@ from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
+from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
@@ -63,6 +64,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         FRESH_LEADER,
         BLACKOUT,
         LAGGARD,
+        SNAPSHOT_CATCH_UP,
         DISK_LOSS,
         SWARM,
     )

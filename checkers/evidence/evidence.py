@@ -13,7 +13,7 @@ from checkers.evidence.committed import CommittedLog, committed_log
 from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.image import Timeline
 from checkers.evidence.lives import Life, TraceColumns
-from checkers.evidence.metadata_logs import StoredLogs, stored_batches
+from checkers.evidence.metadata_logs import SnapshotId, StoredLogs, first_snapshots, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
@@ -110,6 +110,16 @@ class Evidence:
     def metadata_logs(self) -> StoredLogs:
         """The intact batches of the metadata log on each node's disk, in log order."""
         return stored_batches(self.tables["log_batches"])
+
+    @cached_property
+    def first_snapshots(self) -> Mapping[int, SnapshotId]:
+        """By node, the snapshot behind which its metadata log begins; without those of offset 0."""
+        return first_snapshots(self.tables["log_records"])
+
+    @property
+    def below_snapshots(self) -> str:
+        """Why there may be nothing to look at in metadata logs; "" where they begin at 0."""
+        return "what there was is below snapshots" if self.first_snapshots else ""
 
     @cached_property
     def committed_log(self) -> CommittedLog | None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 StoredLogs = Mapping[int, list["StoredBatch"]]
 
@@ -16,6 +17,20 @@ class StoredBatch(NamedTuple):
     last: int
     epoch: int
     crc: int
+
+
+class SnapshotId(NamedTuple):
+    """The offset behind the last record that a snapshot stands for, and that record's epoch."""
+
+    end: int
+    epoch: int
+
+
+def first_snapshots(log_records: pa.Table) -> Mapping[int, SnapshotId]:
+    """By node, the snapshot with which the log on its disk begins, where it begins with one."""
+    headers = log_records.filter(pc.equal(log_records["type"], "SnapshotHeader"))
+    rows = headers.select(["node", "offset", "epoch"]).to_pylist()
+    return {row["node"]: SnapshotId(row["offset"] + 1, row["epoch"]) for row in rows}
 
 
 def stored_batches(log_batches: pa.Table) -> StoredLogs:

@@ -40,6 +40,7 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
         needs="disks read after the run",
         holds="each names the votes of a majority",
         algorithm="granting voters against voters, record by record",
+        nothing=evidence.below_snapshots,
     )
 
 

@@ -50,6 +50,7 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
         needs="reads that returned a value",
         holds="each is in the committed log on a majority of disks",
         algorithm="join of values read with records by key and value",
+        nothing=evidence.below_snapshots,
         gaps=[f"{missing:,} were not found, and only {told_whole(evidence)} could be read whole"]
         if missing
         else [],
@@ -163,4 +164,5 @@ def epochs_rise_in_logs(evidence: Evidence) -> CheckResult:
         needs="disks read after the run",
         holds="no epoch goes down along a log",
         algorithm="neighbours in each log",
+        nothing=evidence.below_snapshots,
     )

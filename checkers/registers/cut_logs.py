@@ -21,15 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.metadata_logs import StoredBatch
+from checkers.evidence.metadata_logs import SnapshotId, StoredBatch
 from checkers.evidence.voter_history import ReplicaKey
 from checkers.registers.asked_for import NEVER, Asked, Attempt, attempts
-from checkers.registers.stored_records import (
-    SnapshotId,
-    StoredRecord,
-    snapshots,
-    stored_records,
-)
+from checkers.registers.stored_records import StoredRecord, stored_records
 
 _Values = Mapping[str, tuple[Sequence[int], Sequence[str | None]]]  # by key, in log order
 
@@ -124,7 +119,7 @@ class _Log:
 
 
 def _logs(evidence: Evidence) -> Iterator[_Log]:
-    cut = evidence.once(snapshots)
+    cut = evidence.first_snapshots
     records: dict[int, list[StoredRecord]] = defaultdict(list)
     images: dict[int, dict[str, str]] = defaultdict(dict)
     for record in evidence.once(stored_records):

@@ -63,6 +63,7 @@ def written_once(evidence: Evidence) -> CheckResult:
         needs="the metadata log on a majority of the voters' disks",
         holds="each as often as it was asked for",
         algorithm="offsets by key and value, against operations that may have happened",
+        nothing=evidence.below_snapshots if evidence.committed_log else "",
     )
 
 

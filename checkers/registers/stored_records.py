@@ -5,10 +5,8 @@ stands for (`checkers.disk.metadata_log`). What is in it was committed, at an of
 not tell; what was written and overwritten below it is nowhere (`cut_logs`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
-
-import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
 
@@ -26,23 +24,8 @@ class StoredRecord(NamedTuple):
     in_snapshot: bool
 
 
-class SnapshotId(NamedTuple):
-    """The offset behind the last record that a snapshot stands for, and that record's epoch."""
-
-    end: int
-    epoch: int
-
-
 def stored_records(evidence: Evidence) -> tuple[StoredRecord, ...]:
     return tuple(_stored(evidence))
-
-
-def snapshots(evidence: Evidence) -> Mapping[int, SnapshotId]:
-    """By node, the snapshot with which the log on its disk begins, where it begins with one."""
-    records = evidence.tables["log_records"]
-    headers = records.filter(pc.equal(records["type"], "SnapshotHeader"))
-    rows = headers.select(["node", "offset", "epoch"]).to_pylist()
-    return {row["node"]: SnapshotId(row["offset"] + 1, row["epoch"]) for row in rows}
 
 
 def _stored(evidence: Evidence) -> Iterator[StoredRecord]:

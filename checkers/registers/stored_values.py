@@ -10,7 +10,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.registers.asked_for import attempts, first_begun
 from checkers.registers.cut_logs import cut_logs
-from checkers.registers.stored_records import snapshots, stored_records
+from checkers.registers.stored_records import stored_records
 
 Written = tuple[str, str]  # key and value, as the record has them
 _Place = tuple[int, Set[ReplicaKey]]  # an offset, and the disks that have a value there
@@ -42,7 +42,7 @@ def stored_on(evidence: Evidence, written: Written, begun: int) -> StoredOn:
 
 def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
     """The disks that were read whole: from offset 0 on, or from a snapshot on."""
-    batches, cut = evidence.tables["log_batches"], evidence.once(snapshots)
+    batches, cut = evidence.tables["log_batches"], evidence.first_snapshots
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
     begin = {row["node"]: row["base_offset_min"] for row in starts}
     return frozenset(

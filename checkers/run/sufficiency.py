@@ -6,9 +6,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import check, everywhere, of_registers
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.history.asked_by_clients import asked_by_clients
+from checkers.history.sealed_run import RunInfo
 from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -121,6 +123,28 @@ def final_reads(evidence: Evidence) -> CheckResult:
         verdict=Verdict.UNKNOWN if missing or not written else Verdict.VALID,
         message=message,
         looked_at=len(written),
+    )
+
+
+def _is_to_show(info: RunInfo) -> bool:
+    """Applies where a scenario is about what faults alone do not bring about."""
+    return bool(info.to_show)
+
+
+@check("came-about", applies=_is_to_show, source="")
+def came_about(evidence: Evidence) -> CheckResult:
+    """What the scenario is about came about: some node tells of it in its trace.
+
+    Void otherwise, as of a node that does not trace: a follower that was never so far behind that
+    it fetched a snapshot shows nothing about fetching one.
+    """
+    told = {name: len(evidence.traces.rows(name)) for name in evidence.info.to_show}
+    never = [name for name, times in told.items() if not times]
+    message = ", ".join(f"{name} {counted(times, 'time')}" for name, times in told.items())
+    return CheckResult(
+        verdict=Verdict.VOID if never else Verdict.VALID,
+        message=f"no node tells of {' or '.join(never)}" if never else f"nodes tell of {message}",
+        looked_at=sum(told.values()),
     )
 
 

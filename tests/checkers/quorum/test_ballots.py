@@ -46,3 +46,10 @@ def test_a_quorum_of_one() -> None:
 
 def test_without_a_ballot_nothing_is_known() -> None:
     assert elected_by_a_majority(make_run()).verdict is Verdict.UNKNOWN
+
+
+def test_ballots_may_all_be_below_snapshots() -> None:
+    head = {**leader_change(1, 8, 1, leader=1), "type": "SnapshotHeader"}
+    result = elected_by_a_majority(make_run(records=[head]))
+    assert (result.verdict, result.looked_at) == (VALID, 0)
+    assert result.message == "nothing to judge: what there was is below snapshots"

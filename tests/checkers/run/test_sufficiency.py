@@ -4,15 +4,37 @@ import pytest
 
 from checkers.run.statistics import statistics
 from checkers.run.sufficiency import (
+    came_about,
     faults_bit,
     final_reads,
     record_complete,
     workload_succeeded,
 )
 from checkers.verdict import Verdict
-from tests.support.histories import NodeTrace, fault, leader_change, make_run, op, read, write
+from tests.support.histories import (
+    NodeTrace,
+    fault,
+    leader_change,
+    make_run,
+    op,
+    read,
+    run_info,
+    write,
+)
 
+ABOUT = ("q.loaded",)
 VALID, UNKNOWN, VOID = Verdict.VALID, Verdict.UNKNOWN, Verdict.VOID
+
+
+def test_what_the_scenario_is_about_has_to_come_about() -> None:
+    quiet = NodeTrace(2).start()
+    told = NodeTrace(1).start().emit("q.loaded", end=9, epoch=1)
+    assert came_about(make_run(traces=[quiet, told], to_show=ABOUT)).verdict is VALID
+    for traces in ([quiet], []):
+        never = came_about(make_run(traces=traces, to_show=ABOUT))
+        assert (never.verdict, never.message) == (VOID, "no node tells of q.loaded")
+    assert came_about.applies(run_info(to_show=ABOUT))
+    assert not came_about.applies(run_info())
 
 
 def test_final_reads_of_every_key() -> None:
