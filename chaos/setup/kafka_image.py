@@ -27,14 +27,14 @@ def ensure(client: docker.DockerClient, release: str, progress: Tell) -> None:
     recipe = images.kafka_recipe(images.base_id(client), release)
     if images.image_id(client, recipe.name) is not None:
         return
-    jars = _fetched(client, release, progress)
+    libs = jars(client, release, progress)
     progress(f"building {recipe.name}")
-    files = {f"libs/{jar.name}": jar.read_bytes() for jar in sorted(jars.glob("*.jar"))}
+    files = {f"libs/{jar.name}": jar.read_bytes() for jar in sorted(libs.glob("*.jar"))}
     images.build(client, replace(recipe, files={**recipe.files, **files}), recipe.name)
 
 
-def _fetched(client: docker.DockerClient, release: str, progress: Tell) -> Path:
-    """A directory of the jars, fetched once."""
+def jars(client: docker.DockerClient, release: str, progress: Tell) -> Path:
+    """A directory of a release's jars, fetched once. SetupError says what was tried."""
     kept = cache_dir() / f"kafka-{release}"
     if kept.is_dir():
         return kept
@@ -46,11 +46,20 @@ def _fetched(client: docker.DockerClient, release: str, progress: Tell) -> Path:
         else:
             progress("no mvn here: Debian's Maven fetches them in a container (about a minute)")
             _by_container(client, release, scratch)
-        # A rename within the cache: whoever sees the directory sees all of it.
-        scratch.rename(kept)
+        _keep(scratch, kept)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return kept
+
+
+def _keep(scratch: Path, kept: Path) -> None:
+    """A rename within the cache: whoever sees the directory sees all of it. Another who fetched at
+    the same time may have been sooner."""
+    try:
+        scratch.rename(kept)
+    except OSError:
+        if not kept.is_dir():
+            raise
 
 
 def _by_host(release: str, into: Path) -> None:
