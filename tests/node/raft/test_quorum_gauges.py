@@ -1,5 +1,7 @@
 """What metrics tell of nodes in virtual time: of who leads, votes, follows, and waits."""
 
+import pytest
+
 from node.ids import NodeId, uuid_text
 from node.raft.quorum_gauges import Gauge
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
@@ -40,8 +42,9 @@ def test_who_was_never_led_knows_of_nobody() -> None:
     assert quorum.run_until(lambda: gauges(quorum, 1)["current-state"] == "prospective", 9 * SECOND)
 
 
-def test_each_role_tells_of_the_same_leader_and_log() -> None:
-    quorum = Quorum(observers=2)
+@pytest.mark.parametrize("listed", [False, True])
+def test_each_role_tells_of_the_same_leader_and_log(*, listed: bool) -> None:
+    quorum = Quorum(observers=2, listed=listed)
     leader = led(quorum)
     told = {node: gauges(quorum, node) for node in quorum.members}
     for node, each in told.items():

