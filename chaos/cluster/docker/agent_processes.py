@@ -83,13 +83,17 @@ def members_of(spaces: set[str]) -> list[int]:
 
 
 def thread_states(pid: int) -> Iterator[str]:
+    return (state for _, state in states_of_threads(pid))
+
+
+def states_of_threads(pid: int) -> Iterator[tuple[int, str]]:
     for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
         try:
             state = stat.read_text().rpartition(")")[2].split()[0]
         except (FileNotFoundError, ProcessLookupError):
             continue
         if state not in "ZX":
-            yield state
+            yield int(stat.parent.name), state
 
 
 def signal_to(pid: int, number: signal.Signals) -> None:

@@ -1,5 +1,6 @@
 """The disk agent's tracers: syncs of running, unmodified processes that go wrong. In its image."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -12,11 +13,15 @@ from chaos.cluster.docker.agent_processes import (
     RefusedError,
     members_of,
     pid_space,
+    states_of_threads,
     thread_states,
     until,
 )
 
 RECORDS = Path("/disks")
+TRACED = "t"  # the state of a thread that its tracer has stopped
+SYNCS = ("74", "75") if os.uname().machine == "x86_64" else ("82", "83")  # fsync, fdatasync
+WAITS_WITHIN_S = 15.0  # a sync of a real disk that others use as well takes seconds
 STRACE = "strace"  # answers in the kernel's place: the processes are as they are
 TRACERS: "dict[int, subprocess.Popen[bytes]]" = {}
 
@@ -41,12 +46,47 @@ def trouble(pid: int, inject: str) -> None:
     TRACERS[pid] = tracer
 
 
-def hold_trouble(pids: Sequence[int]) -> None:
-    """Let no sync that waits go on: with its tracer stopped it stays where it is."""
-    for tracer in _tracers(pids):
-        tracer.send_signal(signal.SIGSTOP)
-        until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
+def hold_trouble(pids: Sequence[int], waiting: Sequence[int] = ()) -> None:
+    """Let no sync that waits go on: with its tracer stopped it stays where it is. Of those who are
+    `waiting` one must be held that the kernel has not begun, however long the last one takes."""
+    for pid, tracer in _tracers(pids).items():
+        if pid in waiting:
+            until(partial(_held_in_time, pid, tracer), WAITS_WITHIN_S, f"no sync of {pid} waits")
+        else:
+            _hold(tracer)
     HELD.update(member for pid in pids if pid in TRACERS for member in members_of({pid_space(pid)}))
+
+
+def _held_in_time(pid: int, tracer: "subprocess.Popen[bytes]") -> bool:
+    """Whether a sync waited before its tracer stood still, and does after that."""
+    if not _sync_waits(pid):
+        return False
+    _hold(tracer)
+    if _sync_waits(pid):
+        return True
+    tracer.send_signal(signal.SIGCONT)
+    return False
+
+
+def _hold(tracer: "subprocess.Popen[bytes]") -> None:
+    tracer.send_signal(signal.SIGSTOP)
+    until(partial(_stands_still, tracer.pid), QUIET_WITHIN_S, f"{STRACE} runs on")
+
+
+def _sync_waits(pid: int) -> bool:
+    """At the door of the kernel: in the tracer's hand, with the number of a sync."""
+    return any(
+        state == TRACED and _system_call(member, thread) in SYNCS
+        for member in members_of({pid_space(pid)})
+        for thread, state in states_of_threads(member)
+    )
+
+
+def _system_call(pid: int, thread: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/task/{thread}/syscall").read_text().split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""  # it ended meanwhile
 
 
 def _stands_still(pid: int) -> bool:
@@ -55,7 +95,7 @@ def _stands_still(pid: int) -> bool:
 
 def end_trouble(pids: Sequence[int]) -> None:
     """A tracer must be gone before those whom it traced can be seen to have ended."""
-    for tracer in _tracers(pids):
+    for tracer in _tracers(pids).values():
         tracer.kill()
         tracer.wait()
     for pid in pids:
@@ -63,8 +103,8 @@ def end_trouble(pids: Sequence[int]) -> None:
     HELD.clear()
 
 
-def _tracers(pids: Sequence[int]) -> "list[subprocess.Popen[bytes]]":
-    return [TRACERS[pid] for pid in pids if pid in TRACERS]
+def _tracers(pids: Sequence[int]) -> "dict[int, subprocess.Popen[bytes]]":
+    return {pid: TRACERS[pid] for pid in pids if pid in TRACERS}
 
 
 def troubled(pid: int) -> int:

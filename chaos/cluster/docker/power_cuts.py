@@ -1,6 +1,7 @@
 """Power cuts, in the order that was measured to be sound.
 
 0. Where syncs were made slow, those that wait are held back: they must not end in the meantime.
+   Stalled ones are held a second longer, so that what was answered before them arrives.
 1. Every process of all victims is stopped, and no thread of them can run: an fsync that is in
    flight during the shutdown may return 0 although nothing reached the disk.
 2. The canary, a block synced long ago, is overwritten and not synced.
@@ -15,6 +16,7 @@ a process's end would flush. All is still then, and steps 2, 4 without the kill,
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -42,6 +44,7 @@ INJECTED = {
     DiskTrouble.STALLED: "delay_enter=1000000",
     DiskTrouble.LYING: "retval=0",
 }
+ANSWERS_ARRIVE_S = 1.0
 KILLED_WITHIN_S = 5.0
 STILL_WITHIN_S = 2.0
 STILL_RUNS = -1  # instead of an exit code
@@ -93,8 +96,8 @@ class Power:
         nodes = sorted(victims)
         pids = {node: _pid(victims[node]) for node in nodes}
         troubled = [pid for node, pid in pids.items() if node in self._troubles]
-        self._agent.call("hold_trouble", pids=troubled)
         try:
+            self._hold_syncs(troubled, [pids[node] for node in nodes if self._is_stalled(node)])
             threads = self._quiesce(pids)
             before()
             places = {node: {"pid": pid, "path": DATA} for node, pid in pids.items()}
@@ -119,6 +122,14 @@ class Power:
             self._remember(node, cut)
             self._troubles.pop(node, None)
         return {node: self.cuts[node] for node in nodes}
+
+    def _hold_syncs(self, troubled: Sequence[int], stalled: Sequence[int]) -> None:
+        self._agent.call("hold_trouble", pids=troubled, waiting=stalled)
+        if stalled:
+            time.sleep(ANSWERS_ARRIVE_S)
+
+    def _is_stalled(self, node: NodeId) -> bool:
+        return self._troubles.get(node) is DiskTrouble.STALLED
 
     def sync(self, container: Container) -> None:
         """Write out all of the disk of a node that runs."""
