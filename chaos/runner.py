@@ -69,6 +69,7 @@ class Runner:
         self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()
+        self._note_cluster()
         self._machine = MachineWatch()
 
     async def run(self) -> Judgement:
@@ -114,15 +115,15 @@ class Runner:
         write_run_info(self._directory, self._info)
 
     def _describe(self) -> RunInfo:
-        plan = self._plan
+        plan, cluster = self._plan, self._cluster
         started = datetime.fromtimestamp(self._clock.wall_ns() / 1e9, UTC)
         return RunInfo(
             run_id=self._directory.name,
             scenario=plan.scenario.name,
             seed=plan.seed,
-            target=plan.target,
+            target=cluster.version,
             runtime=plan.runtime,
-            nodes=plan.nodes,
+            nodes=len(cluster.nodes),
             duration_s=plan.duration_s,
             parameters=_parameters(plan),
             started_utc=started.isoformat(timespec="milliseconds"),
@@ -193,7 +194,7 @@ class Runner:
         with self._phases.timed("create", "creating the cluster"):
             await self._cluster.create()
         self._tell_reaped()
-        self._note_cluster()
+        self._note_images()
         experiment = Experiment(
             self._plan,
             self._cluster,
@@ -218,18 +219,21 @@ class Runner:
         self._info = replace(self._info, stuck=what, stuck_for_sure=for_sure, pressure=figures)
 
     def _note_cluster(self) -> None:
-        """What runs, which nobody knew for sure before it was there."""
-        cluster = self._cluster
-        self._info = replace(self._info, target=cluster.version, nodes=len(cluster.nodes))
-        if isinstance(cluster, Described):
-            roles = {str(node): str(roles) for node, roles in cluster.roles.items()}
+        """Who of it is what, before it is there: where it never comes to be, what is left of it is
+        judged all the same."""
+        if isinstance(cluster := self._cluster, Described):
             self._info = replace(
                 self._info,
-                roles=roles,
+                roles={str(node): str(roles) for node, roles in cluster.roles.items()},
                 settings=dict(cluster.settings),
                 promises=tuple(cluster.promises),
-                made_of={**self._info.made_of, **made_of_images(cluster.images)},
             )
+
+    def _note_images(self) -> None:
+        """What it was made of, which nobody knew for sure before it was there."""
+        if isinstance(self._cluster, Described):
+            images = made_of_images(self._cluster.images)
+            self._info = replace(self._info, made_of={**self._info.made_of, **images})
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():

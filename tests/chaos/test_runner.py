@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from chaos.clock import MachineClock
-from chaos.cluster.interface import FaultEvidence, Link, Reaped
+from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.interface import FaultEvidence, Link, NodeId, Reaped, Roles
 from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory
@@ -19,6 +21,7 @@ from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
 from chaos.scenarios import CONTROLLER_SCENARIOS
+from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import read_run_info, write_run_info
 from checkers.history.store import MANIFEST, VERDICT, read_run
 from checkers.verdict import CheckResult, Judgement, Verdict
@@ -258,3 +261,28 @@ def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:
     assert repro == '#!/bin/sh\nexec kraft-chaos replay "$(dirname "$0")"\n'
     command = read_run_info(tmp_path).command
     assert command == f"kraft-chaos replay {tmp_path.name}", "no flag says how long clients wait"
+
+
+class NeverMade(FakeCluster):
+    """Of a controller and a broker, of which one never answers."""
+
+    settings: ClassVar[dict[str, str]] = {"quorum": "static"}
+    images: ClassVar[dict[str, str]] = {}
+    promises = ()
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]:
+        return dict(zip(self.nodes, (Roles.CONTROLLER, Roles.BROKER, Roles.BROKER), strict=True))
+
+    async def create(self) -> None:
+        raise ClusterError("node 2 does not answer within 120 s")
+
+
+def test_who_votes_is_known_of_a_cluster_that_never_came_to_be(tmp_path: Path) -> None:
+    """Its disks are judged; as if all its nodes voted, an election by one of one is no majority."""
+    judgement = run(tmp_path, NeverMade())
+    assert judgement.verdict is Verdict.ERROR
+    info = read_run_info(tmp_path)
+    assert (info.roles["1"], info.roles["2"]) == ("controller", "broker")
+    assert info.settings == NeverMade.settings
+    assert planned_voters(info) == (1,)
