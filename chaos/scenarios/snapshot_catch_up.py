@@ -13,7 +13,7 @@ _AWAY, _CUT = Kill(victim=RandomFollower()), PowerOff(victim=AllVoters())
 _AWAY_AT = 0.1  # of all the time
 _AWAY_SHARE = 0.4  # many snapshots are taken meanwhile, and the log is cut behind them
 _CUT_AT = (0.65, 0.85)
-_DEAD_S = 0.5
+_DEAD_SHARE = 0.025
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -24,7 +24,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
         hold_s=round(_AWAY_SHARE * duration_s, 3),
         fault=_AWAY,
     )
-    dead = Window(at_s=cut_s, hold_s=_DEAD_S, fault=_CUT)
+    dead = Window(at_s=cut_s, hold_s=round(_DEAD_SHARE * duration_s, 3), fault=_CUT)
     return Schedule(duration_s=duration_s, windows=(away, dead))
 
 
