@@ -3,7 +3,7 @@ answers.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
 may accuse as well, since one wrong decision breaks more than one promise. What needs voters that
-change or snapshots is not planted yet, for no scenario has them; what needs brokers cannot be.
+change is not planted yet; what needs brokers cannot be.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 class Mutation:
     """One planted bug, and the scenario that shows it within `tries` runs.
 
-    `simulated`: in virtual time only. It takes a window of some hundred milliseconds that is
-    measured there, and not yet in containers.
+    `simulated`: in virtual time only. Either it takes a window of some hundred milliseconds that is
+    measured there, and not yet in containers; or nobody has tried it in containers yet.
     """
 
     id: str
@@ -71,6 +71,34 @@ _CATALOGUE = (
         duration_s=21.0,
         settings={"cut": "lose-data"},
         tries=4,
+    ),
+    Mutation(
+        id="Q-SEGMENT",
+        wrong="the log is cut past its newest snapshot",
+        real="KAFKA-14238",
+        checks=("Q14-log-starts-at-a-snapshot",),
+        scenario="snapshot-catch-up",
+        duration_s=20.0,
+        simulated=True,
+    ),
+    Mutation(
+        id="Q-SNAP-OFF",
+        wrong="a snapshot is named by the last offset that it stands for, not by the one behind it",
+        real="KAFKA-14618",
+        checks=("Q15-snapshots-of-committed", "M2-equal-images"),
+        scenario="snapshot-catch-up",
+        duration_s=20.0,
+        simulated=True,
+    ),
+    Mutation(
+        id="Q-SNAP-TORN",
+        wrong="a snapshot has its name before its bytes are durable",
+        real="any file that is renamed and not synced",
+        checks=("Q14-log-starts-at-a-snapshot", "nodes-kept-running"),
+        scenario="snapshot-catch-up",
+        duration_s=20.0,
+        tries=4,
+        simulated=True,
     ),
     Mutation(
         id="Q-SAME-EPOCH",

@@ -1,0 +1,24 @@
+"""Q-SEGMENT: the log is cut behind the newest snapshot, down to its last segment (KAFKA-14238).
+
+What lies between the snapshot and the log's new start is nowhere any more, and who lacks it can
+neither fetch it nor load it.
+"""
+
+from chaos.mutations.planted import Planted
+from node.ids import LogPosition
+from node.storage.log import Log
+
+
+def cut_past(self: Log, snapshot: LogPosition) -> None:
+    while len(self.segments) > 1:
+        oldest = self.segments.pop(0)
+        oldest.file.close()
+        self.disk.remove(oldest.path)
+    self.kept.remove_before(snapshot.offset)
+    start = max(self.segments[0].base, snapshot.offset)
+    self.begin = LogPosition(snapshot.epoch, start)
+    if self.epochs.begin_at(start, self.next_offset):
+        self._save_epochs()
+
+
+PLANTED = Planted(owner=Log, decision="cut_behind", wrong=cut_past)
