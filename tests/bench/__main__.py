@@ -3,8 +3,8 @@
     python -m tests.bench [NAME ...]        only the groups named; default all
 
 Groups: recorder, linearizability, files, logs, cluster, runs, kafka, simulator, kept, steps,
-shape. Each row is printed as it is known, and all are written to bench.json. Exit code 1 when a
-bar is missed.
+snapshots, shape. Each row is printed as it is known, and all are written to bench.json. Exit code
+1 when a bar is missed.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from tests.bench import (
     runs,
     shape,
     simulator,
+    snapshots,
     steps,
 )
 from tests.bench.row import Row, table
@@ -39,6 +40,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "simulator": simulator.measure,
     "kept": kept.measure,
     "steps": steps.measure,
+    "snapshots": snapshots.measure,
     "shape": shape.measure,
 }
 RESULT = Path("bench.json")

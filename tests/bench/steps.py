@@ -19,6 +19,7 @@ from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
+from node.storage.log import Log
 from tests.bench import behind
 from tests.bench.row import Row
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
@@ -34,10 +35,10 @@ _CLIENT = ConnectionId(1)
 class SteppedLeader:
     """A node that leads alone; `longest_s` is its longest step."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log | None = None) -> None:
         key = ReplicaKey(NodeId(1), UUID(int=1))
         endpoint = Endpoint(name="CONTROLLER", host="node-1", port=9101)
-        self.log = MemoryLog()
+        self.log: Log | MemoryLog = log or MemoryLog()
         self.node = Node(
             config=NodeConfig(
                 node_id=key.id, log_dir="", listeners=(endpoint,), advertised=(endpoint,)
