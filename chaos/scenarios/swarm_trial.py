@@ -25,6 +25,9 @@ from workloads.register_options import RegisterOptions
 _SIZES = (1, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7)
 _USUAL_SEGMENT = Conditions().segment_bytes
 _SEGMENTS = (_USUAL_SEGMENT, _USUAL_SEGMENT, 2_048, 16_384)  # of the small ones a run fills many
+# Bytes of records between snapshots, and of log and snapshots that are kept: rarely any, or often.
+_USUAL_SNAPSHOTS = (Conditions().snapshot_bytes, Conditions().retention_bytes)
+_SNAPSHOTS = (_USUAL_SNAPSHOTS, _USUAL_SNAPSHOTS, (2_000, 8_000), (20_000, 60_000))
 # Which share of them, and up to how many us: none, few and long, all and short.
 _LATE_FLUSHES = ((0.0, 50_000), (0.05, 400_000), (0.3, 100_000), (1.0, 30_000))
 _SHORTEST_S, _LONGEST_S = 40, 90
@@ -39,6 +42,7 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
     """The same for the same seed, in every process. The seed says how long, and on how many nodes,
     if nobody else does."""
     nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
+    snapshot_bytes, retention_bytes = _stream(seed, "snapshots").choice(_SNAPSHOTS)
     late_flushes, late_most_us = _stream(seed, "late-flushes").choice(_LATE_FLUSHES)
     return Trial(
         nodes=nodes,
@@ -47,6 +51,8 @@ def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) 
         conditions=replace(
             _conditions(_stream(seed, "conditions")),
             segment_bytes=_stream(seed, "segments").choice(_SEGMENTS),
+            snapshot_bytes=snapshot_bytes,
+            retention_bytes=retention_bytes,
             late_flushes=late_flushes,
             late_most_us=late_most_us,
         ),

@@ -80,10 +80,8 @@ def test_a_cluster_of_one_is_not_divided() -> None:
 
 
 def test_half_of_all_trials_are_as_kafka_is() -> None:
-    drawn_apart = {
-        name: getattr(Conditions(), name)
-        for name in ("segment_bytes", "late_flushes", "late_most_us")
-    }
+    apart = ("segment_bytes", "snapshot_bytes", "retention_bytes", "late_flushes", "late_most_us")
+    drawn_apart = {name: getattr(Conditions(), name) for name in apart}
     usual = sum(replace(each.conditions, **drawn_apart) == Conditions() for each in TRIALS)
     assert 0.4 < usual / len(TRIALS) < 0.6
     assert all(each.conditions.election_timeout_ms >= 500 for each in TRIALS)
@@ -92,6 +90,12 @@ def test_half_of_all_trials_are_as_kafka_is() -> None:
 def test_the_metadata_log_rolls_in_half_of_all_trials() -> None:
     small = sum(each.conditions.segment_bytes <= 16_384 for each in TRIALS)
     assert 0.4 < small / len(TRIALS) < 0.6
+
+
+def test_logs_are_cut_behind_snapshots_in_a_quarter_of_all_trials() -> None:
+    """What lies in a segment that has not rolled stays."""
+    small = [each.conditions for each in TRIALS if each.conditions.segment_bytes <= 16_384]
+    assert 0.4 < sum(each.snapshot_bytes <= 20_000 for each in small) / len(small) < 0.6
 
 
 def test_clients_of_some_trials_do_nothing_special_and_of_others_a_lot() -> None:
