@@ -92,6 +92,11 @@ def struct_reader(message_class: Any) -> Reader:
 
 
 def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
+    if [field.kafka_type for field in run] == ["int8"]:
+        # A metadata record begins with one, and to call `struct` takes longer than to do this.
+        yield f"    _{run[0].name} = (data[at] ^ 0x80) - 0x80"
+        yield "    at += 1"
+        return
     layout = struct.Struct(">" + "".join(FIXED[field.kafka_type] for field in run))
     names[f"unpack_{run[0].name}"] = layout.unpack_from
     yield f"    {', '.join('_' + field.name for field in run)}, = unpack_{run[0].name}(data, at)"
@@ -109,10 +114,11 @@ def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterat
     if field.kafka_type != "string" or field.array or not flexible:
         yield f"    {read}"
         return
-    # Nearly every string is short, and to call its reader costs as much as to read it.
+    # Nearly every string is short, and to call its reader costs as much as to read it. Where `data`
+    # ends within it, there is no byte where its struct goes on, with its tags at the latest.
     yield "    length = data[at]"
     yield "    end = at + length"
-    yield "    if 0 < length < 0x80 and end <= len(data):"
+    yield "    if 0 < length < 0x80:"
     yield f"        _{field.name} = data[at + 1:end].decode()"
     yield "        at = end"
     yield "    else:"

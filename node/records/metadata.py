@@ -68,11 +68,12 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     Raises MalformedRecord where no controller could read it: without a frame of version 1, or with
     other bytes than a record of its type and version has.
     """
+    kind = None if value is None else _BY_FRAME.get(value[:_FRAME_BYTES])
+    if value is not None and kind is not None:
+        return read_whole(kind, value, _FRAME_BYTES, MalformedRecord)
     unknown = unknown_record(value)
-    if unknown is not None:
-        return unknown
-    assert value is not None, "it has a frame"
-    return read_whole(_BY_FRAME[value[:_FRAME_BYTES]], value, _FRAME_BYTES, MalformedRecord)
+    assert unknown is not None, "what is known was read"
+    return unknown
 
 
 def is_known(data: bytes, start: int) -> bool:
