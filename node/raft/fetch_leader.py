@@ -130,6 +130,8 @@ class LeaderFetch:
     def poll(self, mono_ns: int) -> None:
         """Answer the parked fetches for which there is news, whose time is up, or whose leader
         we are no longer."""
+        if not self._parked:
+            return
         for connection, parked in self._parked.all():
             response = self.answer_parked(connection, parked, mono_ns)
             if response is not None:

@@ -360,7 +360,7 @@ class Quorum:
         at = self.voters.endpoint(self.leader, self.listener)
         if at is None and isinstance(self.role, Follower | Prospective):
             at = self.role.leader_at
-        return None if at is None else replace(at, name="")
+        return None if at is None else Endpoint(name="", host=at.host, port=at.port)
 
     # --- inner ---
 

@@ -112,13 +112,17 @@ class VoterChanges:
     # --- what is due ---
 
     def poll(self, now: Now) -> None:
+        if not self._waiting:
+            return
         for connection, waiting in self._waiting.all():
             response = self._go_on(waiting, now)
             if response is not None:
                 self._waiting.answer(connection, response)
 
     def deadline_ns(self) -> int:
-        return min([waiting.deadline_ns for _, waiting in self._waiting.all()], default=NEVER_NS)
+        if not self._waiting:
+            return NEVER_NS
+        return min(waiting.deadline_ns for _, waiting in self._waiting.all())
 
     def is_removed(self, leader: Leader) -> bool:
         """Is it committed that this leader votes no more? Until then it leads on, so that its
