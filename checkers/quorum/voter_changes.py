@@ -13,6 +13,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 
 V2, V3, V4 = "V2-one-change-uncommitted", "V3-epoch-committed-before-change", "V4-voters-of-the-log"
@@ -95,6 +96,14 @@ def _voters(line: NodeEvent) -> VoterSet:
     return VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows))
 
 
+def _is_first(before: _Told, new: _Told) -> bool:
+    """The first leader of listed nodes told which disks they have (KIP-856): nobody else votes, and
+    nothing could be committed before."""
+    by_id = any(key.directory == NO_DIRECTORY for key in before.voters.keys)
+    same = sorted(key.node for key in new.voters.keys) == list(before.voters.nodes)
+    return by_id and same
+
+
 class _Walk:
     """One process, line by line."""
 
@@ -171,7 +180,7 @@ class _Walk:
         reign, written = self._reign, self._appended
         if reign is None or written is None or new.line.epoch != reign.epoch:
             return
-        if reign.start is None or written.base == reign.start:
+        if reign.start is None or written.base == reign.start or _is_first(before, new):
             return
         told = f"node {new.line.node} changed the voters at {new.offset} in epoch {reign.epoch}"
         for name in (V2, V3, V10):
@@ -232,8 +241,9 @@ def one_change_uncommitted(evidence: Evidence) -> CheckResult:
 def epoch_committed_before_change(evidence: Evidence) -> CheckResult:
     """V3: a leader changes the voters once it has committed something in its epoch.
 
-    From q.voters, q.append and q.hwm of its process; not of the first batch of an epoch. (KIP-856;
-    the bug of single-server changes, Ongaro 2015)
+    From q.voters, q.append and q.hwm of its process; not of the first batch of an epoch, nor of the
+    one that first names the disks of listed nodes. (KIP-856; the bug of single-server changes,
+    Ongaro 2015)
     """
     return _judged(evidence, V3, "changes of voters", "its epoch had committed something before")
 

@@ -1,7 +1,7 @@
 """The simulated cluster's promises: life, powers and evidence, and what it leaves."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,16 +26,26 @@ from chaos.cluster.sim.world import SimWorld
 from chaos.nemesis.abilities import lacking
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.disk import read_disks
+from node import ids
+from node.ids import ReplicaKey
 from node.storage.bootstrap import read_voters
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 
 
-def lived(story: Callable[[SimCluster], Awaitable[None]], *, seed: int = 1, nodes: int = 3) -> None:
+def lived(
+    story: Callable[[SimCluster], Awaitable[None]],
+    *,
+    seed: int = 1,
+    nodes: int = 3,
+    settings: Mapping[str, str] | None = None,
+) -> None:
     """Tell a story on a cluster without load."""
 
     async def main() -> None:
-        cluster = world.cluster(run_id="", nodes=nodes, target="node", keep=False, directory=None)
+        cluster = world.cluster(
+            run_id="", nodes=nodes, target="node", keep=False, directory=None, settings=settings
+        )
         assert isinstance(cluster, SimCluster)
         await cluster.create()
         await story(cluster)
@@ -252,6 +262,35 @@ def test_a_wiped_disk_knows_no_voters_and_the_lost_one_is_kept(tmp_path: Path) -
         assert tables["disks"]["node"].to_pylist() == [1, 2, 3]
 
     lived(story)
+
+
+def test_listed_voters_are_named_by_the_log_and_a_wiped_disk_is_none_of_them() -> None:
+    """KIP-856: also after all lost their power, the second time with one disk replaced."""
+
+    def voters(cluster: SimCluster, node: NodeId) -> list[ReplicaKey]:
+        process = cluster.machines[node].process
+        return [] if process is None else list(process.node.core.raft.quorum.voters.keys)
+
+    async def until(condition: Callable[[], bool]) -> None:
+        while not condition():
+            await asyncio.sleep(0.1)
+
+    async def story(cluster: SimCluster) -> None:
+        machines = cluster.machines
+        first = [ReplicaKey(ids.NodeId(n), machines[n].directory_id) for n in (ONE, TWO, THREE)]
+        await until(lambda: all(voters(cluster, node) == first for node in machines))
+        for is_wiped in (False, True):
+            await cluster.power_off([ONE, TWO, THREE])
+            if is_wiped:
+                await cluster.wipe(THREE)
+            await asyncio.gather(*(cluster.start(node) for node in machines))
+            await until(lambda: all(voters(cluster, node) == first for node in machines))
+        process = machines[THREE].process
+        assert process is not None
+        assert not process.node.core.raft.quorum.is_voter
+        assert cluster.broken_invariant is None
+
+    lived(story, settings={"quorum_voters": "3"})
 
 
 def test_what_it_leaves_is_laid_out_as_containers_do(tmp_path: Path) -> None:

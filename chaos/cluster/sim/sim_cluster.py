@@ -131,9 +131,11 @@ class SimCluster:
 
     async def create(self) -> None:
         voters = self._voters()
-        for machine in self.machines.values():
-            machine.format(self._cluster_id, voters)
-        self._keeper.open((key for key, _ in voters), self._fetch_timeout_ms)
+        for (key, _), machine in zip(voters, self.machines.values(), strict=True):
+            machine.format(self._cluster_id, voters, key.directory)
+        is_listed = all(machine.is_listed for machine in self.machines.values())
+        first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
+        self._keeper.open(first, self._fetch_timeout_ms)
         await asyncio.gather(*(self.start(node) for node in self._nodes))
 
     async def status(self, node: NodeId) -> NodeStatus:

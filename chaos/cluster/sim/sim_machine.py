@@ -76,15 +76,18 @@ class Machine:
             return self._failed
         return self.process.exit_code or 0
 
-    def format(
-        self, cluster_id: str, voters: ListedVoters, directory_id: UUID | None = None
-    ) -> None:
-        """Make the empty disk this node's; `directory_id` where it is none of the voters."""
+    @property
+    def is_listed(self) -> bool:
+        """Who votes stands in its configuration, and not on its disk (KIP-856)."""
+        return bool(self._config.quorum_voters)
+
+    def format(self, cluster_id: str, voters: ListedVoters, directory_id: UUID) -> None:
+        """Make the empty disk this node's."""
         format_log_directory(
             self.drive.disk,
             cluster_id=cluster_id,
             node_id=self._config.node_id,
-            voters=voters,
+            voters=None if self.is_listed else voters,
             timestamp_ms=self.clock.now().wall_ns // 1_000_000,
             directory_id=directory_id,
         )

@@ -19,9 +19,9 @@ WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
     f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 )
-_SYNCED_FORMAT, _BOOTSTRAP = "synced_format", "bootstrap"
+_SYNCED_FORMAT, _BOOTSTRAP, _VOTERS = "synced_format", "bootstrap", "quorum_voters"
 _SYNCED, _SERVERS = ("on", "off", "waits"), ("0", "1", "3", "5")
-_OWN_VALUES = {_SYNCED_FORMAT: _SYNCED, _BOOTSTRAP: _SERVERS}
+_OWN_VALUES = {_SYNCED_FORMAT: _SYNCED, _BOOTSTRAP: _SERVERS, _VOTERS: _SERVERS}
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -69,8 +69,8 @@ def target_named(
     for name, value in settings.items():
         if value not in _OWN_VALUES.get(name, ()):
             raise SettingError(
-                f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}) and "
-                f"{_BOOTSTRAP} ({', '.join(_SERVERS)}); --target {KAFKA} has more"
+                f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}), and "
+                f"{_BOOTSTRAP} and {_VOTERS} ({', '.join(_SERVERS)}); --target {KAFKA} has more"
             )
     return OwnNode(
         mutation=mutation,
@@ -78,6 +78,7 @@ def target_named(
         synced_format=synced == "on",
         waits_when_formatted=synced == "waits",
         bootstrap=int(settings.get(_BOOTSTRAP, "0")),
+        quorum_voters=int(settings.get(_VOTERS, "0")),
     )
 
 
@@ -97,4 +98,6 @@ def layout(
     if release_of(word) and not is_mixed(word):
         settings = {"brokers": str(nodes), **settings}
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
+    if isinstance(made, OwnNode) and made.quorum_voters not in (0, nodes):
+        raise SettingError(f"{_VOTERS}={made.quorum_voters}: all {nodes} nodes are to vote, or 0")
     return made, len(made.nodes) if isinstance(made, Kafka) else nodes

@@ -25,6 +25,9 @@ class OwnNode:
     # How many controllers a node knows by controller.quorum.bootstrap.servers. Who was formatted
     # as a voter needs none; a new disk knows nobody else.
     bootstrap: int = 0
+    # How many nodes controller.quorum.voters lists, and so who votes (KIP-856); with 0 it is not
+    # set, and the disks say who does (KIP-853).
+    quorum_voters: int = 0
 
     word = "node"
     bounds = TargetBounds()
@@ -36,7 +39,8 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        found = {"bootstrap": str(self.bootstrap)} if self.bootstrap else {}
+        counts = {"bootstrap": self.bootstrap, "quorum_voters": self.quorum_voters}
+        found = {name: str(count) for name, count in counts.items() if count}
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"
         return found
@@ -73,7 +77,7 @@ class OwnNode:
                 f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
             ),
             "log.dirs": log_directory,
-            **self._servers(),
+            **self._known(),
             **self.conditions.properties(),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
@@ -85,23 +89,34 @@ class OwnNode:
         voters = ",".join(
             f"{seat.node}@{seat.inner.host}:{seat.inner.port}:{seat.directory_id}" for seat in seats
         )
-        arguments = ("-t", cluster_id, "-c", properties_file, "--initial-controllers", voters)
-        return (*PROGRAM, "format", *arguments)
+        named = () if self.quorum_voters else ("--initial-controllers", voters)
+        return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *named)
 
     def reformat_command(
         self, cluster_id: str, node: NodeId, properties_file: str
     ) -> Sequence[str]:
         """Never with voters: of a set of their own, two wiped disks would be a majority."""
         del node
-        what = ("-t", cluster_id, "-c", properties_file, "--no-initial-controllers")
-        return (*PROGRAM, "format", *what)
+        nobody = () if self.quorum_voters else ("--no-initial-controllers",)
+        return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *nobody)
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node
         words = ("start", "-c", properties_file)
         return (*MUTATED, self.mutation, "--", *words) if self.mutation else (*PROGRAM, *words)
 
-    def _servers(self) -> Mapping[str, str]:
-        named = [NodeId(number) for number in range(1, self.bootstrap + 1)]
-        servers = ",".join(f"{host_name(node)}:{inner_port(node)}" for node in named)
-        return {"controller.quorum.bootstrap.servers": servers} if servers else {}
+    def _known(self) -> Mapping[str, str]:
+        """The other controllers that its configuration tells a node of."""
+        servers = ",".join(f"{host}:{port}" for _, host, port in _first(self.bootstrap))
+        voters = ",".join(
+            f"{node}@{host}:{port}" for node, host, port in _first(self.quorum_voters)
+        )
+        return {
+            **({"controller.quorum.bootstrap.servers": servers} if servers else {}),
+            **({"controller.quorum.voters": voters} if voters else {}),
+        }
+
+
+def _first(count: int) -> Sequence[tuple[NodeId, str, int]]:
+    nodes = [NodeId(number) for number in range(1, count + 1)]
+    return [(node, host_name(node), inner_port(node)) for node in nodes]

@@ -4,7 +4,7 @@ import pytest
 
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.kafka_settings import SettingError
-from chaos.cluster.targets.named import target_named
+from chaos.cluster.targets.named import layout, target_named
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
 from node.server.properties import parse_settings
@@ -60,3 +60,24 @@ def test_a_new_disk_is_formatted_without_voters_and_its_node_asks_who_votes() ->
     ]
     with pytest.raises(SettingError, match="bootstrap=2: our own node has"):
         target_named("node", {"bootstrap": "2"})
+
+
+def test_listed_voters_stand_in_the_configuration_and_on_no_disk() -> None:
+    target = target_named("node", {"quorum_voters": "3"})
+    assert isinstance(target, OwnNode)
+    assert target == target_named("node", target.settings)
+    commands = (
+        target.format_command("cluster", SEATS[0], SEATS, "file"),
+        target.reformat_command("cluster", NodeId(2), "file"),
+    )
+    for command in commands:
+        assert command[3:] == ("format", "-t", "cluster", "-c", "file")
+    listed = parse_settings(target.properties(SEATS[1], "/data/kraft")).config.quorum_voters
+    at = [(node, each.host, each.port) for node, (each,) in listed.items()]
+    assert at == [(1, "node-1", 9101), (2, "node-2", 9102), (3, "node-3", 9103)]
+
+
+def test_all_nodes_or_none_are_listed() -> None:
+    layout("node", 3, {"quorum_voters": "3"})
+    with pytest.raises(SettingError, match="quorum_voters=3: all 5 nodes are to vote"):
+        layout("node", 5, {"quorum_voters": "3"})

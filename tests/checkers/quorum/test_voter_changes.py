@@ -3,6 +3,7 @@
 import pytest
 
 from checkers.check import Check
+from checkers.history.tables import NO_DIRECTORY
 from checkers.quorum import voter_changes, voter_sets
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, make_run, op
@@ -69,6 +70,29 @@ def test_a_disk_is_replaced(check: Check) -> None:
     votes(votes(follower.append(0, 1, 1, "follower"), 1, 1, 2, 3), 3, 1, 2, (3, NEW))
     follower.state("prospective", 1)
     assert judged(check, trace, follower).verdict is VALID
+
+
+def first_of_listed(*nodes: int) -> NodeTrace:
+    """A leader of nodes that it knew by id, but for itself; it names these disks, before anything
+    could be committed."""
+    by_id = [key(1), *((node, NO_DIRECTORY) for node in (2, 3))]
+    trace = votes(NodeTrace(1).start(), 0, *by_id, epoch=0).state("candidate", 1)
+    trace.state("leader", 1, leader=1).append(0, 0, 1)
+    for node in (2, 3):
+        fetched(trace, node, 1)
+    return votes(trace.append(1, 3, 1), 3, *nodes)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_first_leader_of_listed_nodes_names_their_disks(check: Check) -> None:
+    trace = fetched(first_of_listed(1, 2, 3), 2, 4).hwm(4, 1)
+    assert judged(check, trace).verdict is VALID
+
+
+@pytest.mark.parametrize("nodes", [(1, 2), (1, 2, 3, 4), (1, 2, 4)])
+def test_the_first_leader_of_listed_nodes_names_no_others(nodes: tuple[int, ...]) -> None:
+    result = judged(voter_changes.epoch_committed_before_change, first_of_listed(*nodes))
+    assert result.verdict is INVALID
 
 
 @pytest.mark.parametrize("check", CHECKS)
