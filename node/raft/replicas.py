@@ -120,7 +120,7 @@ class Replicas:
     def met(self, leader: Leader) -> list[ReplicaKey]:
         """Who fetched in this epoch, the latest last."""
         replicas = leader.replicas
-        return sorted(replicas, key=lambda key: replicas[key].last_fetch_wall_ns)
+        return sorted(replicas, key=lambda key: replicas[key].last_fetch_ns)
 
     def voter_ends(self, leader: Leader) -> list[Offset]:
         """The durable log end of every voter; our own only as far as it is flushed."""

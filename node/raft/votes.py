@@ -174,6 +174,8 @@ class Votes:
         if not isinstance(role, Prospective | Candidate) or not self.may_ask():
             return
         for key in role.ballot.unanswered(self._quorum.voters):
+            if key.id == self._quorum.key.id:
+                continue  # an earlier disk of ours, which nobody has any more
             request = self._request_to(key, role)
             if self._peers.may_ask(key, request):
                 self._peers.ask(key, request, mono_ns)

@@ -163,6 +163,18 @@ def test_a_candidate_asks_whoever_votes_now() -> None:
     assert isinstance(rig.role, Candidate)
 
 
+def test_a_candidate_does_not_ask_the_voter_that_its_lost_disk_was() -> None:
+    rig = Rig(timeouts=QUIET)
+    log = rig.core.raft.log
+    rows = tuple(map(row, (1, 2, 3)))
+    record = Voters(voters=(*rows, row(1, 7)))
+    log.voters = log.voters.appended(control_batch(0, 1, record))
+    while not isinstance(rig.role, Prospective):
+        rig.pass_ms(50)
+    asked = {asked_node(ask) for ask in rig.asked if isinstance(ask.request, VoteRequest)}
+    assert asked == {2, 3}
+
+
 def fetched_from(rig: Rig, *batches: Batch, leader: int = 2) -> None:
     """The leader that is followed answers with these."""
     records = b"".join(batch.data for batch in batches)
