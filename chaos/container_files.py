@@ -1,4 +1,5 @@
-"""Files copied off the engine as it gives them: a tar archive in pieces, read as it comes.
+"""Files copied off the engine as it gives them: a tar archive in pieces, read as it comes. And one
+written the other way.
 
 The engine mounts a container's volumes for a copy, whether it runs or not.
 """
@@ -51,6 +52,17 @@ def read_file(container: Container, path: str) -> bytes:
             content = tar.extractfile(member)
             return content.read() if content is not None else b""
     return b""
+
+
+def write_file(container: Container, path: str, content: str) -> None:
+    """Write a file of a container, whether it runs or not."""
+    data, place = content.encode(), PurePosixPath(path)
+    member = tarfile.TarInfo(place.name)
+    member.size = len(data)
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(member, io.BytesIO(data))
+    container.put_archive(str(place.parent), archive.getvalue())
 
 
 def unpack(archive: IO[bytes], into: Path) -> None:

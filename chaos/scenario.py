@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from chaos.cluster.interface import MovedReplica, PowerCutMode, StoppedDisk
+from chaos.cluster.interface import Advertised, MovedReplica, PowerCutMode, StoppedDisk
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
-from chaos.nemesis.kinds.upkeep import MoveReplicas
+from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.trial import Trial
@@ -120,9 +120,10 @@ class ScenarioSetting:
         return replace(fault, **{self.parameter: self.values(value)})
 
 
-# What disks forget at power cuts, and what becomes of the page cache of stopped nodes and of moved
-# replicas. All other settings are of the target.
+# What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
+# replicas, and where controllers say that they are. All other settings are of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
+ADVERTISED = "advertised"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -144,6 +145,13 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=MovedReplica,
         scripted=True,
         unfit="moves no replica between log directories",
+    ),
+    ADVERTISED: ScenarioSetting(
+        fault=Readdress,
+        parameter="advertised",
+        values=Advertised,
+        scripted=True,
+        unfit="starts no controller with another advertised host",
     ),
 }
 

@@ -77,6 +77,13 @@ class MovedReplica(StrEnum):
     SYNCED = "synced"  # its disk is written out at once
 
 
+class Advertised(StrEnum):
+    """The host under which a controller tells others to reach it, when it was started again."""
+
+    REACHABLE = "reachable"  # another name of its own
+    UNREACHABLE = "unreachable"  # a name of an address that nobody has
+
+
 class DiskSickness(StrEnum):
     """What is wrong with a disk until it is mended."""
 
@@ -372,6 +379,16 @@ class ReplicaMoving(Protocol):
         """Move every replica of clients' topics on a broker to another log directory of it; returns
         when the broker says that all are there. Raises ClusterError where it does not come to that.
         """
+
+
+@runtime_checkable
+class Readdressing(Protocol):
+    async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
+        """Stop a controller in good order and start it with another advertised host; returns when
+        the quorum has committed that it is to be reached there, or has not for a bounded time."""
+
+    async def address_as_before(self, node: NodeId) -> None:
+        """Stop a controller and start it with the host that it had; returns when it answers."""
 
 
 @runtime_checkable

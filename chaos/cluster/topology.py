@@ -18,6 +18,8 @@ RESERVED = 16  # subnets at the pool's end, for the compose file: those are fixe
 API_PORT = 8474
 OUTER_PORT = 9200
 PROXY_HOST, NODE_HOST = 2, 3  # within a subnet; 1 is the engine's gateway
+AGAIN, NOWHERE = "-again", "-nowhere"  # ends of a node's other names
+NOBODY = "192.0.2.1"  # of a network for documentation (RFC 5737), to which nodes have no way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,14 @@ class Topology:
         here = self.networks[node]
         return {
             host_name(other): here.address if other == node else here.proxy for other in self.nodes
+        }
+
+    def other_names(self, node: NodeId) -> Mapping[str, str]:
+        """Those under which a node may say that it is reached: as its own name, and not at all."""
+        names = {other: f"{other}{AGAIN}" for other in self.aliases(node)}
+        return {
+            **{names[other]: address for other, address in self.aliases(node).items()},
+            **{f"{other}{NOWHERE}": NOBODY for other in self.aliases(node)},
         }
 
     def proxies(self) -> Sequence[ProxyEntry]:

@@ -11,6 +11,7 @@ from chaos.cluster.interface import (
     Killable,
     Pausable,
     PowerCuttable,
+    Readdressing,
     ReplicaMoving,
     Sickening,
     Slowable,
@@ -38,6 +39,7 @@ class Ability(StrEnum):
     SHUT_OUT = "keep clients from nodes"
     SYNC = "sync disks"
     MOVE_REPLICAS = "move replicas between log directories"
+    READDRESS = "start controllers with another advertised host"
 
 
 PROTOCOLS: dict[Ability, type] = {
@@ -55,6 +57,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.SHUT_OUT: Closable,
     Ability.SYNC: Syncable,
     Ability.MOVE_REPLICAS: ReplicaMoving,
+    Ability.READDRESS: Readdressing,
 }
 
 

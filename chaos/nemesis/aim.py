@@ -10,6 +10,7 @@ from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.awaited import ClusterView
 from chaos.nemesis.victims import (
     AllBrokers,
+    AllFollowers,
     AllVoters,
     ControllerLeader,
     LeaderAnd,
@@ -52,9 +53,9 @@ async def resolve(
         case ControllerLeader():
             found = [await _leader(probe, patience_s)]
         case RandomFollower():
-            leader = await _leader(probe, patience_s)
-            running = await _running(cluster, voters)
-            found = _drawn([node for node in running if node != leader], rng)
+            found = _drawn(await _followers(cluster, probe, voters, patience_s), rng)
+        case AllFollowers():
+            found = await _followers(cluster, probe, voters, patience_s)
         case AllVoters():
             found = await _leader_first(cluster, probe, voters, patience_s)
         case RandomNode():
@@ -98,6 +99,13 @@ async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:
         return await probe.leader(LEADER_WITHIN_S if patience_s is None else patience_s)
     except NoLeaderError as error:
         raise NobodyToHitError(str(error)) from error
+
+
+async def _followers(
+    cluster: Cluster, probe: QuorumProbe, voters: list[NodeId], patience_s: float | None
+) -> list[NodeId]:
+    leader = await _leader(probe, patience_s)
+    return [node for node in await _running(cluster, voters) if node != leader]
 
 
 async def _leader_first(

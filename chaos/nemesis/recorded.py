@@ -11,6 +11,7 @@ from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import (
     AllBrokers,
+    AllFollowers,
     AllVoters,
     ControllerLeader,
     LeaderAnd,
@@ -69,6 +70,7 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
 _PLAIN_VICTIMS: tuple[Victim, ...] = (
     ControllerLeader(),
     RandomFollower(),
+    AllFollowers(),
     AllVoters(),
     RandomNode(),
     PartitionLeader(),

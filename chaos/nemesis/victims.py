@@ -22,6 +22,14 @@ class RandomFollower:
 
 
 @dataclass(frozen=True, slots=True)
+class AllFollowers:
+    """Every voter that runs and does not lead."""
+
+    def __str__(self) -> str:
+        return "followers"
+
+
+@dataclass(frozen=True, slots=True)
 class AllVoters:
     def __str__(self) -> str:
         return "all"
@@ -86,6 +94,7 @@ class AllBrokers:
 Victim = (
     ControllerLeader
     | RandomFollower
+    | AllFollowers
     | AllVoters
     | RandomNode
     | SomeNodes

@@ -45,6 +45,7 @@ from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
+from chaos.scenarios.unreachable_voter import UNREACHABLE_VOTER
 from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
 
 CONTROLLER_SCENARIOS: dict[str, Scenario] = {
@@ -99,6 +100,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         CONTROLLED_SHUTDOWN_ROLL,
         UNCLEAN_LEADER,
         SILENT_CONTROLLER,
+        UNREACHABLE_VOTER,
         UNWAITED_TOPICS,
     )
 }

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.cluster.interface import DiskTrouble, MovedReplica, NodeId, StoppedDisk
+from chaos.cluster.interface import Advertised, DiskTrouble, MovedReplica, NodeId, StoppedDisk
 from chaos.nemesis.abilities import PROTOCOLS, Ability
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault, OfLinks, cure, inject
@@ -21,12 +21,13 @@ from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.kinds.upkeep import MoveReplicas, SyncDisks
+from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SyncDisks
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.nemesis.victims import (
     AllBrokers,
+    AllFollowers,
     AllVoters,
     ControllerLeader,
     LeaderAnd,
@@ -49,7 +50,7 @@ from workloads.tally import Tally
 _COUNTS = st.integers(0, 99)
 VICTIMS: st.SearchStrategy[Victim] = st.one_of(
     st.sampled_from([ControllerLeader(), RandomFollower(), AllVoters(), RandomNode()]),
-    st.sampled_from([PartitionLeader(), RandomBroker(), AllBrokers()]),
+    st.sampled_from([PartitionLeader(), RandomBroker(), AllBrokers(), AllFollowers()]),
     st.builds(SomeNodes, _COUNTS),
     st.builds(LeaderAnd, _COUNTS),
     st.builds(OneNode, _COUNTS.map(NodeId)),
@@ -133,6 +134,7 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(StopThenPowerOff(victim=AllBrokers(), disk=disk) for disk in StoppedDisk),
     SyncDisks(victim=AllBrokers()),
     *(MoveReplicas(victim=AllBrokers(), replica=replica) for replica in MovedReplica),
+    *(Readdress(victim=AllFollowers(), advertised=advertised) for advertised in Advertised),
     *(PowerOff(victim=AllVoters(), disks=disks) for disks in DiskTrouble),
     LoseDisk(victim=RandomFollower()),
     RemoveVoter(victim=ControllerLeader()),

@@ -20,6 +20,7 @@ from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
 from chaos.nemesis.proof import of_links, of_nodes
 from chaos.nemesis.schedule import Schedule, Window, spread
 from chaos.nemesis.victims import (
+    AllFollowers,
     AllVoters,
     ControllerLeader,
     LeaderAnd,
@@ -230,6 +231,11 @@ def test_a_role_is_resolved_as_it_fires(tmp_path: Path, victim: Victim) -> None:
     (row,) = hurt(tmp_path, FakeCluster(), Kill(victim=victim))
     assert row["nodes"] in ([[2], [3]] if victim == RandomFollower() else [[1], [2], [3]])
     assert json.loads(str(row["params"]))["victim"] == str(victim)
+
+
+def test_followers_are_all_that_do_not_lead(tmp_path: Path) -> None:
+    (row,) = hurt(tmp_path, FakeCluster(), Kill(victim=AllFollowers()))
+    assert row["nodes"] == [2, 3]
 
 
 @pytest.mark.parametrize("name", FAULTS)

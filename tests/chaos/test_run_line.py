@@ -124,7 +124,8 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     assert set(CUTTING) == timed
     assert set(STOPPING) == {"clean-stop-power-off", "clean-stop-then-lead"}
     assert set(FITTING["moved_replica"]) == {"moved-replica", "moved-replicas", "elr-wiped"}
-    assert list(FITTING) == ["cut", "stopped_disk", "moved_replica"]
+    assert set(FITTING["advertised"]) == {"unreachable-voter"}
+    assert list(FITTING) == ["cut", "stopped_disk", "moved_replica", "advertised"]
 
 
 @pytest.mark.parametrize("name", SCENARIO_SETTINGS)

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 from chaos.cluster.interface import (
     Address,
+    Advertised,
     DiskSickness,
     DiskTrouble,
     FaultEvidence,
@@ -192,6 +193,13 @@ class FakeCluster:
     async def move_replicas(self, node: NodeId) -> FaultEvidence:
         self._called(f"move_replicas {node}")
         return FaultEvidence(bit=self.bites, what="3 replicas lie in another log directory")
+
+    async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
+        self._called(f"readdress {node} {advertised}")
+        return FaultEvidence(bit=self.bites, what="the quorum has committed it")
+
+    async def address_as_before(self, node: NodeId) -> None:
+        self._called(f"address_as_before {node}")
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")

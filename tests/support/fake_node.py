@@ -22,7 +22,7 @@ from kio.schema.request_header.v2.header import RequestHeader
 from kio.schema.response_header.v1.header import ResponseHeader
 from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i8, i32, i32Timedelta, i64
+from kio.static.primitive import i8, i32, i32Timedelta, i64, u16
 
 from chaos.cluster.interface import (
     NodeStatus,
@@ -51,6 +51,7 @@ class Registers:
     committed_is_known: bool = True  # by who leads
     replicas: dict[int, UUID] = field(default_factory=dict)  # the directory of each node
     voters: set[tuple[int, UUID]] = field(default_factory=set)
+    hosts: dict[int, str] = field(default_factory=dict)  # of voters, as who leads tells them
 
 
 def _zero() -> i32Timedelta:
@@ -262,8 +263,15 @@ class FakeNode:
         topic = quorum_response.TopicData(
             topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
         )
+        nodes = tuple(
+            quorum_response.Node(
+                node_id=BrokerId(node),
+                listeners=(quorum_response.Listener(name="CONTROLLER", host=host, port=u16(9100)),),
+            )
+            for node, host in self.registers.hosts.items()
+        )
         return quorum_response.DescribeQuorumResponse(
-            error_code=ErrorCode.none, error_message=None, topics=(topic,), nodes=()
+            error_code=ErrorCode.none, error_message=None, topics=(topic,), nodes=nodes
         )
 
     def _replica(self, key: tuple[int, UUID]) -> quorum_response.ReplicaState:

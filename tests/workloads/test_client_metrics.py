@@ -205,11 +205,14 @@ def test_only_the_leader_itself_says_who_leads(
         current_voters=(replica(1, 9), replica(2, -1)),
         observers=(replica(3, 7),),
     )
-    listener = quorum_response.Listener(name="CONTROLLER", host="node-1", port=u16(9101))
+    listeners = tuple(
+        quorum_response.Listener(name=name, host=host, port=u16(port))
+        for name, host, port in (("CONTROLLER", "node-1", 9101), ("EXTERNAL", "127.0.0.1", 40001))
+    )
     answer = quorum_response.DescribeQuorumResponse(
         error_code=ErrorCode.none,
         error_message=None,
-        nodes=(quorum_response.Node(node_id=BrokerId(1), listeners=(listener,)),),
+        nodes=(quorum_response.Node(node_id=BrokerId(1), listeners=listeners),),
         topics=(
             quorum_response.TopicData(
                 topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
@@ -221,6 +224,10 @@ def test_only_the_leader_itself_says_who_leads(
     told = [(each.node, each.directory_id, each.log_end) for each in claim.voters]
     assert told == [(1, "AAAAAAAAAAAAAAAAAAAAAQ", 9), (2, "AAAAAAAAAAAAAAAAAAAAAg", -1)]
     assert [(each.node, each.log_end) for each in claim.observers] == [(3, 7)]
+    assert [(each.node, each.name, each.host, each.port) for each in claim.listeners] == [
+        (1, "CONTROLLER", "node-1", 9101),
+        (1, "EXTERNAL", "127.0.0.1", 40001),
+    ]
 
 
 def replica(node: int, log_end: int) -> quorum_response.ReplicaState:

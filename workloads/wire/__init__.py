@@ -3,7 +3,7 @@
 flexible.py           types of the protocol; an answer that is not one is MalformedAnswerError
 header.py             the APIs and the version of each; heads of requests and answers
 client_metrics.py     IncrementalAlterConfigs and DescribeConfigs, of registers
-describe_quorum.py    which node leads the quorum
+describe_quorum.py    which node leads the quorum, and where its voters are
 batch.py              record batches: many records of one shape at a time
 produce.py            Produce and InitProducerId
 fetch.py              Fetch and ListOffsets

@@ -1,7 +1,7 @@
 """DescribeQuorum 2 of the metadata partition."""
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checkers.counted import counted
 from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
@@ -20,6 +20,16 @@ class ReplicaClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VoterListener:
+    """By which the quorum reaches a voter."""
+
+    node: int
+    name: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderClaim:
     """A node's answer to who leads; `leader` is None unless the node says so as the leader."""
 
@@ -29,6 +39,7 @@ class LeaderClaim:
     error: int = 0
     voters: tuple[ReplicaClaim, ...] = ()
     observers: tuple[ReplicaClaim, ...] = ()
+    listeners: tuple[VoterListener, ...] = ()  # of all voters, be that committed or not
 
 
 def describe_quorum() -> bytes:
@@ -45,13 +56,12 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
     error = reader.int16()
     reader.string()  # what is wrong, in words
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader, error)]
-    for _ in range(reader.count()):
-        _skip_node(reader)
+    listeners = tuple([each for _ in range(reader.count()) for each in _node(reader)])
     reader.end()
     if len(claims) > 1 or (not claims and not error):
         raise MalformedAnswerError(f"{counted(len(claims), 'partition')}, asked for one")
     nothing = LeaderClaim(leader=None, epoch=-1, high_watermark=-1, error=error)
-    return claims[0] if claims else nothing
+    return replace(claims[0] if claims else nothing, listeners=listeners)
 
 
 def _topic(reader: MessageReader, error: int) -> list[LeaderClaim]:
@@ -91,11 +101,14 @@ def _replica(reader: MessageReader) -> ReplicaClaim:
     return ReplicaClaim(node=node, directory_id=directory.rstrip("="), log_end=log_end)
 
 
-def _skip_node(reader: MessageReader) -> None:
-    reader.skip(4)
-    for _ in range(reader.count()):
-        reader.name()
-        reader.name()
-        reader.skip(2)
-        reader.tags()
+def _node(reader: MessageReader) -> list[VoterListener]:
+    node = reader.int32()
+    listeners = [_listener(reader, node) for _ in range(reader.count())]
     reader.tags()
+    return listeners
+
+
+def _listener(reader: MessageReader, node: int) -> VoterListener:
+    name, host, port = reader.name(), reader.name(), reader.int16() & 0xFFFF
+    reader.tags()
+    return VoterListener(node=node, name=name, host=host, port=port)

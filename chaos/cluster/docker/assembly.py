@@ -16,6 +16,7 @@ from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.containers import (
+    CHANGED_FILE,
     PROPERTIES_FILE,
     Formatting,
     NodeContainer,
@@ -247,13 +248,15 @@ class Assembly:
 
     def _start_command(self, seat: Seat) -> Sequence[str]:
         start = self._target.start_command(seat.node, PROPERTIES_FILE)
+        changed = f"{{ test ! -e {CHANGED_FILE} || cp {CHANGED_FILE} {PROPERTIES_FILE}; }}"
+        begin = f"{changed} && exec {shlex.join(start)}"
         if not self._target.formats_at_start:
-            return start
+            return ("sh", "-c", begin)
         new = shlex.join(self._format_command(seat, PROPERTIES_FILE))
         if self._target.waits_when_formatted:
             new = f"{{ {new} && echo {FORMATTED} && exec sleep infinity; }}"
         formatted = f"test -e {DATA}/{LOG_DIRECTORY}/meta.properties"
-        return ("sh", "-c", f"{{ {formatted} || {new}; }} && exec {shlex.join(start)}")
+        return ("sh", "-c", f"{{ {formatted} || {new}; }} && {begin}")
 
     def _seat(self, node: NodeId, published: int) -> Seat:
         return Seat(

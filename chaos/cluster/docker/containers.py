@@ -26,6 +26,7 @@ from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port,
 testcontainers_config.ryuk_disabled = True
 
 PROPERTIES_FILE = "/tmp/server.properties"  # in the container, written by its entry
+CHANGED_FILE = "/tmp/changed.properties"  # what a start takes instead, once it is there
 # Below the range from which the kernel gives out ports, above those of the compose file.
 PUBLISHED_PORTS = range(20100, 30000)
 PORT_TRIES = 20
@@ -62,7 +63,7 @@ def start_node(
             user=f"{UID}:{GID}",
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
-            extra_hosts=dict(topology.aliases(spec.node)),
+            extra_hosts={**topology.aliases(spec.node), **topology.other_names(spec.node)},
             network=network,
             networking_config={network: endpoint},
             log_config=LogConfig(type=LogConfig.types.JSON),  # kept when the node dies

@@ -14,12 +14,14 @@ from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.docker.node_processes import NodeProcesses
 from chaos.cluster.docker.proxy_entrances import Entrances
 from chaos.cluster.docker.proxy_links import ProxyLinks
+from chaos.cluster.docker.readdressing import change_host, other_host, told_of
 from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap
 from chaos.cluster.docker.replica_moves import move_replicas
 from chaos.cluster.docker.salvage import save_nodes
 from chaos.cluster.interface import (
     Address,
+    Advertised,
     FaultEvidence,
     Link,
     NodeId,
@@ -29,7 +31,7 @@ from chaos.cluster.interface import (
     UnaskedEnd,
 )
 from chaos.cluster.targets.target import Target
-from chaos.cluster.topology import Topology
+from chaos.cluster.topology import Topology, host_name
 
 T = TypeVar("T")
 
@@ -173,6 +175,21 @@ class DockerCluster:
 
     async def move_replicas(self, node: NodeId) -> FaultEvidence:
         return await move_replicas(node, self.entries[node])
+
+    async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
+        host = other_host(node, advertised)
+        await self._restart_at(node, host)
+        controllers = [each for each, roles in self.roles.items() if roles.is_controller]
+        return await told_of(node, host, {each: self.entries[each] for each in controllers})
+
+    async def address_as_before(self, node: NodeId) -> None:
+        await self._restart_at(node, host_name(node))
+
+    async def _restart_at(self, node: NodeId, host: str) -> None:
+        await self.stop(node)
+        container = self._parts.containers[node]
+        await self._gate.run(change_host, container, self._target, self.topology, node, host)
+        await self.start(node)
 
     async def slow_links(self, latency_ms: int) -> None:
         await self._gate.run(self._links.slow, latency_ms)

@@ -39,6 +39,7 @@ KINDS: tuple[type[Fault], ...] = (
     upkeep.MoveReplicas,
     voters.LoseDisk,
     voters.RemoveVoter,
+    upkeep.Readdress,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

@@ -1,12 +1,20 @@
-"""What operators do to brokers that are well: nobody is hurt, and all goes on."""
+"""What operators do to nodes that are well, be it right or wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, FaultEvidence, MovedReplica, ReplicaMoving, Syncable
+from chaos.cluster.interface import (
+    Advertised,
+    Cluster,
+    FaultEvidence,
+    MovedReplica,
+    Readdressing,
+    ReplicaMoving,
+    Syncable,
+)
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import on_each
+from chaos.nemesis.acts import all_done, on_each
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.parameters import always
@@ -86,4 +94,43 @@ class MoveReplicas:
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del cluster  # there is nothing to undo
+        return of_nodes(hit.evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readdress:
+    """The victims are started again one by one with another advertised host, which they tell the
+    leader of the quorum (KIP-853, UpdateRaftVoter): one under which nobody is reached, or with
+    `advertised=reachable` another name of their own.
+
+    Steps: stop a victim in good order, start it with the other host, wait until the leader names it
+    there and that is committed; then the next. Cure: start all again with the hosts that they had,
+    at once, and wait until they answer.
+
+    Evidence: the leader said that the voter is to be reached there (DescribeQuorum), and that all
+    that it had written by then is committed.
+
+    Limits: controllers of a dynamic quorum only. Names are as in the nodes' own table of hosts; the
+    unreachable one is of a network that no node has a way to. In containers only.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("readdress",)
+    kind: ClassVar[str] = "readdress"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.READDRESS,)
+    harm: ClassVar[Harm] = Harm(ends_process=True)
+
+    victim: Victim
+    advertised: Advertised = always(Advertised.UNREACHABLE)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Readdressing)
+        # At once they would be no majority meanwhile, and who leads might be another one then.
+        return {node: await cluster.readdress(node, self.advertised) for node in hit.nodes}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        assert isinstance(cluster, Readdressing)
+        await all_done(cluster.address_as_before(node) for node in hit.nodes)
         return of_nodes(hit.evidence, hit.nodes)

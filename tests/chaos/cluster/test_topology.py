@@ -43,6 +43,16 @@ def test_a_name_leads_to_the_proxy_and_ones_own_to_oneself() -> None:
     }
 
 
+def test_another_name_leads_where_the_own_one_does_and_the_third_to_nobody() -> None:
+    made = topology()
+    others = made.other_names(TWO)
+    again = {name.removesuffix("-again"): at for name, at in others.items() if "-again" in name}
+    assert again == made.aliases(TWO)
+    nowhere = {at for name, at in others.items() if name.endswith("-nowhere")}
+    assert nowhere == {"192.0.2.1"}
+    assert len(others) == 6
+
+
 def test_a_link_listens_in_its_sources_network_and_leads_into_its_destinations() -> None:
     assert topology().link_proxies(Link(ONE, THREE)) == [
         ProxyEntry(name="link-1-3", listen="198.18.0.18:9103", upstream="198.18.0.51:9103")
