@@ -86,5 +86,10 @@ FINDINGS: Mapping[str, Finding] = {
             files=("log-start-offset-checkpoint", "append-shortened-0/*.log"),
             has_script=True,
         ),
+        Finding(
+            section=16,
+            scenarios=("unreachable-voter",),
+            says=(r"Completed transition to (Leader|ProspectiveState)",),
+        ),
     )
 }
