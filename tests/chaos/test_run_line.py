@@ -117,6 +117,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
         "power-off",
         "blackout",
         "laggard",
+        "snapshot-catch-up",
         "mixed-quorum",
         "power-off-brokers",
         "blackout-brokers",
