@@ -28,6 +28,7 @@ from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_harness import FakeRuntime
 from tests.support.fake_node import FakeNode
+from workloads.operator import Voter
 from workloads.wire.topic_partitions import PartitionClaim
 
 EVERY = {**SCENARIOS, **CONTROLS}
@@ -104,8 +105,8 @@ def test_last_replica_standing_takes_power_that_can_be_cut() -> None:
 
 
 class Obliging:
-    """A lookout and a probe to which everything has come about that anybody waits for. The first
-    node that runs leads."""
+    """A lookout and a probe to which everything has come about that anybody waits for, and an
+    operator who has changed every voter. The first node that runs leads."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
@@ -127,6 +128,18 @@ class Obliging:
             if fake.status is NodeStatus.RUNNING:
                 return node
         raise NoLeaderError("no node runs")
+
+    async def voters(self, within_s: float) -> Sequence[Voter]:
+        del within_s
+        return ()
+
+    async def add(self, new: Voter, within_s: float) -> Sequence[Voter]:
+        del within_s
+        return (new,)
+
+    async def remove(self, old: Voter, within_s: float) -> Sequence[Voter]:
+        del old, within_s
+        return ()
 
     async def wait_until_whole(self, within_s: float) -> bool:
         del within_s
@@ -172,6 +185,7 @@ def asked_of(plan: RunPlan, directory: Path) -> set[Ability]:
                 directory=directory,
                 tell=lambda _: None,
                 lookout=obliging,
+                operator=obliging,
             )
             script = plan.scenario.script
             await (nemesis.run(plan.drawn()) if script is None else nemesis.follow(script))
