@@ -28,6 +28,7 @@ ALIVE_SHARE = 0.25
 AFTER_SHARE = 0.05
 _LEAST_QUIET_S = 0.5
 _LEAST_AFTER_S = 1.0
+_LEAST_TIME_NS = SECOND // 10
 _SEARCH_AND_CONNECT_S = 2.0
 
 
@@ -53,7 +54,10 @@ class _Load:
         return max(int(rounds * self.processes * ALIVE_SHARE), int(rounds > 0))
 
     def under_way(self, begin_ns: int, end_ns: int) -> bool:
-        """Whether an operation that returned was, at some moment of a time."""
+        """Whether an operation that returned was, at some moment of a time; of a time that is
+        hardly any (a disk is synced), or close to it."""
+        beside = max(_LEAST_TIME_NS - (end_ns - begin_ns), 0) // 2
+        begin_ns, end_ns = begin_ns - beside, end_ns + beside
         return bool(np.any((self.t1 > begin_ns) & (self.returned_t0 < end_ns)))
 
 

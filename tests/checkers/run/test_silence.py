@@ -60,6 +60,14 @@ def test_a_silence_that_is_longer_than_their_patience_is_named(
     assert named in told
 
 
+@pytest.mark.parametrize(("until", "void"), [(9_990, False), (9_800, True)])
+def test_a_fault_of_a_moment_is_met_by_what_is_tried_close_to_it(until: int, void: bool) -> None:
+    """To sync a disk takes some milliseconds; clients make pauses as long."""
+    windows = [(10_000, 10_004)]
+    told = verdict_of(load(0, until) + load(10_200, 29_000), windows)
+    assert ("none was tried during fault 0" in told) == void
+
+
 def test_one_client_of_many_is_not_enough() -> None:
     few = load(2_000, 8_000, 3_500)
     told = verdict_of(load(0, 2_000) + few + load(8_000, 29_000), load={**LOAD, "concurrency": 40})
