@@ -115,6 +115,7 @@ def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side:
         target=_target(side, arguments),
         settings={**arguments.settings, **side.settings},
         topic_client=side.topic_client,
+        chores=side.chores,
         side=side.name,
     )
 

@@ -41,6 +41,7 @@ class Choices:
     mutation: str = ""
     client: str = RAW
     topic_client: str = RAW
+    chores: tuple[str, ...] | None = None
     side: str = ""
     keep: bool = False
 
@@ -136,11 +137,15 @@ def _with_clients(flag: str, client: str) -> list[str]:
 def _load(scenario: Scenario, choices: Choices) -> Load:
     """The scenario's, or the user's instead of it."""
     unasked = 0.0 if scenario.load.rate else _UNASKED_RATES.get(choices.runtime, 0.0)
-    return scenario.load.adjusted(
+    load = scenario.load.adjusted(
         concurrency=choices.concurrency,
         rate=choices.rate or unasked,
         settings={**scenario.settings, **choices.settings},
     )
+    if choices.chores is None:
+        return load
+    assert isinstance(load, AppendOptions), f"{scenario.name}: clients of registers have no chores"
+    return replace(load, chores=choices.chores)
 
 
 def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:

@@ -39,6 +39,7 @@ class Side:
     expected: Expectation
     promise: str  # what should be seen, in one sentence
     topic_client: str = "raw"  # as `run --topic-client`
+    chores: tuple[str, ...] | None = None  # of the clients; None: those of the scenario
     release: str = ""  # of Apache Kafka, where sides differ by it; else that which was asked for
 
 

@@ -34,6 +34,7 @@ _MODULES = (
     "quorum.leadership",
     "quorum.disturbance",
     "quorum.controllers",
+    "quorum.requests",
     "quorum.after_the_fact",
     "quorum.agreement",
     "partitions.served",

@@ -27,6 +27,7 @@ Clients of logs, by whichever library:
     log_driver.py           what a library has to do
     chore.py, chores.py     what clients may do besides, each in a module:
     own_log.py              a log that is a chore's alone
+    altering_configs.py     configurations, and whether the quorum keeps its leader
     looking_up.py           offsets by time
     deleting_records.py     records that are deleted, and whether they stay so
     deleting_topics.py      topics that are deleted, and which broker still knows them

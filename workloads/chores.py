@@ -1,14 +1,19 @@
 """The chores by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
+from workloads.altering_configs import NO_ACTION, AlteringConfigs
 from workloads.chore import Chore, Tools
 from workloads.deleting_records import DeletingRecords
 from workloads.deleting_topics import DeletingTopics
 from workloads.looking_up import LookingUp
+from workloads.wire.client_metrics import Action
 
 CHORES: Mapping[str, Callable[[Tools], Chore]] = {
     "deleting-records": DeletingRecords,
     "deleting-topics": DeletingTopics,
+    "known-operations": partial(AlteringConfigs, action=Action.SET),
     "looking-up": LookingUp,
+    "unknown-operations": partial(AlteringConfigs, action=NO_ACTION),
 }

@@ -14,6 +14,7 @@ from workloads.operation_history import DELETE, READ, WRITE
 from workloads.wire.client_metrics import (
     CLIENT_METRICS,
     INTERVAL,
+    LOWEST_INTERVAL,
     Action,
     Alteration,
     ConfigChange,
@@ -21,7 +22,7 @@ from workloads.wire.client_metrics import (
     describe,
 )
 
-LOWEST, HIGHEST = 100, 3_600_000  # Kafka's bounds of interval.ms
+LOWEST, HIGHEST = LOWEST_INTERVAL, 3_600_000  # Kafka's bounds of interval.ms
 
 _NO_TYPE = 3  # of resources
 _NO_ACTION = 9

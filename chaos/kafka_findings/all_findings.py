@@ -79,6 +79,7 @@ FINDINGS: Mapping[str, Finding] = {
             scenarios=("ghost-topic",),
             says=(r"Error generating new metadata image",),
             files=("__cluster_metadata-0/*.log",),
+            has_script=True,
         ),
         Finding(
             section=15,
@@ -90,6 +91,11 @@ FINDINGS: Mapping[str, Finding] = {
             section=16,
             scenarios=("unreachable-voter",),
             says=(r"Completed transition to (Leader|ProspectiveState)",),
+        ),
+        Finding(
+            section=17,
+            scenarios=("unknown-operation",),
+            says=(r"Encountered quorum controller fault",),
         ),
     )
 }

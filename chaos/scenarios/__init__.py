@@ -45,6 +45,7 @@ from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
+from chaos.scenarios.unknown_operation import UNKNOWN_OPERATION
 from chaos.scenarios.unreachable_voter import UNREACHABLE_VOTER
 from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
 
@@ -91,6 +92,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         LOST_TIMESTAMPS,
         GHOST_TOPIC,
         UNDELETED_RECORDS,
+        UNKNOWN_OPERATION,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
         POWER_OFF_BROKERS,

@@ -39,7 +39,7 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 # and is a `fail` here.
 #
 # Of `VOTER_CHANGES`, which an operator asks for and no client, `key` is a replica: "3:<directory>".
-ANSWERED = ("read", "committed-end", "look-up", "describe-topic", "log-start")
+ANSWERED = ("read", "committed-end", "look-up", "describe-topic", "log-start", "quorum-epoch")
 VOTER_CHANGES = ("add-voter", "remove-voter")
 OPS = pa.schema(
     [

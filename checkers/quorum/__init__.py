@@ -17,6 +17,7 @@ moments.py             who led, and who may have voted, at a moment
 leadership.py          Q21, Q22: a majority elects, a leader that is cut off resigns
 disturbance.py         Q23: a leader that is well is left alone
 controllers.py         M2, M4, and reads of what is committed only
+requests.py            no request of a client unseats the leader
 after_the_fact.py      Q1, Q7 and Q11 where nodes trace nothing
 agreement.py           M1: one metadata log
 """

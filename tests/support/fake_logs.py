@@ -22,6 +22,8 @@ from kio.schema.delete_records.v2 import request as records_request
 from kio.schema.delete_records.v2 import response as records_response
 from kio.schema.delete_topics.v6 import request as delete_request
 from kio.schema.delete_topics.v6 import response as delete_response
+from kio.schema.describe_quorum.v2 import request as quorum_request
+from kio.schema.describe_quorum.v2 import response as quorum_response
 from kio.schema.errors import ErrorCode
 from kio.schema.fetch.v12 import request as fetch_request
 from kio.schema.fetch.v12 import response as fetch_response
@@ -132,6 +134,8 @@ class FakeBrokers:
         self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
         self.deaf: set[int] = set()  # brokers that know of no topic any more
         self.forgets_transactions = False  # so that nobody ends them
+        self.epoch = 1  # of the quorum
+        self.falls = False  # the active controller, over an operation that there is not
         self._count = count
         self._producers = 0
         self._servers: dict[int, asyncio.Server] = {}
@@ -219,6 +223,9 @@ class FakeBrokers:
                 return self._initialize(node, _read(init_request.InitProducerIdRequest, body))
             case 21:
                 return self._delete_records(_read(records_request.DeleteRecordsRequest, body))
+            case 55:
+                _read(quorum_request.DescribeQuorumRequest, body)
+                return _led_in(self.epoch)
             case 44:
                 return self._alter(_read(alter_request.IncrementalAlterConfigsRequest, body))
         raise AssertionError(f"nobody should ask for API {api}")
@@ -359,8 +366,12 @@ class FakeBrokers:
         (resource,) = request.resources
         (change,) = resource.configs
         self.altered.append((resource.resource_name, change.name, change.value))
+        error = ErrorCode.none
+        if int(change.config_operation) > 3:
+            error = ErrorCode.unknown_server_error if self.falls else ErrorCode.invalid_request
+            self.epoch += self.falls
         result = alter_response.AlterConfigsResourceResponse(
-            error_code=ErrorCode.none,
+            error_code=error,
             error_message=None,
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
@@ -431,6 +442,26 @@ class FakeBrokers:
             name=topic.name, topic_id=None, error_code=error, error_message=None
         )
         return delete_response.DeleteTopicsResponse(throttle_time=_ZERO, responses=(result,))
+
+
+def _led_in(epoch: int) -> quorum_response.DescribeQuorumResponse:
+    """By node 1, without its voters."""
+    partition = quorum_response.PartitionData(
+        partition_index=i32(0),
+        error_code=ErrorCode.none,
+        error_message=None,
+        leader_id=BrokerId(1),
+        leader_epoch=i32(epoch),
+        high_watermark=i64(0),
+        current_voters=(),
+        observers=(),
+    )
+    topic = quorum_response.TopicData(
+        topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
+    )
+    return quorum_response.DescribeQuorumResponse(
+        error_code=ErrorCode.none, error_message=None, topics=(topic,), nodes=()
+    )
 
 
 def _read(schema: Any, data: bytes) -> Any:

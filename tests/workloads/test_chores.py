@@ -46,6 +46,33 @@ def test_offsets_are_looked_up_after_records_with_a_few_keys() -> None:
     assert all(110_000 < len(batch) < 120_000 for batch in batches)
 
 
+@pytest.mark.parametrize(
+    ("chore", "falls", "told"),
+    [
+        ("known-operations", True, ("ok", None, 1)),
+        ("unknown-operations", False, ("info", "INVALID_REQUEST", 1)),
+        ("unknown-operations", True, ("info", "UNKNOWN_SERVER_ERROR", 3)),
+    ],
+)
+def test_the_quorum_s_epoch_is_asked_for_around_each_request(
+    chore: str, falls: bool, told: tuple[str, str | None, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workloads.altering_configs._PAUSE_S", 0.01)
+
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        brokers.falls = falls
+        await enough(history, "quorum-epoch", OK, 3)
+
+    history, _, short = load(act, doing(chore))
+    assert short == ()
+    rows = [one for one in history.operations if one.f in ("quorum-epoch", "alter-configs")]
+    assert [one.f for one in rows[:5]] == ["quorum-epoch", "alter-configs"] * 2 + ["quorum-epoch"]
+    assert (rows[-1].f, rows[-1].phase) == ("quorum-epoch", "final")
+    asked, last = rows[1], rows[4]
+    assert asked.outcome is not None
+    assert (asked.outcome.value, asked.error, last.result) == told
+
+
 def test_records_are_deleted_once_and_where_the_log_begins_is_asked_at_the_end() -> None:
     async def act(_: FakeBrokers, __: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "delete-records", OK, 1)

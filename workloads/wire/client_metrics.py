@@ -15,6 +15,7 @@ from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, 
 
 CLIENT_METRICS = 16  # a resource type
 INTERVAL = "interval.ms"
+LOWEST_INTERVAL = 100  # that Kafka takes
 DEFAULT_CONFIG = 5  # DescribeConfigs: nobody set this entry
 
 _Result = TypeVar("_Result")

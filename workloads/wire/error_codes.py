@@ -13,6 +13,7 @@ from workloads.wire.produce import Produced
 class ErrorCode(IntEnum):
     """The errors that clients of logs tell apart, by Kafka's names."""
 
+    UNKNOWN_SERVER_ERROR = -1
     OFFSET_OUT_OF_RANGE = 1
     CORRUPT_MESSAGE = 2
     UNKNOWN_TOPIC_OR_PARTITION = 3

@@ -159,6 +159,14 @@ offsets.topic.replication.factor=1
 PROPERTIES
 }
 
+keep_apart() { # broker $1: neither the other brokers nor their clients see its listener, nor it theirs
+  sed -i "s/^listeners=.*/listeners=OTHER:\/\/$(address "$1")/" "$(properties "$1")"
+  cat >> "$(properties "$1")" <<'PROPERTIES'
+inter.broker.listener.name=OTHER
+listener.security.protocol.map=OTHER:PLAINTEXT,CONTROLLER:PLAINTEXT
+PROPERTIES
+}
+
 topics() { tool org.apache.kafka.tools.TopicCommand --bootstrap-server "$server" "$@"; }
 
 described() { # the partition of the topic orders; nothing while nobody answers

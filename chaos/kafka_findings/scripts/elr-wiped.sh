@@ -35,11 +35,7 @@ sync -f "$work/disk-1"
 # The log directory that broker 3 will have; the others have no listener of the kind by which it would fetch.
 stop 3
 rm -r "$work/node-3"
-sed -i "s/^listeners=.*/listeners=OTHER:\/\/$(address 3)/" "$(properties 3)"
-cat >> "$(properties 3)" <<'PROPERTIES'
-inter.broker.listener.name=OTHER
-listener.security.protocol.map=OTHER:PLAINTEXT,CONTROLLER:PLAINTEXT
-PROPERTIES
+keep_apart 3
 format 3 --feature eligible.leader.replicas.version=1
 await_partition "Isr: 1,2 "
 described
