@@ -70,9 +70,13 @@ FINDINGS: Mapping[str, Finding] = {
             scenarios=("hanging-transaction",),
             says=(r"0 recovered for __transaction_state",),
             files=("append-0-0/*.log", "__transaction_state-*/*.log"),
+            has_script=True,
         ),
         Finding(
-            section=13, scenarios=("lost-timestamps",), files=("append-looked-up-0/*.timeindex",)
+            section=13,
+            scenarios=("lost-timestamps",),
+            files=("append-looked-up-0/*.timeindex",),
+            has_script=True,
         ),
         Finding(
             section=14,
@@ -96,6 +100,7 @@ FINDINGS: Mapping[str, Finding] = {
             section=17,
             scenarios=("unknown-operation",),
             says=(r"Encountered quorum controller fault",),
+            has_script=True,
         ),
     )
 }

@@ -75,7 +75,7 @@ def test_the_script_alone_is_what_a_shell_reads(capsys: pytest.CaptureFixture[st
     [
         (["no-such"], "there are observer-power-off"),
         (["--script"], "--script of which finding?"),
-        (["lost-timestamps", "--script"], "kraft-chaos compare lost-timestamps"),
+        (["unreachable-voter", "--script"], "kraft-chaos compare unreachable-voter"),
         (["unwaited-topics", "there", "--script"], "--script prints the script alone"),
     ],
 )
