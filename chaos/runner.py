@@ -185,8 +185,7 @@ class Runner:
     def _explain(self, error: BaseException) -> str:
         """One sentence for the operator; the traceback goes to the run's directory."""
         log_crash(self._directory, error)
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+        error = _first(error)
         name = "" if isinstance(error, RunFailedError) else f"{type(error).__name__}: "
         return f"{name}{error} (while {self._phases.current})"
 
@@ -206,10 +205,10 @@ class Runner:
         try:
             await experiment.run()
         except* NeverBackError as dead:
-            self._note_stuck(_in_a_line(dead.exceptions[0]), for_sure=True)
+            self._note_stuck(_in_a_line(_first(dead)), for_sure=True)
             raise
         except* (StuckError, VotersStuckError) as stuck:
-            self._note_stuck(str(stuck.exceptions[0]), for_sure=self._plan.runtime == SIM)
+            self._note_stuck(str(_first(stuck)), for_sure=self._plan.runtime == SIM)
             raise
         finally:
             self._info = replace(self._info, counted=experiment.counted, looks=experiment.looks)
@@ -301,6 +300,13 @@ class Runner:
             return
         if not quiet:
             self._trouble(problem)
+
+
+def _first(error: BaseException) -> BaseException:
+    """Of errors in groups, which may be in groups themselves."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _in_a_line(error: BaseException) -> str:

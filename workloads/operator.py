@@ -24,8 +24,9 @@ from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remo
 
 DUPLICATE_VOTER, VOTER_NOT_FOUND = 126, 127
 # Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
-# give them before they append (UNSUPPORTED_VERSION, INVALID_REQUEST, INCONSISTENT_CLUSTER_ID). All
-# others may come after it: a leader that loses its office does not know what becomes of the change.
+# give them before they append (UNSUPPORTED_VERSION, INVALID_REQUEST, INCONSISTENT_CLUSTER_ID). The
+# last two come once no change is pending: what they tell of is committed. All others may come after
+# it: a leader that loses its office does not know what becomes of the change.
 _NOTHING_DONE = frozenset({35, 42, 104, DUPLICATE_VOTER, VOTER_NOT_FOUND})
 _LISTENER = "CONTROLLER"
 _LEADER_WAITS_MS = 2_000
@@ -60,7 +61,8 @@ class Operator:
         self._history = history
         self._tally = tally
         self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
-        self._process: int | None = None
+        self._asking = asyncio.Lock()
+        self._idle: list[int] = []  # processes without an operation
 
     def close(self) -> None:
         self._survey.close()
@@ -70,35 +72,41 @@ class Operator:
         return voters_of(await self._until(_known, within_s, "nobody leads"))
 
     async def remove(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
-        """Until the leader tells that it votes no more; who votes then. Raises NeverChangedError"""
+        """Until that is committed, and the leader tells that it votes no more; who votes then.
+        Raises NeverChangedError."""
+        acknowledged = False
 
         async def removed(claim: LeaderClaim) -> bool:
-            if voter not in voters_of(claim):
-                return True
-            await self._ask(REMOVE_VOTER, voter, claim)
+            nonlocal acknowledged
+            if acknowledged:
+                return voter not in voters_of(claim)
+            acknowledged = await self._ask(REMOVE_VOTER, voter, claim) in (0, VOTER_NOT_FOUND)
             return False
 
         return voters_of(await self._until(removed, within_s, f"{voter} still votes"))
 
     async def add(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
-        """Until it is a voter that holds all that is committed, and the only one of its node; who
-        votes then. Raises NeverChangedError.
+        """Until that is committed, and the leader tells that it is a voter that holds all that is
+        committed, and the only one of its node; who votes then. Raises NeverChangedError.
 
         A voter of that node with another disk is removed: after the new one is added (KIP-856), or
         before, where the leader does not take two voters of one node (KIP-853).
         """
+        acknowledged = False
 
         async def added(claim: LeaderClaim) -> bool:
-            rivals = [
-                each for each in voters_of(claim) if each.node == voter.node and each != voter
-            ]
-            if voter in voters_of(claim) and not rivals:
-                return _has_all(voter, claim.voters, claim)
-            if voter in voters_of(claim):
+            nonlocal acknowledged
+            voters = voters_of(claim)
+            rivals = [each for each in voters if each.node == voter.node and each != voter]
+            if acknowledged and rivals:
                 await self._ask(REMOVE_VOTER, rivals[0], claim)
-            elif _has_all(voter, claim.observers, claim):
+            elif acknowledged:
+                return _has_all(voter, claim.voters, claim)
+            elif _has_all(voter, (*claim.voters, *claim.observers), claim):
                 error = await self._ask(ADD_VOTER, voter, claim)
-                if rivals and error == DUPLICATE_VOTER:
+                is_voter = error == DUPLICATE_VOTER and voter in voters
+                acknowledged = error == 0 or is_voter
+                if error == DUPLICATE_VOTER and rivals and not is_voter:
                     await self._ask(REMOVE_VOTER, rivals[0], claim)
             return False
 
@@ -117,24 +125,23 @@ class Operator:
         raise NeverChangedError(f"after {within_s:g} s {lacking}; {_in_words(claim)}")
 
     async def _look(self) -> LeaderClaim | None:
-        """What the leader of the highest epoch says, if it knows what is committed."""
-        claims = (await self._survey.ask()).values()
-        leading = [each for each in claims if each.leader is not None and each.high_watermark >= 0]
+        """What the leader of the highest epoch says."""
+        async with self._asking:  # a connection takes one question at a time
+            claims = (await self._survey.ask()).values()
+        leading = [each for each in claims if each.leader is not None]
         return max(leading, key=lambda claim: claim.epoch, default=None)
 
     async def _ask(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:
         """The leader's error, 0 where it is done; None: nobody knows."""
         assert claim.leader is not None, claim
-        if self._process is None:
-            self._process = self._history.new_process()
-        process = self._process
+        process = self._idle.pop() if self._idle else self._history.new_process()
         self._tally.invoke()
         self._history.invoke(process, f, str(voter), None, claim.leader, MAIN)
         outcome, error, told = await self._told(f, voter, claim.leader)
         self._tally.complete(outcome)
         self._history.complete(process, outcome, None, told)
-        if outcome is EventType.INFO:
-            self._process = None  # its operation is open for ever
+        if outcome is not EventType.INFO:  # else its operation is open for ever
+            self._idle.append(process)
         return error
 
     async def _told(
@@ -180,6 +187,8 @@ async def _known(_: LeaderClaim) -> bool:
 
 def _has_all(voter: Voter, replicas: tuple[ReplicaClaim, ...], claim: LeaderClaim) -> bool:
     """Whether it is among these, and its log holds all that is committed."""
+    if claim.high_watermark < 0:
+        return False  # the leader does not know what is
     return any(
         Voter(each.node, each.directory_id) == voter and each.log_end >= claim.high_watermark
         for each in replicas

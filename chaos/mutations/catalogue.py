@@ -1,9 +1,9 @@
-"""What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, R reads, A
-answers.
+"""What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, V voters, R
+reads, A answers.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
-may accuse as well, since one wrong decision breaks more than one promise. What needs voters that
-change is not planted yet; what needs brokers cannot be.
+may accuse as well, since one wrong decision breaks more than one promise. What needs brokers cannot
+be planted.
 """
 
 from collections.abc import Mapping
@@ -205,6 +205,50 @@ _CATALOGUE = (
         scenario="returning-minority",
         duration_s=16.0,
         nodes=5,
+    ),
+    Mutation(
+        id="V-NO-EPOCH-COMMIT",
+        wrong="voters are changed by a leader that has committed nothing in its epoch",
+        real="KIP-856; Raft's bug of single-server changes",
+        checks=("V3-epoch-committed-before-change",),
+        scenario="membership-churn",
+        duration_s=60.0,
+        nodes=5,
+        tries=4,
+        simulated=True,
+    ),
+    Mutation(
+        id="V-TWO-PENDING",
+        wrong="voters are changed again before the last change is committed",
+        real="KAFKA-20661",
+        checks=("V2-one-change-uncommitted",),
+        scenario="membership-churn",
+        duration_s=60.0,
+        nodes=5,
+        tries=4,
+        simulated=True,
+    ),
+    Mutation(
+        id="V-NO-UNDO",
+        wrong="a change of the voters outlives its record, which was truncated",
+        real="the rule of KIP-856, left out",
+        checks=("V4-voters-of-the-log",),
+        scenario="membership-churn",
+        duration_s=60.0,
+        nodes=5,
+        tries=4,
+        simulated=True,
+    ),
+    Mutation(
+        id="V-REFORMAT",
+        wrong="a new disk votes as the lost one would",
+        real="KAFKA-12181; Apache Kafka with a static quorum",
+        checks=("Q19-voters-stand-for-election", "V6-committed-by-voters"),
+        scenario="membership-churn",
+        duration_s=60.0,
+        nodes=5,
+        tries=4,
+        simulated=True,
     ),
     Mutation(
         id="R-STALE-READ",

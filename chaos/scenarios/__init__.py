@@ -29,6 +29,7 @@ from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.lone_controller import LONE_CONTROLLER
 from chaos.scenarios.lost_observer import LOST_OBSERVER
 from chaos.scenarios.lost_timestamps import LOST_TIMESTAMPS
+from chaos.scenarios.membership_churn import MEMBERSHIP_CHURN
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
 from chaos.scenarios.mixed_quorum import MIXED_QUORUM
 from chaos.scenarios.moved_replica import MOVED_REPLICA, MOVED_REPLICAS
@@ -38,6 +39,7 @@ from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
+from chaos.scenarios.remove_leader import REMOVE_LEADER
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
@@ -68,6 +70,8 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         LAGGARD,
         SNAPSHOT_CATCH_UP,
         DISK_LOSS,
+        REMOVE_LEADER,
+        MEMBERSHIP_CHURN,
         SWARM,
     )
 }

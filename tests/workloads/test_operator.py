@@ -82,9 +82,11 @@ def test_a_voter_goes_and_comes_back(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_done_already_is_not_asked_for(tmp_path: Path) -> None:
+def test_what_seems_to_be_done_is_asked_for_once(tmp_path: Path) -> None:
+    """The leader alone knows whether it is committed; it answers 126 or 127 once it is."""
     cluster = FakeCluster()
-    assert operated(tmp_path, cluster, lambda o: o.add(voter(cluster, 3), 10.0)) == []
+    asked = operated(tmp_path, cluster, lambda o: o.add(voter(cluster, 3), 10.0))
+    assert asked == [("add-voter", str(voter(cluster, 3)), "fail", "error-126")]
 
 
 @pytest.mark.parametrize("how", [Misbehaviour.CLOSE, Misbehaviour.GARBAGE])
@@ -92,9 +94,18 @@ def test_a_request_without_an_answer_is_in_doubt(how: Misbehaviour, tmp_path: Pa
     cluster = FakeCluster()
     gone = voter(cluster, 3)
     cluster.fakes[NodeId(1)].misbehaviour = how
-    ((f, _, outcome, error),) = operated(tmp_path, cluster, lambda o: o.remove(gone, 10.0))
-    assert (f, outcome) == ("remove-voter", "info")  # and the next look shows that it was done
-    assert error
+
+    async def act(operator: Operator) -> None:
+        with pytest.raises(NeverChangedError, match="still votes"):
+            await operator.remove(gone, 1.0)
+        cluster.fakes[NodeId(1)].misbehaviour = Misbehaviour.NONE
+        await operator.remove(gone, 10.0)
+
+    *lost, last = operated(tmp_path, cluster, act)
+    assert {(f, outcome, bool(error)) for f, _, outcome, error in lost} == {
+        ("remove-voter", "info", True)
+    }
+    assert last == ("remove-voter", str(gone), "fail", "error-127")  # the first one had been done
 
 
 def test_who_does_not_follow_is_not_added(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ class LoseDisk:
 class RemoveVoter:
     """An operator removes a voter, and adds it again.
 
-    Steps: ask the leader to remove each victim from the voters, until it tells that it is none any
-    more; a leader that is removed resigns. Cure: wait until the leader tells of it as an observer
-    that holds all that is committed, and add it.
+    Steps: ask the leader to remove the victims from the voters, all at the same time, until it
+    tells that they are none any more; a leader that is removed resigns. Cure: wait until the leader
+    tells of each as an observer that holds all that is committed, and add them.
 
     Evidence: the leader told that the victim was a voter, then that it was none, and at the end
     that it is one and holds all that is committed.
@@ -103,13 +103,15 @@ class RemoveVoter:
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         del cluster  # clients ask for it
-        assert hit.operator is not None, "nobody is there to change voters"
-        return {node: await self._remove(hit.operator, node) for node in hit.nodes}
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        return await on_each(hit.nodes, lambda node: self._remove(operator, node))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del cluster
-        assert hit.operator is not None
-        added = {node: await self._add(hit.operator, node, hit) for node in hit.nodes}
+        operator = hit.operator
+        assert operator is not None
+        added = await on_each(hit.nodes, lambda node: self._add(operator, node, hit))
         return of_both(of_nodes(hit.evidence, hit.nodes), of_nodes(added, hit.nodes))
 
     async def _remove(self, operator: Operator, node: NodeId) -> FaultEvidence:
