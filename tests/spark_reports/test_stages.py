@@ -59,7 +59,9 @@ def test_every_written_value_has_the_fate_that_loops_find(tables: Tables, runs: 
         for value, told in reference.fates(run).items()
     }
     assert found == expected
-    assert {fate for _, fate in found.values()} == {fate.value for fate in Fate}
+    judged_by_the_check_alone = {Fate.OVERWRITTEN}  # what logs stand for that begin at snapshots
+    told = {Fate(fate) for _, fate in found.values()}
+    assert told == set(Fate) - judged_by_the_check_alone
 
 
 def test_voters_are_those_of_the_evidence(tables: Tables, runs: list[Run]) -> None:
