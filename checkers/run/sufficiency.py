@@ -27,6 +27,8 @@ SETTING_UP = (
     "delete-topic",
     "set-min-isr",
     "delete-records",
+    "quorum-epoch",
+    "alter-configs",  # which does not succeed where it has to be refused
 )
 
 
