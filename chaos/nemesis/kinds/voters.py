@@ -91,8 +91,8 @@ class RemoveVoter:
     Limits: all processes go on, and clients are disturbed where the leader was removed alone.
     """
 
-    kinds: ClassVar[tuple[str, ...]] = ("remove-voter",)
-    kind: ClassVar[str] = "remove-voter"
+    kinds: ClassVar[tuple[str, ...]] = ("removed-voter",)
+    kind: ClassVar[str] = "removed-voter"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
     menaces: ClassVar[Mapping[str, Menace]] = {}
