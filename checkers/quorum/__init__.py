@@ -10,14 +10,14 @@ contiguity.py          no holes on a disk, of the metadata or of partitions
 log_matching.py        Q5, Q11, Q12: logs agree where they must
 watermarks.py          Q7, Q8, Q10, Q13: high watermarks
 snapshots.py           Q14, Q15, Q16, M2: what snapshots stand for
-voter_changes.py       V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
+voters_followed.py     V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
 voter_sets.py          V1, V5, V7: voters that change, by disks and by what was acknowledged
 fsync.py               Q18: durable before counted, and before votes are asked for
 moments.py             who led, and who may have voted, at a moment
 leadership.py          Q21, Q22: a majority elects, a leader that is cut off resigns
 disturbance.py         Q23: a leader that is well is left alone
 controllers.py         M2, M4, and reads of what is committed only
-requests.py            no request of a client unseats the leader
+unseating.py           no request of a client unseats the leader
 after_the_fact.py      Q1, Q7 and Q11 where nodes trace nothing
 agreement.py           M1: one metadata log
 """

@@ -14,25 +14,25 @@ _CHANGES = pa.array(["write", "delete"])
 Asked = tuple[str, str | None]  # key and value as records have them; None is a deletion
 
 
-class Attempt(NamedTuple):
+class OpSpan(NamedTuple):
     """The events with which an operation began, and was known to have happened (or NEVER)."""
 
     begun: int
     done: int
 
 
-def attempts(evidence: Evidence) -> Mapping[Asked, Sequence[Attempt]]:
+def attempts(evidence: Evidence) -> Mapping[Asked, Sequence[OpSpan]]:
     """All operations that asked for a value, but for those that were refused."""
     ops = evidence.tables["ops"]
     changes = pc.is_in(ops["f"], _CHANGES)
     mine = ops.filter(pc.and_(changes, pc.not_equal(ops["outcome"], "fail")))
     names = ("key", "value", "outcome", "invoke_index", "complete_index")
-    found: dict[Asked, list[Attempt]] = defaultdict(list)
+    found: dict[Asked, list[OpSpan]] = defaultdict(list)
     for key, value, outcome, begun, done in zip(
         *(mine[name].to_pylist() for name in names), strict=True
     ):
         asked = (key, None if value is None else str(value))
-        found[asked].append(Attempt(begun, done if outcome == "ok" else NEVER))
+        found[asked].append(OpSpan(begun, done if outcome == "ok" else NEVER))
     return dict(found)
 
 

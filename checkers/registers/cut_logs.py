@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.metadata_logs import SnapshotId, StoredBatch
 from checkers.evidence.voter_history import ReplicaKey
-from checkers.registers.asked_for import NEVER, Asked, Attempt, attempts
+from checkers.registers.asked_for import NEVER, Asked, OpSpan, attempts
 from checkers.registers.stored_records import StoredRecord, stored_records
 
 _Values = Mapping[str, tuple[Sequence[int], Sequence[str | None]]]  # by key, in log order
@@ -38,7 +38,7 @@ class CutLog:
     end: int  # the snapshot's
     image: Mapping[str, str]  # what the snapshot has of each register
     values: _Values  # what stands from `start` on
-    attempts: Mapping[Asked, Sequence[Attempt]]
+    attempts: Mapping[Asked, Sequence[OpSpan]]
     until: int  # what began after this event stands at `start` or behind
 
     def stood_at(self, key: str, value: str, offset: int, begun: int) -> bool:
@@ -152,7 +152,7 @@ def _values(records: Iterable[StoredRecord]) -> _Values:
     return dict(found)
 
 
-def _earliest_end(records: Iterable[StoredRecord], asked: Mapping[Asked, Sequence[Attempt]]) -> int:
+def _earliest_end(records: Iterable[StoredRecord], asked: Mapping[Asked, Sequence[OpSpan]]) -> int:
     """The event at which the first of these writes was acknowledged. Of one that was asked for
     several times nobody knows which attempt a record is of."""
     known = (asked.get((record.key, record.value), ()) for record in records)

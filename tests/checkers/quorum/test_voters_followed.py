@@ -4,20 +4,20 @@ import pytest
 
 from checkers.check import Check
 from checkers.history.tables import NO_DIRECTORY
-from checkers.quorum import voter_changes, voter_sets
+from checkers.quorum import voters_followed, voter_sets
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, make_run, op
 from tests.support.voter_logs import FIRST, control, evidence, key, log, told, whole
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 CHECKS = [
-    voter_changes.one_change_uncommitted,
-    voter_changes.epoch_committed_before_change,
-    voter_changes.voters_of_the_log,
-    voter_changes.committed_by_voters,
-    voter_changes.removed_leader_resigns,
-    voter_changes.added_when_caught_up,
-    voter_changes.voters_stand_for_election,
+    voters_followed.one_change_uncommitted,
+    voters_followed.epoch_committed_before_change,
+    voters_followed.voters_of_the_log,
+    voters_followed.committed_by_voters,
+    voters_followed.removed_leader_resigns,
+    voters_followed.added_when_caught_up,
+    voters_followed.voters_stand_for_election,
 ]
 NEW = "dir-of-another-disk"
 
@@ -91,7 +91,7 @@ def test_the_first_leader_of_listed_nodes_names_their_disks(check: Check) -> Non
 
 @pytest.mark.parametrize("nodes", [(1, 2), (1, 2, 3, 4), (1, 2, 4)])
 def test_the_first_leader_of_listed_nodes_names_no_others(nodes: tuple[int, ...]) -> None:
-    result = judged(voter_changes.epoch_committed_before_change, first_of_listed(*nodes))
+    result = judged(voters_followed.epoch_committed_before_change, first_of_listed(*nodes))
     assert result.verdict is INVALID
 
 
@@ -110,18 +110,18 @@ def test_a_trace_with_a_gap_is_not_followed(check: Check) -> None:
 
 def test_a_change_before_the_last_one_is_committed() -> None:
     trace = removed(removed(leader(), 2, 1, 2), 3, 1)
-    result = judged(voter_changes.one_change_uncommitted, trace)
+    result = judged(voters_followed.one_change_uncommitted, trace)
     assert result.verdict is INVALID
     assert result.message == (
         "node 1 changed the voters at 3 in epoch 1, and the change at 2 was not committed"
     )
-    assert judged(voter_changes.epoch_committed_before_change, trace).verdict is VALID
+    assert judged(voters_followed.epoch_committed_before_change, trace).verdict is VALID
 
 
 def test_a_change_before_anything_of_the_epoch_is_committed() -> None:
     trace = votes(NodeTrace(1).start(), 0, 1, 2, 3, epoch=0).state("leader", 1, leader=1)
     removed(trace.append(0, 0, 1), 1, 1, 2)
-    result = judged(voter_changes.epoch_committed_before_change, trace)
+    result = judged(voters_followed.epoch_committed_before_change, trace)
     assert result.verdict is INVALID
     assert "and nothing of that epoch was committed" in result.message
 
@@ -129,7 +129,7 @@ def test_a_change_before_anything_of_the_epoch_is_committed() -> None:
 def test_a_change_that_outlives_its_record() -> None:
     trace = removed(leader(), 2, 1, 2).state("follower", 2, leader=2)
     trace.emit("q.truncate", end=2, hwm=2, role="follower").append(2, 2, 2, "follower")
-    result = judged(voter_changes.voters_of_the_log, trace)
+    result = judged(voters_followed.voters_of_the_log, trace)
     assert result.verdict is INVALID
     assert result.message == (
         "node 1 cut the record off at 2 by which node 1, node 2 vote, and goes on by it"
@@ -140,27 +140,27 @@ def test_a_change_that_is_undone_with_its_record() -> None:
     trace = removed(leader(), 2, 1, 2).state("follower", 2, leader=2)
     votes(trace.emit("q.truncate", end=2, hwm=2, role="follower"), 1, 1, 2, 3)
     trace.append(2, 2, 2, "follower")
-    assert judged(voter_changes.voters_of_the_log, trace).verdict is VALID
+    assert judged(voters_followed.voters_of_the_log, trace).verdict is VALID
 
 
 def test_a_new_disk_that_is_counted_as_the_lost_one() -> None:
     trace = fetched(leader().append(2, 2, 1), (3, NEW), 3).hwm(3, 1)
     disks = NodeTrace(3).start(), NodeTrace(3, NEW).start()
-    result = judged(voter_changes.committed_by_voters, trace, *disks)
+    result = judged(voters_followed.committed_by_voters, trace, *disks)
     assert result.verdict is INVALID
     assert result.message.startswith("node 1 called all below 3 committed in epoch 1, and of ")
 
 
 def test_a_leader_that_counts_itself_though_it_votes_no_more() -> None:
     trace = fetched(removed(leader(), 2, 2, 3), 2, 3).hwm(3, 1)
-    assert judged(voter_changes.committed_by_voters, trace).verdict is INVALID
+    assert judged(voters_followed.committed_by_voters, trace).verdict is INVALID
 
 
 def test_a_removed_leader_that_leads_on() -> None:
     trace = fetched(fetched(removed(leader(), 2, 2, 3), 2, 3), 3, 3).hwm(3, 1)
-    assert judged(voter_changes.removed_leader_resigns, trace).verdict is VALID
+    assert judged(voters_followed.removed_leader_resigns, trace).verdict is VALID
     fetched(fetched(trace.append(3, 3, 1), 2, 4), 3, 4).hwm(4, 1)
-    result = judged(voter_changes.removed_leader_resigns, trace)
+    result = judged(voters_followed.removed_leader_resigns, trace)
     assert result.verdict is INVALID
     assert result.message == "node 1 leads on in epoch 1, and its removal was committed"
 
@@ -171,14 +171,14 @@ def test_a_voter_that_is_added_while_it_lacks_something(end: int | None) -> None
     if end is not None:
         fetched(trace, (3, NEW), end)
     removed(trace, 3, 1, 2, (3, NEW))
-    result = judged(voter_changes.added_when_caught_up, trace)
+    result = judged(voters_followed.added_when_caught_up, trace)
     assert result.verdict is INVALID
     assert "added node 3, whose log ended at" in result.message
 
 
 def test_an_observer_that_stands_for_election() -> None:
     follower = votes(NodeTrace(3, NEW).start(), 1, 1, 2, 3).state("candidate", 2)
-    result = judged(voter_changes.voters_stand_for_election, follower, NodeTrace(3).start())
+    result = judged(voters_followed.voters_stand_for_election, follower, NodeTrace(3).start())
     assert result.verdict is INVALID
     assert "its disk is no voter's" in result.message
 

@@ -1,6 +1,6 @@
 """Requests that unseat a leader, and such that do not, in histories by hand."""
 
-from checkers.quorum.requests import UNEXPECTED, no_request_unseats
+from checkers.quorum.unseating import UNEXPECTED, no_request_unseats
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import op
 from tests.support.kafka_runs import Cluster

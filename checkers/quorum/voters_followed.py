@@ -56,7 +56,7 @@ class _Reign:
 
 
 @dataclass(slots=True)
-class Found:
+class Followed:
     """By check: what was looked at, and what broke it."""
 
     looked_at: dict[str, int] = field(default_factory=dict)
@@ -70,9 +70,9 @@ class Found:
         self.violations.setdefault(name, []).append(Violation(text, shown))
 
 
-def followed(evidence: Evidence) -> Found:
+def followed(evidence: Evidence) -> Followed:
     """All processes of a run in which voters changed, or a node had more than one disk."""
-    found = Found()
+    found = Followed()
     if not _anything_changed(evidence):
         return found
     for life in evidence.lives:
@@ -107,7 +107,7 @@ def _is_first(before: _Told, new: _Told) -> bool:
 class _Walk:
     """One process, line by line."""
 
-    def __init__(self, process: Process, found: Found) -> None:
+    def __init__(self, process: Process, found: Followed) -> None:
         self._process = process
         self._found = found
         self._self = ReplicaKey(process.node, process.directory)
