@@ -4,7 +4,7 @@ import pytest
 
 from checkers.check import Check
 from checkers.history.tables import NO_DIRECTORY
-from checkers.quorum import voters_followed, voter_sets
+from checkers.quorum import voter_sets, voters_followed
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, make_run, op
 from tests.support.voter_logs import FIRST, control, evidence, key, log, told, whole
