@@ -17,7 +17,7 @@ from node.server.new_directory import new_directory_id
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.properties import ConfigError, known_numbers, parse_endpoint, read_settings
 from node.server.real_disk import RealDisk
-from node.storage.bootstrap import ListedVoters
+from node.storage.bootstrap import FormattedVoters
 from node.storage.format import format_log_directory
 from node.storage.storage_errors import StorageError
 
@@ -301,7 +301,7 @@ def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
 
 def _first_voters(
     options: argparse.Namespace, config: NodeConfig, new: UUID | None
-) -> ListedVoters:
+) -> FormattedVoters:
     """Of a new quorum; none where there is one already."""
     if new is not None:
         own = (ReplicaKey(config.node_id, new), config.advertised[:1])

@@ -22,11 +22,11 @@ from node.storage.disk import Disk
 from node.storage.layout import BOOTSTRAP_CHECKPOINT, VOTERS_CHECKPOINT
 from node.storage.storage_errors import CorruptFile
 
-ListedVoters = tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...]
+FormattedVoters = tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...]
 _NO_EPOCH = Epoch(0)
 
 
-def encode_voters(voters: ListedVoters, *, timestamp_ms: int) -> bytes:
+def encode_voters(voters: FormattedVoters, *, timestamp_ms: int) -> bytes:
     """The 0-0 checkpoint of a quorum whose voters have directory ids (kraft.version 1). Without
     any, of a node that is to learn them from the log."""
     rows = tuple(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
@@ -44,7 +44,7 @@ def encode_bootstrap(records: Sequence[MetadataRecord], *, timestamp_ms: int) ->
     return encoder.opening(()) + encoder.data(values) + encoder.closing()
 
 
-def read_voters(disk: Disk) -> ListedVoters:
+def read_voters(disk: Disk) -> FormattedVoters:
     """The voters of the 0-0 checkpoint, with their endpoints. Raises CorruptFile."""
     if not disk.exists(VOTERS_CHECKPOINT):
         raise CorruptFile(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from node.ids import NodeId
 from node.records.metadata import FeatureLevelRecord
-from node.storage.bootstrap import ListedVoters, encode_bootstrap, encode_voters
+from node.storage.bootstrap import FormattedVoters, encode_bootstrap, encode_voters
 from node.storage.disk import Disk
 from node.storage.layout import (
     BOOTSTRAP_CHECKPOINT,
@@ -37,7 +37,7 @@ def format_log_directory(
     *,
     cluster_id: str,
     node_id: NodeId,
-    voters: ListedVoters | None,
+    voters: FormattedVoters | None,
     timestamp_ms: int,
     directory_id: UUID | None = None,
     ignore_formatted: bool = False,
@@ -67,7 +67,7 @@ def format_log_directory(
 
 
 def _identity(
-    cluster_id: str, node_id: NodeId, voters: ListedVoters, directory_id: UUID | None
+    cluster_id: str, node_id: NodeId, voters: FormattedVoters, directory_id: UUID | None
 ) -> MetaProperties:
     check_cluster_id(cluster_id)
     ids = [key.id for key, _ in voters]
