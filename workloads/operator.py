@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from checkers.counted import counted
 from checkers.history.events import EventType
 from workloads.connection import ClientEntry, Driver, LostError, NotSentError
 from workloads.operation_history import ADD_VOTER, MAIN, REMOVE_VOTER, History
@@ -203,6 +204,6 @@ def _in_words(claim: LeaderClaim | None) -> str:
         for each in (*claim.voters, *claim.observers)
     )
     return (
-        f"node {claim.leader}, leader of epoch {claim.epoch}, has {len(claim.voters)} voters and "
-        f"then observers: {told}; committed up to {claim.high_watermark}"
+        f"node {claim.leader}, leader of epoch {claim.epoch}, has {counted(len(claim.voters), 'voter')}, "
+        f"and then observers: {told}; committed up to {claim.high_watermark}"
     )
