@@ -203,7 +203,8 @@ def _in_words(claim: LeaderClaim | None) -> str:
         f"{each.node}:{each.directory_id} up to {each.log_end}"
         for each in (*claim.voters, *claim.observers)
     )
+    voters = counted(len(claim.voters), "voter")
     return (
-        f"node {claim.leader}, leader of epoch {claim.epoch}, has {counted(len(claim.voters), 'voter')}, "
-        f"and then observers: {told}; committed up to {claim.high_watermark}"
+        f"node {claim.leader}, leader of epoch {claim.epoch}, has {voters}, and then observers: "
+        f"{told}; committed up to {claim.high_watermark}"
     )

@@ -43,7 +43,7 @@ from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import ReplicaKey, parse_uuid, uuid_text
 from node.server.properties import parse_settings
-from node.storage.bootstrap import ListedVoters
+from node.storage.bootstrap import FormattedVoters
 
 ANSWERS_WITHIN_S = 30.0
 STOP_WITHIN_S = 10.0
@@ -269,7 +269,7 @@ class SimCluster:
             uuid_text(before), uuid_text(machine.directory_id), emptied=emptied
         )
 
-    def _voters(self) -> ListedVoters:
+    def _voters(self) -> FormattedVoters:
         return tuple(_voter(seat) for seat in self._seats.values())
 
     def _uuid(self) -> str:

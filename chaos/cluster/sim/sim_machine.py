@@ -20,7 +20,7 @@ from node.config import NodeConfig
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import node_on, recover, start_lines
 from node.server.traces import TraceWriter
-from node.storage.bootstrap import ListedVoters
+from node.storage.bootstrap import FormattedVoters
 from node.storage.format import format_log_directory
 from node.storage.layout import META_PROPERTIES
 from node.storage.meta import load_meta
@@ -81,7 +81,7 @@ class Machine:
         """Who votes stands in its configuration, and not on its disk (KIP-856)."""
         return bool(self._config.quorum_voters)
 
-    def format(self, cluster_id: str, voters: ListedVoters, directory_id: UUID) -> None:
+    def format(self, cluster_id: str, voters: FormattedVoters, directory_id: UUID) -> None:
         """Make the empty disk this node's."""
         format_log_directory(
             self.drive.disk,
