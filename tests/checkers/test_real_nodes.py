@@ -184,6 +184,15 @@ NOTHING_TO_JUDGE = {
     "Q14-log-starts-at-a-snapshot",
     "Q15-snapshots-of-committed",
     "Q16-leader-loads-none",
+    # Nobody changes who votes.
+    "V2-one-change-uncommitted",
+    "V3-epoch-committed-before-change",
+    "V4-voters-of-the-log",
+    "V5-acknowledged-changes-stay",
+    "V6-committed-by-voters",
+    "V9-removed-leader-resigns",
+    "V10-added-when-caught-up",
+    "Q19-voters-stand-for-election",
 }
 # Whether a leader that was killed had written what the next one cut off.
 BY_CHANCE = {"Q10-no-cut-below-high-watermark"}
