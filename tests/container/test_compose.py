@@ -17,7 +17,7 @@ from chaos.cluster.compose_file import compose_topology
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.interface import Address
-from chaos.cluster.topology import API_PORT, Topology, host_name
+from chaos.cluster.topology import AGAIN, API_PORT, NOWHERE, Topology, host_name
 from chaos.installation import prepare
 from chaos.setup import docker_engine
 from chaos.setup.places import repository
@@ -152,11 +152,12 @@ def said(place: str, roles: Mapping[str, str]) -> str:
 
 
 def hosts(container: Container, roles: Mapping[str, str]) -> dict[str, str]:
-    """The node's own names, as its resolver reads them."""
+    """The node's own names, as its resolver reads them, but for those that only a fault uses."""
     found = {}
     for line in said_in(container, "cat", "/etc/hosts").decode().splitlines():
         address, _, names = line.partition("\t")
         for name in names.split():
-            if name.startswith("node-") and address in roles:
+            is_node = name.startswith("node-") and not name.endswith((AGAIN, NOWHERE))
+            if is_node and address in roles:
                 found[name] = roles[address]
     return found
