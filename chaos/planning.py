@@ -70,7 +70,8 @@ def plan_of(choices: Choices) -> RunPlan:
     if scenario.trial is not None:
         plan = _of_trial(plan, scenario.trial(seed, choices.duration_s, choices.nodes), choices)
     if plan.runtime != SIM:
-        require_layout(plan.target, plan.nodes, plan.target_settings, mutation=plan.mutation)
+        _require_quorum(plan.target, plan.nodes)
+    _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
     return plan
 
 
@@ -162,12 +163,19 @@ def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
     )
 
 
-def require_layout(
-    target: str, nodes: int, settings: Mapping[str, str], *, mutation: str = ""
-) -> None:
+def require_layout(target: str, nodes: int, settings: Mapping[str, str]) -> None:
     """Raises UsageError where no such cluster can be made, or none that anybody would ask for."""
+    _require_quorum(target, nodes)
+    _require_made(target, nodes, settings)
+
+
+def _require_quorum(target: str, nodes: int) -> None:
+    """In virtual time a seed may draw any number."""
     if target == NODE and nodes not in _OWN_NODES:
         raise UsageError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5\n  try: --nodes 3")
+
+
+def _require_made(target: str, nodes: int, settings: Mapping[str, str], mutation: str = "") -> None:
     try:
         layout(target, nodes, settings, mutation=mutation)
     except SettingError as error:

@@ -1,5 +1,7 @@
 """How Apache Kafka is laid out, configured and formatted."""
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.cluster.docker.identity import labels_of, target_of
@@ -11,8 +13,9 @@ from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Seat
 from chaos.cluster.topology import host_name
 from chaos.operator_errors import UsageError
-from chaos.planning import require_layout
+from chaos.planning import Choices, plan_of, require_layout
 from chaos.releases import NEWEST, setup_command
+from chaos.scenario import SIM
 
 FILE = "/tmp/server.properties"
 BROKER, COMBINED, CONTROLLER = NodeId(1), NodeId(1), NodeId(4)
@@ -218,5 +221,12 @@ def test_nodes_are_controllers_of_ours_and_brokers_of_kafkas() -> None:
     assert layout("node", 1, {})[1] == 1  # a failure that was shrunk to one node
     with pytest.raises(SettingError, match="our own node has synced_format"):
         layout("node", 3, {"elr": "off"})
+
+
+def test_a_cluster_that_a_seed_draws_must_be_one_that_can_be_made() -> None:
+    listed = Choices(scenario="swarm", seed=98, runtime=SIM, settings={"quorum_voters": "3"})
+    with pytest.raises(UsageError, match="all 6 nodes are to vote"):
+        plan_of(listed)
+    assert plan_of(replace(listed, nodes=3)).nodes == 3
     with pytest.raises(SettingError, match="our own node only"):
         layout("kafka", 3, {}, mutation="q-zombie")
