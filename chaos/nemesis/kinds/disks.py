@@ -1,7 +1,7 @@
 """Disks that are sick, and disks that are gone."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from chaos.cluster.interface import (
     DiskSickness,
     FaultEvidence,
     Killable,
+    NodeId,
     NodeStatus,
     Sickening,
     Wipeable,
@@ -21,6 +22,16 @@ from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.proof import of_nodes
 from chaos.nemesis.victims import Victim
+
+OF_A_LOST_DISK = Harm(ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True)
+
+
+async def kill_and_wipe(cluster: Cluster, nodes: Sequence[NodeId]) -> ByNode:
+    """All are killed before the first disk goes, so that none outlives another's."""
+    assert isinstance(cluster, Killable)
+    assert isinstance(cluster, Wipeable)
+    await on_each(nodes, cluster.kill)
+    return await on_each(nodes, cluster.wipe)
 
 
 def _sick(sickness: DiskSickness) -> Callable[[random.Random, int], Fault]:
@@ -102,17 +113,12 @@ class Wipe:
     by_hand: ClassVar[Mapping[str, Words]] = {}
     menaces: ClassVar[Mapping[str, Menace]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
-    harm: ClassVar[Harm] = Harm(
-        ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True
-    )
+    harm: ClassVar[Harm] = OF_A_LOST_DISK
 
     victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
-        assert isinstance(cluster, Killable)
-        assert isinstance(cluster, Wipeable)
-        await on_each(hit.nodes, cluster.kill)
-        return await on_each(hit.nodes, cluster.wipe)
+        return await kill_and_wipe(cluster, hit.nodes)
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         seen = await statuses(cluster, hit.nodes)

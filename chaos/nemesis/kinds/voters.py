@@ -4,18 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Cluster,
-    FaultEvidence,
-    Killable,
-    NodeId,
-    NodeStatus,
-    Wipeable,
-)
+from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
+from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
 from chaos.nemesis.proof import of_both, of_nodes
 from chaos.nemesis.victims import Victim
 from workloads.operator import Operator, Voter
@@ -47,17 +41,12 @@ class LoseDisk:
     by_hand: ClassVar[Mapping[str, Words]] = {}
     menaces: ClassVar[Mapping[str, Menace]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
-    harm: ClassVar[Harm] = Harm(
-        ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True
-    )
+    harm: ClassVar[Harm] = OF_A_LOST_DISK
 
     victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
-        assert isinstance(cluster, Killable)
-        assert isinstance(cluster, Wipeable)
-        await on_each(hit.nodes, cluster.kill)
-        return await on_each(hit.nodes, cluster.wipe)
+        return await kill_and_wipe(cluster, hit.nodes)
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         operator = hit.operator
