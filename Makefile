@@ -71,10 +71,10 @@ bench: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/python -m tests.bench
 
-# What docs/findings.md says of acknowledgements, as scenarios with two sides.
+# What docs/findings.md says of Apache Kafka, as scenarios with two sides.
 FOUND = clean-stop-power-off clean-stop-then-lead moved-replica moved-replicas elr-wiped \
 	lone-controller fenced-last-leader lost-observer hanging-transaction lost-timestamps \
-	ghost-topic undeleted-records
+	ghost-topic undeleted-records unreachable-voter unknown-operation
 
 soak: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

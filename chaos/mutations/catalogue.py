@@ -30,6 +30,21 @@ class Mutation:
     simulated: bool = False
 
 
+def _of_voters(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+    """Shown where voters are removed and added while nodes are cut off, killed and lose power."""
+    return Mutation(
+        id=name,
+        wrong=wrong,
+        real=real,
+        checks=checks,
+        scenario="membership-churn",
+        duration_s=60.0,
+        nodes=5,
+        tries=4,
+        simulated=True,
+    )
+
+
 _CATALOGUE = (
     Mutation(
         id="Q-NO-FSYNC",
@@ -206,49 +221,29 @@ _CATALOGUE = (
         duration_s=16.0,
         nodes=5,
     ),
-    Mutation(
-        id="V-NO-EPOCH-COMMIT",
+    _of_voters(
+        "V-NO-EPOCH-COMMIT",
         wrong="voters are changed by a leader that has committed nothing in its epoch",
         real="KIP-856; Raft's bug of single-server changes",
         checks=("V3-epoch-committed-before-change",),
-        scenario="membership-churn",
-        duration_s=60.0,
-        nodes=5,
-        tries=4,
-        simulated=True,
     ),
-    Mutation(
-        id="V-TWO-PENDING",
+    _of_voters(
+        "V-TWO-PENDING",
         wrong="voters are changed again before the last change is committed",
-        real="KAFKA-20661",
+        real="possible in principle (review of PR 22620, KAFKA-20661)",
         checks=("V2-one-change-uncommitted",),
-        scenario="membership-churn",
-        duration_s=60.0,
-        nodes=5,
-        tries=4,
-        simulated=True,
     ),
-    Mutation(
-        id="V-NO-UNDO",
+    _of_voters(
+        "V-NO-UNDO",
         wrong="a change of the voters outlives its record, which was truncated",
         real="the rule of KIP-856, left out",
         checks=("V4-voters-of-the-log",),
-        scenario="membership-churn",
-        duration_s=60.0,
-        nodes=5,
-        tries=4,
-        simulated=True,
     ),
-    Mutation(
-        id="V-REFORMAT",
+    _of_voters(
+        "V-REFORMAT",
         wrong="a new disk votes as the lost one would",
         real="KAFKA-12181; Apache Kafka with a static quorum",
         checks=("Q19-voters-stand-for-election", "V6-committed-by-voters"),
-        scenario="membership-churn",
-        duration_s=60.0,
-        nodes=5,
-        tries=4,
-        simulated=True,
     ),
     Mutation(
         id="R-STALE-READ",

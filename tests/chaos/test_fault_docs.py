@@ -1,7 +1,5 @@
 """`docs/faults.md` says what the kinds say of themselves; `pytest --rewrite` writes it anew."""
 
-from pathlib import Path
-
 import pytest
 
 from chaos.cluster.docker.powered_cluster import WipeableDockerCluster
@@ -11,19 +9,11 @@ from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds import KINDS
 from chaos.nemesis.manual import LABELS, manual, paragraphs
 from tests.chaos.test_kinds import ONE_EACH
-
-PAGE = Path("docs/faults.md")
-MARK = "<!-- From here on by `pytest --rewrite tests/chaos/test_fault_docs.py` -->\n"
+from tests.support.generated_page import hold_page
 
 
 def test_the_page_says_what_the_kinds_say(pytestconfig: pytest.Config) -> None:
-    page = pytestconfig.rootpath / PAGE
-    head, mark, rest = page.read_text().partition(MARK)
-    assert mark, f"{PAGE} has lost its mark"
-    if pytestconfig.getoption("--rewrite"):
-        page.write_text(f"{head}{MARK}\n{manual()}")
-    else:
-        assert rest == f"\n{manual()}", f"{PAGE} is not as the kinds are; see --rewrite"
+    hold_page(pytestconfig, "faults.md", "tests/chaos/test_fault_docs.py", manual())
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

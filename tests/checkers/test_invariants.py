@@ -1,26 +1,17 @@
 """`docs/invariants.md` says what checks say of themselves; `pytest --rewrite` writes it anew."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from checkers.all_checks import CHECKS
 from checkers.check import Check
 from checkers.promises import as_markdown, as_text, listed
-
-PAGE = Path("docs/invariants.md")
-MARK = "<!-- From here on by `pytest --rewrite tests/checkers/test_invariants.py` -->\n"
+from tests.support.generated_page import hold_page
 
 
 def test_the_page_says_what_the_checks_say(pytestconfig: pytest.Config) -> None:
-    page = pytestconfig.rootpath / PAGE
-    head, mark, rest = page.read_text().partition(MARK)
-    assert mark, f"{PAGE} has lost its mark"
-    if pytestconfig.getoption("--rewrite"):
-        page.write_text(f"{head}{MARK}\n{as_markdown()}")
-    else:
-        assert rest == f"\n{as_markdown()}", f"{PAGE} is not as the checks are; see --rewrite"
+    hold_page(pytestconfig, "invariants.md", "tests/checkers/test_invariants.py", as_markdown())
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.id} {check.judges.__name__}")

@@ -11,7 +11,8 @@ from kio.schema.errors import ErrorCode
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS
 from checkers.log.ended_transactions import STANDS_FOR_S as JUDGED_S
-from tests.support.fake_logs import FINE, Ending, FakeBrokers, Fate
+from tests.support.fake_log import FINE, Ending, Fate
+from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory, Operation
 from workloads.administering import NoTopicsError
 from workloads.append import AppendOptions, AppendWorkload

@@ -44,6 +44,9 @@ INJECTED = {
     DiskTrouble.STALLED: "delay_enter=1000000",
     DiskTrouble.LYING: "retval=0",
 }
+# What was answered before the held syncs is on its way through the proxy to clients that write it
+# down, and nothing tells when the last of it has come: cut before, an acknowledgement was never
+# heard, and its loss would be nobody's fault.
 ANSWERS_ARRIVE_S = 1.0
 KILLED_WITHIN_S = 5.0
 STILL_WITHIN_S = 2.0

@@ -1,7 +1,6 @@
 """Metrics in Prometheus' format, the page about them, and the answers to those who ask."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,20 +8,13 @@ from hypothesis import strategies as st
 
 from node.server.metrics import METRICS, as_markdown, exposition, metric_name
 from node.server.metrics_listener import answer_to
+from tests.support.generated_page import hold_page
 
-PAGE = Path("docs/metrics.md")
-MARK = "<!-- From here on by `pytest --rewrite tests/node/server/test_metrics.py` -->\n"
 SAMPLE = re.compile(r'([a-z_]+)(\{[a-z_]+="[^"\\\n]*"\})? (NaN|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')
 
 
 def test_the_page_says_what_the_metrics_are(pytestconfig: pytest.Config) -> None:
-    page = pytestconfig.rootpath / PAGE
-    head, mark, rest = page.read_text().partition(MARK)
-    assert mark, f"{PAGE} has lost its mark"
-    if pytestconfig.getoption("--rewrite"):
-        page.write_text(f"{head}{MARK}\n{as_markdown()}")
-    else:
-        assert rest == f"\n{as_markdown()}", f"{PAGE} is not as the metrics are; see --rewrite"
+    hold_page(pytestconfig, "metrics.md", "tests/node/server/test_metrics.py", as_markdown())
 
 
 def test_a_metric_has_help_type_and_one_sample() -> None:

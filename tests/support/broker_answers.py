@@ -1,0 +1,336 @@
+"""What fake brokers answer, as values of kio: to each API that clients of logs ask."""
+
+import datetime
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from kio.schema.create_topics.v7 import request as create_request
+from kio.schema.create_topics.v7 import response as create_response
+from kio.schema.delete_records.v2 import request as records_request
+from kio.schema.delete_records.v2 import response as records_response
+from kio.schema.delete_topics.v6 import request as delete_request
+from kio.schema.delete_topics.v6 import response as delete_response
+from kio.schema.describe_quorum.v2 import request as quorum_request
+from kio.schema.describe_quorum.v2 import response as quorum_response
+from kio.schema.errors import ErrorCode
+from kio.schema.fetch.v12 import request as fetch_request
+from kio.schema.fetch.v12 import response as fetch_response
+from kio.schema.find_coordinator.v4 import request as coordinator_request
+from kio.schema.find_coordinator.v4 import response as coordinator_response
+from kio.schema.incremental_alter_configs.v1 import request as alter_request
+from kio.schema.incremental_alter_configs.v1 import response as alter_response
+from kio.schema.init_producer_id.v4 import request as init_request
+from kio.schema.init_producer_id.v4 import response as init_response
+from kio.schema.list_offsets.v7 import request as list_request
+from kio.schema.list_offsets.v7 import response as list_response
+from kio.schema.metadata.v12 import request as metadata_request
+from kio.schema.metadata.v12 import response as metadata_response
+from kio.schema.produce.v12 import request as produce_request
+from kio.schema.produce.v12 import response as produce_response
+from kio.schema.types import BrokerId, ProducerId, TopicName
+from kio.serial import entity_reader
+from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
+
+from tests.support.fake_log import FINE, Ending, FakeLog, Fate
+
+_ZERO = i32Timedelta.parse(datetime.timedelta(0))
+_COORDINATOR = 2
+Decides = Callable[[int], Fate]  # what becomes of a Produce, by its acks
+
+
+class BrokerAnswers:
+    """What all brokers of a cluster know, and their answers from that: no sockets, no frames."""
+
+    def __init__(self, count: int) -> None:
+        self.logs: dict[tuple[str, int], FakeLog] = {}
+        self.topics: dict[str, int] = {}
+        self.on_produce: Decides = lambda _: FINE
+        self.on_create: ErrorCode | None = None
+        self.refuses_fetch: set[tuple[str, int]] = set()
+        self.produced: list[bytes] = []
+        self.open_transactions: dict[str, int] = {}  # the first offset of each, by its owner
+        self.altered: list[tuple[str, str, str | None]] = []
+        self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
+        self.deaf: set[int] = set()  # brokers that know of no topic any more
+        self.forgets_transactions = False  # so that nobody ends them
+        self.epoch = 1  # of the quorum
+        self.falls = False  # the active controller, over an operation that there is not
+        self._count = count
+        self._producers = 0
+
+    def move_leaders(self, to: int) -> None:
+        for log in self.logs.values():
+            log.leader, log.epoch = to, log.epoch + 1
+
+    def add_topic(self, name: str, partitions: int) -> None:
+        self.topics[name] = partitions
+        for index in range(partitions):
+            self.logs[name, index] = FakeLog(leader=1 + len(self.logs) % self._count)
+
+    def answer(self, node: int, api: int, body: bytes) -> Any:
+        """A response; or how the connection goes on without one."""
+        match api:
+            case 0:
+                return self._produce(node, _read(produce_request.ProduceRequest, body))
+            case 1:
+                return self._fetch(node, _read(fetch_request.FetchRequest, body))
+            case 2:
+                return self._list(_read(list_request.ListOffsetsRequest, body))
+            case 3:
+                return self._metadata(node, _read(metadata_request.MetadataRequest, body))
+            case 19:
+                return self._create(_read(create_request.CreateTopicsRequest, body))
+            case 20:
+                return self._delete(_read(delete_request.DeleteTopicsRequest, body))
+            case 10:
+                return self._coordinate(_read(coordinator_request.FindCoordinatorRequest, body))
+            case 22:
+                return self._initialize(node, _read(init_request.InitProducerIdRequest, body))
+            case 21:
+                return self._delete_records(_read(records_request.DeleteRecordsRequest, body))
+            case 55:
+                _read(quorum_request.DescribeQuorumRequest, body)
+                return _led_in(self.epoch)
+            case 44:
+                return self._alter(_read(alter_request.IncrementalAlterConfigsRequest, body))
+        raise AssertionError(f"nobody should ask for API {api}")
+
+    def _coordinate(self, request: coordinator_request.FindCoordinatorRequest) -> Any:
+        """Broker 2 coordinates everything."""
+        (key,) = request.coordinator_keys
+        found = coordinator_response.Coordinator(
+            key=key,
+            node_id=BrokerId(_COORDINATOR),
+            host="elsewhere",
+            port=i32(1),
+            error_code=ErrorCode.none,
+            error_message=None,
+        )
+        return coordinator_response.FindCoordinatorResponse(
+            throttle_time=_ZERO, coordinators=(found,)
+        )
+
+    def _initialize(self, node: int, request: init_request.InitProducerIdRequest) -> Any:
+        owner = request.transactional_id
+        wrong = owner is not None and node != _COORDINATOR
+        if owner is not None and not wrong and not self.forgets_transactions:
+            self.open_transactions.pop(owner, None)
+        self._producers += 1
+        return init_response.InitProducerIdResponse(
+            throttle_time=_ZERO,
+            error_code=ErrorCode.not_coordinator if wrong else ErrorCode.none,
+            producer_id=ProducerId(self._producers),
+            producer_epoch=i16(0),
+        )
+
+    def _produce(self, node: int, request: produce_request.ProduceRequest) -> Any:
+        (topic,) = request.topic_data
+        (partition,) = topic.partition_data
+        log = self.logs[topic.name, int(partition.index)]
+        assert partition.records is not None, "sends a batch"
+        self.produced.append(partition.records)
+        fate = self.on_produce(int(request.acks))
+        if node != log.leader:
+            fate = Fate(appends=False, error=ErrorCode.not_leader_or_follower)
+        offset = log.append(partition.records) if fate.appends else -1
+        if fate.appends and request.transactional_id is not None:
+            assert partition.records[22] & 0x10, "a batch of a transaction"
+            self.open_transactions.setdefault(request.transactional_id, offset)
+        if int(request.acks) == 0:
+            return Ending.SILENCE
+        if fate.ending is not Ending.ANSWER:
+            return fate.ending
+        result = produce_response.PartitionProduceResponse(
+            index=partition.index,
+            error_code=fate.error,
+            base_offset=i64(offset if fate.tells_offset else -1),
+            log_append_time=None,
+            log_start_offset=i64(log.start),
+            record_errors=(),
+            error_message=None,
+        )
+        return produce_response.ProduceResponse(
+            responses=(
+                produce_response.TopicProduceResponse(
+                    name=topic.name, partition_responses=(result,)
+                ),
+            ),
+            throttle_time=_ZERO,
+        )
+
+    def _fetch(self, node: int, request: fetch_request.FetchRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        place = (str(topic.topic), int(partition.partition))
+        log, offset = self.logs[place], int(partition.fetch_offset)
+        error = ErrorCode.none
+        if node != log.leader or place in self.refuses_fetch:
+            error = ErrorCode.not_leader_or_follower
+        elif not log.start <= offset <= log.end:
+            error = ErrorCode.offset_out_of_range
+        most = int(partition.partition_max_bytes)
+        result = fetch_response.PartitionData(
+            partition_index=partition.partition,
+            error_code=error,
+            high_watermark=i64(-1 if error else log.end),
+            last_stable_offset=i64(-1 if error else log.end),
+            log_start_offset=i64(log.start),
+            aborted_transactions=(),
+            preferred_read_replica=BrokerId(-1),
+            records=Records(b"" if error else log.read(offset, most)),
+        )
+        return fetch_response.FetchResponse(
+            throttle_time=_ZERO,
+            error_code=ErrorCode.none,
+            session_id=i32(0),
+            responses=(
+                fetch_response.FetchableTopicResponse(topic=topic.topic, partitions=(result,)),
+            ),
+        )
+
+    def _list(self, request: list_request.ListOffsetsRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        log = self.logs[topic.name, int(partition.partition_index)]
+        result = list_response.ListOffsetsPartitionResponse(
+            partition_index=partition.partition_index,
+            error_code=ErrorCode.none,
+            timestamp=i64(-1),
+            offset=i64(
+                log.start
+                if int(partition.timestamp) == -2
+                else min([log.end, *self.open_transactions.values()])
+                if int(request.isolation_level)
+                else log.end
+            ),
+            leader_epoch=i32(log.epoch),
+        )
+        return list_response.ListOffsetsResponse(
+            throttle_time=_ZERO,
+            topics=(list_response.ListOffsetsTopicResponse(name=topic.name, partitions=(result,)),),
+        )
+
+    def _delete_records(self, request: records_request.DeleteRecordsRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        log = self.logs[topic.name, int(partition.partition_index)]
+        log.start = max(log.start, int(partition.offset))
+        result = records_response.DeleteRecordsPartitionResult(
+            partition_index=partition.partition_index,
+            low_watermark=i64(log.start),
+            error_code=ErrorCode.none,
+        )
+        return records_response.DeleteRecordsResponse(
+            throttle_time=_ZERO,
+            topics=(
+                records_response.DeleteRecordsTopicResult(name=topic.name, partitions=(result,)),
+            ),
+        )
+
+    def _alter(self, request: alter_request.IncrementalAlterConfigsRequest) -> Any:
+        (resource,) = request.resources
+        (change,) = resource.configs
+        self.altered.append((resource.resource_name, change.name, change.value))
+        error = ErrorCode.none
+        if int(change.config_operation) > 3:
+            error = ErrorCode.unknown_server_error if self.falls else ErrorCode.invalid_request
+            self.epoch += self.falls
+        result = alter_response.AlterConfigsResourceResponse(
+            error_code=error,
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        return alter_response.IncrementalAlterConfigsResponse(
+            throttle_time=_ZERO, responses=(result,)
+        )
+
+    def _metadata(self, node: int, request: metadata_request.MetadataRequest) -> Any:
+        topics = tuple(self._topic(node, str(topic.name)) for topic in request.topics or ())
+        return metadata_response.MetadataResponse(
+            throttle_time=_ZERO,
+            brokers=(),
+            cluster_id="fake",
+            controller_id=BrokerId(1),
+            topics=topics,
+        )
+
+    def _topic(self, node: int, name: str) -> metadata_response.MetadataResponseTopic:
+        known = (
+            0
+            if node in self.deaf
+            else self.topics.get(name, 1 if name in self.ghosts.get(node, ()) else 0)
+        )
+        partitions = tuple(
+            metadata_response.MetadataResponsePartition(
+                error_code=ErrorCode.none,
+                partition_index=i32(index),
+                leader_id=BrokerId(self.logs[name, index].leader),
+                leader_epoch=i32(self.logs[name, index].epoch),
+                replica_nodes=(),
+                isr_nodes=(),
+                offline_replicas=(),
+            )
+            for index in range(known)
+        )
+        error = ErrorCode.none if partitions else ErrorCode.unknown_topic_or_partition
+        return metadata_response.MetadataResponseTopic(
+            error_code=error,
+            name=TopicName(name),
+            topic_id=uuid.UUID(int=5),
+            is_internal=False,
+            partitions=partitions,
+            topic_authorized_operations=i32(0),
+        )
+
+    def _create(self, request: create_request.CreateTopicsRequest) -> Any:
+        (topic,) = request.topics
+        error = self.on_create or ErrorCode.none
+        if self.on_create is None and topic.name in self.topics:
+            error = ErrorCode.topic_already_exists
+        elif error is ErrorCode.none:
+            self.add_topic(str(topic.name), int(topic.num_partitions))
+        result = create_response.CreatableTopicResult(
+            name=topic.name,
+            topic_id=None,
+            error_code=error,
+            error_message=None,
+            configs=(),
+        )
+        return create_response.CreateTopicsResponse(throttle_time=_ZERO, topics=(result,))
+
+    def _delete(self, request: delete_request.DeleteTopicsRequest) -> Any:
+        (topic,) = request.topics
+        there = self.topics.pop(str(topic.name), None) is not None
+        error = ErrorCode.none if there else ErrorCode.unknown_topic_or_partition
+        result = delete_response.DeletableTopicResult(
+            name=topic.name, topic_id=None, error_code=error, error_message=None
+        )
+        return delete_response.DeleteTopicsResponse(throttle_time=_ZERO, responses=(result,))
+
+
+def _led_in(epoch: int) -> quorum_response.DescribeQuorumResponse:
+    """By node 1, without its voters."""
+    partition = quorum_response.PartitionData(
+        partition_index=i32(0),
+        error_code=ErrorCode.none,
+        error_message=None,
+        leader_id=BrokerId(1),
+        leader_epoch=i32(epoch),
+        high_watermark=i64(0),
+        current_voters=(),
+        observers=(),
+    )
+    topic = quorum_response.TopicData(
+        topic_name=TopicName("__cluster_metadata"), partitions=(partition,)
+    )
+    return quorum_response.DescribeQuorumResponse(
+        error_code=ErrorCode.none, error_message=None, topics=(topic,), nodes=()
+    )
+
+
+def _read(schema: Any, data: bytes) -> Any:
+    value, size = entity_reader(schema)(data, 0)
+    assert size == len(data), "a request and nothing behind it"
+    return value
