@@ -32,6 +32,7 @@ _METADATA_LOG = "__cluster_metadata-0"
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 _ANSWERS_WITHIN_S = 30.0
 _ASKS_EVERY_S = 0.1
+_IMAGES_FOLLOW_WITHIN_S = 10.0
 _POLL_MS = 200
 _ANY_TIME = 1  # milliseconds since 1970: every record is of later
 _NONE = "none"
@@ -159,13 +160,13 @@ class KafkaClient:
             (partition,) = told["topics"][0]["partitions"]
             return ", ".join(sorted(str(v["replica_id"]) for v in partition["current_voters"]))
 
-        return self._question("voters", look, _METADATA_LOG)
+        return self._of_metadata("voters", look)
 
     def topic(self, name: str) -> Question:
         def look() -> str:
             return "there" if name in self._admin.list_topics() else "not there"
 
-        return self._question(f"topic {name}", look, _METADATA_LOG)
+        return self._of_metadata(f"topic {name}", look)
 
     def config(self, topic: str, name: str) -> Question:
         def look() -> str:
@@ -173,7 +174,7 @@ class KafkaClient:
             found = told["topic"][topic].get(name)
             return str(found["value"] if isinstance(found, Mapping) else found)
 
-        return self._question(f"{name} of {topic}", look, _METADATA_LOG)
+        return self._of_metadata(f"{name} of {topic}", look)
 
     def records(self, topic: str, partition: int, *, committed: bool = False) -> Question:
         """How many there are, and the checksum of all."""
@@ -285,6 +286,14 @@ class KafkaClient:
 
     def _question(self, text: str, look: Callable[[], str], *rests_on: str) -> Question:
         return Question(text=text, rests_on=rests_on, ask=lambda: self._patiently(look))
+
+    def _of_metadata(self, text: str, look: Callable[[], str]) -> Question:
+        return Question(
+            text=text,
+            rests_on=(_METADATA_LOG,),
+            ask=lambda: self._patiently(look),
+            settles_within_s=_IMAGES_FOLLOW_WITHIN_S,
+        )
 
     @property
     def _admin(self) -> KafkaAdminClient:

@@ -3,16 +3,22 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from chaos.audit.waiting import comes_true
 from chaos.operator_errors import OperatorError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`rests_on`: the logs that the answer is read from, "orders-0" or all of a topic, "orders"."""
+    """`rests_on`: the logs that the answer is read from, "orders-0" or all of a topic, "orders".
+
+    `settles_within_s`: a broker answers from its image of the metadata, which follows its log; an
+    answer counts as another one only if it still is after so long.
+    """
 
     text: str
     rests_on: tuple[str, ...]
     ask: Callable[[], Awaitable[str]]
+    settles_within_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +60,14 @@ async def asked(expected: Sequence[Acknowledgement]) -> list[ComparedAnswer]:
 
 
 async def _asked(expected: Acknowledgement) -> ComparedAnswer:
-    try:
-        answered = await expected.question.ask()
-    except OperatorError as trouble:
-        answered = f"no answer: {trouble}"
+    answered = ""
+
+    async def is_kept() -> bool:
+        nonlocal answered
+        answered = await _answer(expected.question)
+        return answered == expected.value
+
+    await comes_true(is_kept, within_s=expected.question.settles_within_s)
     return ComparedAnswer(
         question=expected.question.text,
         rests_on=expected.question.rests_on,
@@ -65,3 +75,10 @@ async def _asked(expected: Acknowledgement) -> ComparedAnswer:
         answered=answered,
         promised=expected.promised,
     )
+
+
+async def _answer(question: Question) -> str:
+    try:
+        return await question.ask()
+    except OperatorError as trouble:
+        return f"no answer: {trouble}"

@@ -1,6 +1,7 @@
 """The registry of moments, and the stage on which they are reached."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,14 @@ def test_who_does_not_answer_has_not_kept_it() -> None:
     (answer,) = asyncio.run(asked([expected]))
     assert answer.broken
     assert answer.answered == "no answer: nobody leads"
+
+
+@pytest.mark.parametrize(("settles_within_s", "kept"), [(10.0, True), (0.0, False)])
+def test_an_image_may_follow_its_log(settles_within_s: float, kept: bool) -> None:
+    late = replace(question(["not there", "there"]), settles_within_s=settles_within_s)
+    expected = Acknowledgement(question=late, value="there", promised=True)
+    (answer,) = asyncio.run(asked([expected]))
+    assert answer.broken != kept
 
 
 def stage(tmp_path: Path) -> Stage[None]:
