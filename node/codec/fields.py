@@ -39,6 +39,7 @@ class MarkedField:
     nullable_element: bool  # kio reads the zero uuid as None
     tag: int | None
     default: Any
+    since: int  # the first version of the message that has it
 
     @property
     def struct(self) -> type | None:
@@ -77,7 +78,23 @@ def marked_fields(message_class: type[Any]) -> Iterator[MarkedField]:
             nullable_element=nullable_element if array else nullable,
             tag=tag,
             default=default,
+            since=field.metadata.get("since", 0),
         )
+
+
+def of_version(message_class: type[Any], version: int | None) -> list[MarkedField]:
+    """The fields that a version has; without one, all of them."""
+    known = marked_fields(message_class)
+    return [field for field in known if version is None or field.since <= version]
+
+
+def lacking(message_class: type[Any], version: int | None) -> dict[str, Any]:
+    """What a version does not say, with what is then so: such fields have defaults."""
+    return {
+        field.name: field.default
+        for field in marked_fields(message_class)
+        if version is not None and field.since > version
+    }
 
 
 def runs(plain: Iterable[MarkedField]) -> Iterator[list[MarkedField]]:

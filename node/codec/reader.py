@@ -16,7 +16,7 @@ from uuid import UUID
 
 from node import limits
 from node.codec.codec_errors import MalformedMessage
-from node.codec.fields import FIXED, MarkedField, marked_fields, runs
+from node.codec.fields import FIXED, MarkedField, lacking, of_version, runs
 from node.codec.varint import read_unsigned
 from node.ids import ZERO_UUID
 
@@ -41,12 +41,17 @@ Convert = Callable[[Any], Any]
 
 
 def read_whole(
-    message_class: type[T], data: bytes, at: int = 0, malformed: type[Exception] = MalformedMessage
+    message_class: type[T],
+    data: bytes,
+    at: int = 0,
+    malformed: type[Exception] = MalformedMessage,
+    version: int | None = None,
 ) -> T:
-    """The message that fills `data` from `at` to its end. Raises `malformed`, and nothing else."""
+    """The message that fills `data` from `at` to its end, written in a version (None: the class has
+    one alone). Raises `malformed`, and nothing else."""
     message: T
     try:
-        message, end = struct_reader(message_class)(data, at, Budget())  # type: ignore[arg-type]  # a class is hashable
+        message, end = struct_reader(message_class, version)(data, at, Budget())  # type: ignore[arg-type]  # a class is hashable
     except (struct.error, ValueError, IndexError) as error:
         raise malformed(f"not a {message_class.__name__}: {error}") from error
     if end != len(data):
@@ -56,15 +61,16 @@ def read_whole(
 
 
 @cache
-def struct_reader(message_class: Any) -> Reader:
-    """A reader of one class, compiled from the lines that one would write by hand.
+def struct_reader(message_class: Any, version: int | None) -> Reader:
+    """A reader of one class in one version, compiled from the lines that one would write by hand.
 
     A loop over the fields takes twice as long, and followers read every record twice. Fields of
     fixed width that follow each other are unpacked at once, and values are set into their slots as
     the constructor of a frozen class does, one look-up each later.
     """
     flexible: bool = message_class.__flexible__
-    fields = list(marked_fields(message_class))
+    fields = of_version(message_class, version)
+    absent = lacking(message_class, version)
     tagged = [field for field in fields if field.tag is not None]
     names: dict[str, Any] = {"make": object.__new__, "cls": message_class, "read_tags": _read_tags}
     lines = ["def read(data, at, budget):"]
@@ -85,6 +91,10 @@ def struct_reader(message_class: Any) -> Reader:
         names[f"set_{field.name}"] = getattr(message_class, field.name).__set__
         value = f"_{field.name}" if field.tag is None else f"tagged[{field.name!r}]"
         lines.append(f"    set_{field.name}(message, {value})")
+    for name, default in absent.items():
+        names[f"set_{name}"] = getattr(message_class, name).__set__
+        names[f"absent_{name}"] = default
+        lines.append(f"    set_{name}(message, absent_{name})")
     lines.append("    return message, at")
     exec("\n".join(lines), names)
     reader: Reader = names["read"]
@@ -127,7 +137,7 @@ def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterat
 
 def _field_reader(field: MarkedField, flexible: bool) -> Reader:
     if field.struct is not None:
-        element = struct_reader(field.struct)
+        element = struct_reader(field.struct, None)
     elif field.kafka_type in FIXED:
         element = _fixed_reader(field)
     else:

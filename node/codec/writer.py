@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from node.codec.codec_errors import UnencodableMessage
-from node.codec.fields import FIXED, MarkedField, marked_fields, runs
+from node.codec.fields import FIXED, MarkedField, lacking, of_version, runs
 from node.codec.varint import write_unsigned
 from node.ids import ZERO_UUID
 
@@ -25,28 +25,35 @@ _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
 
 
-def write_whole(message: Any) -> bytes:
-    """Raises UnencodableMessage on values that the protocol cannot carry."""
+def write_whole(message: Any, version: int | None = None) -> bytes:
+    """In a version (None: the class has one alone). Raises UnencodableMessage on values that the
+    protocol cannot carry, in this version."""
     out = bytearray()
-    write_into(out, message)
+    write_into(out, message, version)
     return bytes(out)
 
 
-def write_into(out: bytearray, message: Any) -> None:
+def write_into(out: bytearray, message: Any, version: int | None = None) -> None:
     """Append a message. Raises as `write_whole`; what was appended by then stays."""
     try:
-        struct_writer(message.__class__)(out, message)
+        struct_writer(message.__class__, version)(out, message)
     except (struct.error, TypeError, UnicodeEncodeError) as error:
         raise UnencodableMessage(f"{message.__class__.__name__}: {error}") from error
 
 
 @cache
-def struct_writer(message_class: Any) -> Writer:
-    """A writer of one class, compiled as the reader is."""
+def struct_writer(message_class: Any, version: int | None) -> Writer:
+    """A writer of one class in one version, compiled as the reader is."""
     flexible: bool = message_class.__flexible__
-    fields = list(marked_fields(message_class))
+    fields = of_version(message_class, version)
     names: dict[str, Any] = {"write_tag": _write_tag, "write_unsigned": write_unsigned}
     lines = ["def write(out, message):"]
+    for name, default in lacking(message_class, version).items():
+        names[f"absent_{name}"], names["refuse"] = default, _refuse_absent
+        lines += [
+            f"    if message.{name} != absent_{name}:",
+            f"        refuse({name!r}, {version})",
+        ]
     for run in runs(field for field in fields if field.tag is None):
         lines += _fixed(run, names) if run[0].is_fixed else _single(run[0], flexible, names)
     if flexible:
@@ -95,7 +102,7 @@ def _string(field: MarkedField) -> Iterator[str]:
 
 def _structs(field: MarkedField, names: dict[str, Any]) -> Iterator[str]:
     """So is nearly every array."""
-    names[f"write_each_{field.name}"] = struct_writer(field.struct)
+    names[f"write_each_{field.name}"] = struct_writer(field.struct, None)
     yield f"    values = message.{field.name}"
     yield f"    if values is None or len(values) > {_SHORT}:"
     yield f"        write_{field.name}(out, values)"
@@ -136,7 +143,7 @@ def _tag_head(field: MarkedField) -> bytes:
 
 def _field_writer(field: MarkedField, flexible: bool) -> Writer:
     if field.struct is not None:
-        element = struct_writer(field.struct)
+        element = struct_writer(field.struct, None)
     elif field.kafka_type in FIXED:
         element = _fixed_writer(field.kafka_type)
     else:
@@ -183,6 +190,10 @@ def _array_writer(element: Writer, nullable: bool, flexible: bool) -> Writer:
             element(out, value)
 
     return write
+
+
+def _refuse_absent(name: str, version: int) -> None:
+    raise TypeError(f"version {version} has no {name}")
 
 
 def _refuse_unless(nullable: bool, kind: str) -> None:

@@ -29,9 +29,10 @@ class AppendedBatch:
     writers: list[ConnectionId]
 
 
-def encode_all(records: Sequence[MetadataRecord]) -> Accumulation:
-    """What is to be appended at once or not at all, and how large it is."""
-    values = [encode_metadata(record) for record in records]
+def encode_all(records: Sequence[MetadataRecord], level: int) -> Accumulation:
+    """What is to be appended at once or not at all, and how large it is; as metadata.version has
+    it."""
+    values = [encode_metadata(record, level) for record in records]
     size = HEADER_SIZE + sum(len(value) + RECORD_OVERHEAD for value in values)
     return Accumulation(records=list(records), values=values, size=size)
 

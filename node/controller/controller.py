@@ -128,7 +128,7 @@ class Controller:
             return _refuse_alteration(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
         records, results = resource_configs.alter_all(claim.image, request.resources)
         response = AlterConfigsResponse(results=results)
-        encoded = encode_all(records)
+        encoded = encode_all(records, claim.image.metadata_version)
         if encoded.size > limits.MAX_BATCH_BYTES:
             return _refuse_alteration(
                 request, ErrorCode.MESSAGE_TOO_LARGE, "The records do not fit into one batch."
@@ -153,7 +153,7 @@ class Controller:
                 error=ErrorCode.UNSUPPORTED_VERSION,
                 message="The current metadata.version is too old for controller registrations.",
             )
-        encoded = encode_all([registration.record_of(request)])
+        encoded = encode_all([registration.record_of(request)], claim.image.metadata_version)
         lost = ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER, message=_LOST)
         write = PendingWrite(response=ControllerRegistrationResponse(), if_lost=lost)
         self._write_for(connection, write, encoded, claim, now)
@@ -208,7 +208,11 @@ class Controller:
         if self._claim is None:
             return
         if now.mono_ns >= self._idle_deadline_ns:
-            self._write(encode_all([NoOpRecord()]), self._claim, now.mono_ns)
+            self._write(
+                encode_all([NoOpRecord()], self._claim.image.metadata_version),
+                self._claim,
+                now.mono_ns,
+            )
             self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         if now.mono_ns >= self._accumulator.deadline_ns:
             for taken in self._accumulator.take():
@@ -236,7 +240,7 @@ class Controller:
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
         if self.image.feature_level(METADATA_VERSION) == 0:
-            self._write(encode_all(first_records(self._bootstrap)), self._claim, now.mono_ns)
+            self._write(encode_all(first_records(self._bootstrap), 0), self._claim, now.mono_ns)
         self._register_self(self._claim, now)
 
     def _resign(self) -> None:
@@ -256,7 +260,11 @@ class Controller:
 
     def _register_self(self, claim: Claim, now: Now) -> None:
         if self._registrar.is_wanted(claim.image):
-            self._write(encode_all([self._registrar.record]), claim, now.mono_ns)
+            self._write(
+                encode_all([self._registrar.record], claim.image.metadata_version),
+                claim,
+                now.mono_ns,
+            )
 
     def _write_for(
         self,

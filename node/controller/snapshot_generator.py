@@ -76,4 +76,5 @@ class SnapshotGenerator:
 
 
 def _encoded(image: Image) -> Iterator[bytes]:
-    return map(encode_metadata, image.records())
+    level = image.metadata_version
+    return (encode_metadata(record, level) for record in image.records())

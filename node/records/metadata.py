@@ -6,10 +6,20 @@ write records that this node does not know: it keeps their bytes, but cannot rep
 """
 
 from dataclasses import dataclass
+from typing import get_args
 
 from node.codec import read_whole, write_whole
 from node.codec.varint import read_unsigned
+from node.records.broker_schemas import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
 from node.records.malformed_record import MalformedRecord
+from node.records.metadata_versions import NEWEST, written_version
 from node.records.record_types import RECORD_TYPES
 from node.records.schemas import (
     AbortTransactionRecord,
@@ -20,29 +30,42 @@ from node.records.schemas import (
     NoOpRecord,
     RegisterControllerRecord,
 )
+from node.records.topic_schemas import (
+    ClearElrRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 
 MetadataRecord = (
     AbortTransactionRecord
     | BeginTransactionRecord
+    | BrokerRegistrationChangeRecord
+    | ClearElrRecord
     | ConfigRecord
     | EndTransactionRecord
     | FeatureLevelRecord
+    | FenceBrokerRecord
     | NoOpRecord
+    | PartitionChangeRecord
+    | PartitionRecord
+    | ProducerIdsRecord
+    | RegisterBrokerRecord
     | RegisterControllerRecord
+    | RemoveTopicRecord
+    | TopicRecord
+    | UnfenceBrokerRecord
+    | UnregisterBrokerRecord
 )
-_KINDS: tuple[type[MetadataRecord], ...] = (
-    ConfigRecord,
-    FeatureLevelRecord,
-    NoOpRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-    AbortTransactionRecord,
-    RegisterControllerRecord,
-)
+KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
 _FRAME_VERSION = 1
 _FRAME_BYTES = 3  # of what is known: one each
-_FRAMES = {kind: bytes((_FRAME_VERSION, kind.__record_type__, kind.__version__)) for kind in _KINDS}
-_BY_FRAME = {frame: kind for kind, frame in _FRAMES.items()}
+_BY_FRAME = {
+    bytes((_FRAME_VERSION, kind.__record_type__, version)): (kind, version)
+    for kind in KINDS
+    for version in range(kind.__version__ + 1)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +80,14 @@ class UnknownRecord:
         return f"{name} (type {self.type}, version {self.version})"
 
 
-def encode_metadata(record: MetadataRecord) -> bytes:
-    """The value of the record that holds `record`."""
-    return _FRAMES[type(record)] + write_whole(record)
+def encode_metadata(record: MetadataRecord, level: int = NEWEST) -> bytes:
+    """The value of the record that holds `record`, where metadata.version has that level.
+
+    Raises UnencodableMessage where it says what that level does not know.
+    """
+    version = written_version(type(record), level)
+    frame = bytes((_FRAME_VERSION, record.__record_type__, version))
+    return frame + write_whole(record, version)
 
 
 def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
@@ -68,9 +96,10 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     Raises MalformedRecord where no controller could read it: without a frame of version 1, or with
     other bytes than a record of its type and version has.
     """
-    kind = None if value is None else _BY_FRAME.get(value[:_FRAME_BYTES])
-    if value is not None and kind is not None:
-        return read_whole(kind, value, _FRAME_BYTES, MalformedRecord)
+    known = None if value is None else _BY_FRAME.get(value[:_FRAME_BYTES])
+    if value is not None and known is not None:
+        kind, version = known
+        return read_whole(kind, value, _FRAME_BYTES, MalformedRecord, version)
     unknown = unknown_record(value)
     assert unknown is not None, "what is known was read"
     return unknown
@@ -102,16 +131,28 @@ def unknown_record(value: bytes | None) -> UnknownRecord | None:
 
 
 __all__ = [
+    "KINDS",
     "AbortTransactionRecord",
     "BeginTransactionRecord",
+    "BrokerRegistrationChangeRecord",
+    "ClearElrRecord",
     "ConfigRecord",
     "EndTransactionRecord",
     "FeatureLevelRecord",
+    "FenceBrokerRecord",
     "MalformedRecord",
     "MetadataRecord",
     "NoOpRecord",
+    "PartitionChangeRecord",
+    "PartitionRecord",
+    "ProducerIdsRecord",
+    "RegisterBrokerRecord",
     "RegisterControllerRecord",
+    "RemoveTopicRecord",
+    "TopicRecord",
+    "UnfenceBrokerRecord",
     "UnknownRecord",
+    "UnregisterBrokerRecord",
     "decode_metadata",
     "encode_metadata",
     "is_known",

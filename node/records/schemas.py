@@ -1,8 +1,8 @@
 """The metadata records of a quorum without brokers, as dataclasses with the marks of `node.codec`.
 
 kio has no metadata records. Field names, order, types, nullability and tags are Kafka's
-(`metadata/src/main/resources/common/metadata/*.json`), held equal by a test. Every record here
-exists in version 0 only and is flexible.
+(`metadata/src/main/resources/common/metadata/*.json`), held equal by a test. All are flexible.
+Those here exist in version 0 only; others are in `broker_schemas` and `topic_schemas`.
 """
 
 from dataclasses import dataclass, field

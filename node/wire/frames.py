@@ -100,8 +100,8 @@ def load_codecs() -> None:
     ]
     for api, version, side in every:
         message = kio_class(api.package, api.name, version, side)
-        struct_reader(message)
-        struct_writer(message)
+        struct_reader(message, None)
+        struct_writer(message, None)
     for api, version, side in every:  # when all versions are imported that a maker looks at
         api.makers(version, side)
 

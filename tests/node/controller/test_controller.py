@@ -190,7 +190,7 @@ def test_writes_of_a_moment_share_batches_that_every_follower_can_fetch() -> Non
 def test_what_gathers_in_the_linger_is_cut_into_batches() -> None:
     linger = Accumulator(linger_ns=10**9)
     for _ in range(5):
-        linger.add(encode_all([config("x" * limits.MAX_STRING_BYTES)] * 100), mono_ns=7)
+        linger.add(encode_all([config("x" * limits.MAX_STRING_BYTES)] * 100, 30), mono_ns=7)
     assert linger.deadline_ns == 7
     taken = linger.take()
     assert [len(each.records) for each in taken] == [200, 200, 100]
@@ -199,7 +199,7 @@ def test_what_gathers_in_the_linger_is_cut_into_batches() -> None:
 
 def test_the_size_of_a_batch_is_never_underrated() -> None:
     for value, count in (("", 1), ("x" * 100, 9000), ("x" * limits.MAX_STRING_BYTES, 3)):
-        encoded = encode_all([config(value)] * count)
+        encoded = encode_all([config(value)] * count, 30)
         data = encode_batch(
             [(None, each) for each in encoded.values],
             base_offset=Offset(2**62),

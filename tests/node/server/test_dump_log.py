@@ -68,7 +68,7 @@ def test_records_it_does_not_know_are_shown_as_bytes(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_bytes(
         encode_batch(
-            [(b"\x01", b"\x01\x03\x00\xaa"), (None, None)],
+            [(b"\x01", b"\x01\x0e\x00\xaa"), (None, None)],
             base_offset=Offset(0),
             leader_epoch=Epoch(1),
             timestamp_ms=0,
@@ -76,8 +76,8 @@ def test_records_it_does_not_know_are_shown_as_bytes(tmp_path: Path) -> None:
     )
     code, lines = printed(path)
     assert code == 0
-    unknown = "PartitionRecord (type 3, version 0) is unknown"
-    assert lines[2] == f"| offset: 0 key: 01 value: 010300aa ({unknown})"
+    unknown = "ClientQuotaRecord (type 14, version 0) is unknown"
+    assert lines[2] == f"| offset: 0 key: 01 value: 010e00aa ({unknown})"
     assert lines[3].startswith("| offset: 1 key: null value: null (a metadata record without")
 
 

@@ -1,0 +1,21 @@
+"""The controller's state. It changes by `replay` alone, on every node alike.
+
+A module a concern: `configurations` and `features`, `brokers` (registrations), `topics` (and each
+`partition`), put together by `image`. A broker that is fenced and a partition's ISR are nowhere
+else. An image is also the records that make it (`records`), which is what a snapshot holds, and has
+a `digest`, so that two nodes, or a log and a snapshot, can be compared.
+"""
+
+from node.controller.image.features import ELR_VERSION, METADATA_VERSION
+from node.controller.image.image import Image
+from node.controller.image.partition import Partition, PartitionKey
+from node.controller.image.topics import Topic
+
+__all__ = [
+    "ELR_VERSION",
+    "METADATA_VERSION",
+    "Image",
+    "Partition",
+    "PartitionKey",
+    "Topic",
+]

@@ -1,0 +1,98 @@
+"""Who is registered: brokers, and how far each may take part (KIP-631, KIP-841)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from node.controller.image.digest import Digest
+from node.records.metadata import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    RegisterBrokerRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+_KIND = -3
+_FENCE, _UNFENCE = 1, -1
+
+Change = (
+    RegisterBrokerRecord
+    | UnregisterBrokerRecord
+    | FenceBrokerRecord
+    | UnfenceBrokerRecord
+    | BrokerRegistrationChangeRecord
+)
+
+
+class Brokers:
+    """A registration is the record that made it, with what changed since."""
+
+    def __init__(self, digest: Digest) -> None:
+        self._digest = digest
+        self._registered: dict[int, RegisterBrokerRecord] = {}
+
+    def copy(self, digest: Digest) -> "Brokers":
+        copy = Brokers(digest)
+        copy._registered = dict(self._registered)
+        return copy
+
+    def records(self) -> Iterator[RegisterBrokerRecord]:
+        yield from self._registered.values()
+
+    def find(self, broker: int) -> RegisterBrokerRecord | None:
+        return self._registered.get(broker)
+
+    def all(self) -> list[RegisterBrokerRecord]:
+        """By id."""
+        return [self._registered[broker] for broker in sorted(self._registered)]
+
+    def is_active(self, broker: int) -> bool:
+        """Registered, not fenced, and not about to shut down: it may lead, and be in an ISR."""
+        found = self._registered.get(broker)
+        return found is not None and not found.fenced and not found.in_controlled_shutdown
+
+    def replay(self, record: Change) -> None:
+        match record:
+            case RegisterBrokerRecord(broker_id=broker):
+                self._put(broker, record)
+            case UnregisterBrokerRecord(broker_id=broker, broker_epoch=epoch):
+                self._at(broker, epoch)
+                self._put(broker, None)
+            case FenceBrokerRecord(id=broker, epoch=epoch):
+                self._put(broker, replace(self._at(broker, epoch), fenced=True))
+            case UnfenceBrokerRecord(id=broker, epoch=epoch):
+                self._put(broker, replace(self._at(broker, epoch), fenced=False))
+            case BrokerRegistrationChangeRecord(broker_id=broker, broker_epoch=epoch):
+                self._put(broker, _changed(self._at(broker, epoch), record))
+            case _:
+                assert_never(record)
+
+    def _at(self, broker: int, epoch: int) -> RegisterBrokerRecord:
+        found = self._registered.get(broker)
+        assert found is not None, f"a record of broker {broker}, which is not registered"
+        assert found.broker_epoch == epoch, f"a record of broker {broker} in epoch {epoch}: {found}"
+        return found
+
+    def _put(self, broker: int, after: RegisterBrokerRecord | None) -> None:
+        before = self._registered.pop(broker, None)
+        if after is not None:
+            self._registered[broker] = after
+        self._digest.count(_KIND, "", str(broker), _text(before), _text(after))
+
+
+def _changed(
+    found: RegisterBrokerRecord, change: BrokerRegistrationChangeRecord
+) -> RegisterBrokerRecord:
+    cordoned = change.cordoned_log_dirs
+    return replace(
+        found,
+        fenced={_FENCE: True, _UNFENCE: False}.get(change.fenced, found.fenced),
+        in_controlled_shutdown=bool(change.in_controlled_shutdown) or found.in_controlled_shutdown,
+        log_dirs=change.log_dirs or found.log_dirs,
+        cordoned_log_dirs=found.cordoned_log_dirs if cordoned is None else cordoned,
+    )
+
+
+def _text(registration: RegisterBrokerRecord | None) -> str | None:
+    return None if registration is None else repr(registration)

@@ -1,0 +1,53 @@
+"""What was configured, by resource."""
+
+from collections.abc import Iterator
+
+from node.controller.image.digest import Digest
+from node.records.metadata import ConfigRecord
+
+TOPIC, BROKER = 2, 4  # types of resources; the broker named "" is every one
+CLUSTER = (BROKER, "")
+Resource = tuple[int, str]  # type, name
+
+
+class Configs:
+    def __init__(self, digest: Digest) -> None:
+        self._digest = digest
+        # The inner ones are replaced, never changed: copies of the image share them.
+        self._entries: dict[Resource, dict[str, str]] = {}
+
+    def copy(self, digest: Digest) -> "Configs":
+        copy = Configs(digest)
+        copy._entries = dict(self._entries)
+        return copy
+
+    def records(self) -> Iterator[ConfigRecord]:
+        for (kind, resource), entries in self._entries.items():
+            for name, value in entries.items():
+                yield ConfigRecord(
+                    resource_type=kind, resource_name=resource, name=name, value=value
+                )
+
+    def of(self, resource: Resource) -> dict[str, str]:
+        """What was set, by key; empty when nothing was. Not to be changed by the caller."""
+        return self._entries.get(resource, {})
+
+    def resources(self, kind: int) -> list[str]:
+        """The names of those of a type for which anything is set."""
+        return [name for found, name in self._entries if found == kind]
+
+    def replay(self, record: ConfigRecord) -> None:
+        resource = (record.resource_type, record.resource_name)
+        entries = dict(self._entries.get(resource, {}))
+        self._digest.count(*resource, record.name, entries.pop(record.name, None), record.value)
+        if record.value is not None:
+            entries[record.name] = record.value
+        if entries:
+            self._entries[resource] = entries
+        else:
+            self._entries.pop(resource, None)
+
+    def remove(self, resource: Resource) -> None:
+        """There is no such resource any more."""
+        for name, value in self._entries.pop(resource, {}).items():
+            self._digest.count(*resource, name, value, None)

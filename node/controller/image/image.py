@@ -1,0 +1,160 @@
+"""The whole: every concern, one digest, and one way in."""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from node.controller.image.brokers import Brokers
+from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resource
+from node.controller.image.digest import Digest
+from node.controller.image.features import ELR_VERSION, METADATA_VERSION, Features
+from node.controller.image.topics import Topics
+from node.endpoint import Endpoint
+from node.ids import NodeId
+from node.records.metadata import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    ClearElrRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    MetadataRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnknownRecord,
+    UnregisterBrokerRecord,
+)
+
+_CONTROLLER, _PRODUCER_IDS = -2, -6
+_NOBODY = -1  # of a block of producer ids: whom it went to is forgotten
+
+
+class Image:
+    def __init__(self) -> None:
+        self._digest = Digest()
+        self.configs = Configs(self._digest)
+        self.features = Features(self._digest)
+        self.brokers = Brokers(self._digest)
+        self.topics = Topics(self._digest)
+        self.controllers: dict[int, RegisterControllerRecord] = {}  # the newest, by node id
+        self.next_producer_id: int | None = None  # None: no block was ever given away
+
+    def copy(self) -> "Image":
+        image, digest = Image(), Digest(self._digest.value)
+        image._digest = digest
+        image.configs = self.configs.copy(digest)
+        image.features = self.features.copy(digest)
+        image.brokers = self.brokers.copy(digest)
+        image.topics = self.topics.copy(digest)
+        image.controllers = dict(self.controllers)
+        image.next_producer_id = self.next_producer_id
+        return image
+
+    @property
+    def digest(self) -> int:
+        return self._digest.value
+
+    def records(self) -> Iterator[MetadataRecord]:
+        """Replayed by an empty image, they make this one."""
+        yield from self.features.records()
+        yield from self.configs.records()
+        yield from self.controllers.values()
+        yield from self.brokers.records()
+        yield from self.topics.records(self.metadata_version)
+        if self.next_producer_id is not None:
+            yield ProducerIdsRecord(
+                broker_id=_NOBODY, broker_epoch=-1, next_producer_id=self.next_producer_id
+            )
+
+    # --- what several concerns say together ---
+
+    @property
+    def metadata_version(self) -> int:
+        """0 before the first records of a log."""
+        return self.features.level(METADATA_VERSION)
+
+    @property
+    def has_elr(self) -> bool:
+        """Are there eligible leader replicas (KIP-966)?"""
+        return self.features.level(ELR_VERSION) > 0
+
+    def config(self, resource: Resource) -> dict[str, str]:
+        """What was set of it itself."""
+        return self.configs.of(resource)
+
+    def topic_config(self, topic: str, key: str) -> str | None:
+        """What holds for a topic: its own, or the cluster's; None where neither was set."""
+        own = self.configs.of((TOPIC, topic)).get(key)
+        return self.configs.of(CLUSTER).get(key) if own is None else own
+
+    def feature_level(self, name: str) -> int:
+        return self.features.level(name)
+
+    def feature_levels(self) -> dict[str, int]:
+        return self.features.levels()
+
+    def controller_endpoints(self) -> dict[NodeId, tuple[Endpoint, ...]]:
+        """Where those that registered said that they are."""
+        return {
+            NodeId(node): tuple(
+                Endpoint(name=at.name, host=at.host, port=at.port) for at in record.end_points
+            )
+            for node, record in self.controllers.items()
+        }
+
+    # --- replay ---
+
+    def replay(self, record: MetadataRecord | UnknownRecord) -> None:
+        """What is not known is left out: nobody decides from such an image
+        (`node.raft.unreplayable`)."""
+        match record:
+            case ConfigRecord():
+                self.configs.replay(record)
+            case FeatureLevelRecord():
+                self.features.replay(record)
+            case (
+                RegisterBrokerRecord()
+                | UnregisterBrokerRecord()
+                | FenceBrokerRecord()
+                | UnfenceBrokerRecord()
+                | BrokerRegistrationChangeRecord()
+            ):
+                self.brokers.replay(record)
+            case TopicRecord():
+                self.topics.replay_topic(record)
+            case PartitionRecord():
+                self.topics.replay_partition(record)
+            case PartitionChangeRecord():
+                self.topics.replay_change(record)
+            case ClearElrRecord():
+                self.topics.replay_clear_elr(record)
+            case RemoveTopicRecord():
+                self.configs.remove((TOPIC, self.topics.remove(record).name))
+            case ProducerIdsRecord(next_producer_id=after):
+                self._digest.count(
+                    _PRODUCER_IDS, "", "", _text(self.next_producer_id), _text(after)
+                )
+                self.next_producer_id = after
+            case RegisterControllerRecord(controller_id=node):
+                before = repr(self.controllers[node]) if node in self.controllers else None
+                self._digest.count(_CONTROLLER, "", str(node), before, repr(record))
+                self.controllers[node] = record
+            case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
+                # Ours lie within one batch, which is atomic by itself: none is ever left open.
+                pass
+            case NoOpRecord() | UnknownRecord():
+                pass
+            case _:
+                assert_never(record)
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)

@@ -1,0 +1,122 @@
+"""Topics and their partitions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from node.controller.image.digest import Digest
+from node.controller.image.partition import Partition, PartitionKey, read
+from node.ids import uuid_text
+from node.records.metadata import (
+    ClearElrRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+_TOPIC, _PARTITION = -4, -5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """Its partitions are 0 to `partitions` - 1."""
+
+    id: UUID
+    name: str
+    partitions: int = 0
+
+
+class Topics:
+    def __init__(self, digest: Digest) -> None:
+        self._digest = digest
+        self._by_id: dict[UUID, Topic] = {}
+        self._ids: dict[str, UUID] = {}
+        self._partitions: dict[PartitionKey, Partition] = {}
+
+    def copy(self, digest: Digest) -> "Topics":
+        copy = Topics(digest)
+        copy._by_id, copy._ids = dict(self._by_id), dict(self._ids)
+        copy._partitions = dict(self._partitions)
+        return copy
+
+    def records(self, level: int) -> Iterator[TopicRecord | PartitionRecord]:
+        for topic in self._by_id.values():
+            yield TopicRecord(name=topic.name, topic_id=topic.id)
+            for index in range(topic.partitions):
+                key = (topic.id, index)
+                yield self._partitions[key].record(key, level)
+
+    # --- what is asked ---
+
+    def find(self, topic: UUID) -> Topic | None:
+        return self._by_id.get(topic)
+
+    def named(self, name: str) -> Topic | None:
+        found = self._ids.get(name)
+        return None if found is None else self._by_id[found]
+
+    def all(self) -> list[Topic]:
+        """By name."""
+        return [self._by_id[self._ids[name]] for name in sorted(self._ids)]
+
+    def partition(self, topic: UUID, index: int) -> Partition | None:
+        return self._partitions.get((topic, index))
+
+    def partitions(self) -> Iterator[tuple[PartitionKey, Partition]]:
+        """Of all topics, in one order on every node that replayed the same."""
+        for topic in self._by_id.values():
+            for index in range(topic.partitions):
+                yield (topic.id, index), self._partitions[topic.id, index]
+
+    # --- replay ---
+
+    def replay_topic(self, record: TopicRecord) -> None:
+        assert record.name not in self._ids, f"a second topic {record.name}"
+        self._by_id[record.topic_id] = Topic(id=record.topic_id, name=record.name)
+        self._ids[record.name] = record.topic_id
+        self._digest.count(_TOPIC, "", record.name, None, uuid_text(record.topic_id))
+
+    def replay_partition(self, record: PartitionRecord) -> None:
+        key = (record.topic_id, record.partition_id)
+        topic = self._by_id[record.topic_id]
+        if key not in self._partitions:
+            self._by_id[topic.id] = replace(topic, partitions=topic.partitions + 1)
+        self._put(key, read(record))
+
+    def replay_change(self, record: PartitionChangeRecord) -> None:
+        key = (record.topic_id, record.partition_id)
+        self._put(key, self._partitions[key].changed(record))
+
+    def replay_clear_elr(self, record: ClearElrRecord) -> None:
+        """A change of the partition as any other, where there is one."""
+        only = self._ids[record.topic_name] if record.topic_name else None
+        for key, found in list(self.partitions()):
+            if (found.elr or found.last_known_elr) and only in (None, key[0]):
+                self.replay_change(
+                    PartitionChangeRecord(
+                        topic_id=key[0],
+                        partition_id=key[1],
+                        eligible_leader_replicas=(),
+                        last_known_elr=(),
+                    )
+                )
+
+    def remove(self, record: RemoveTopicRecord) -> Topic:
+        topic = self._by_id.pop(record.topic_id)
+        del self._ids[topic.name]
+        self._digest.count(_TOPIC, "", topic.name, uuid_text(topic.id), None)
+        for index in range(topic.partitions):
+            self._put((topic.id, index), None)
+        return topic
+
+    def _put(self, key: PartitionKey, after: Partition | None) -> None:
+        before = self._partitions.pop(key, None)
+        if after is not None:
+            self._partitions[key] = after
+        of, name = uuid_text(key[0]), str(key[1])
+        self._digest.count(_PARTITION, of, name, _text(before), _text(after))
+
+
+def _text(partition: Partition | None) -> str | None:
+    return None if partition is None else repr(partition)
