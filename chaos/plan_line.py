@@ -1,7 +1,7 @@
 """From a plan to the line that asks for it: shown to people, read by nobody else."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from chaos.cluster.targets.named import NODE
@@ -40,7 +40,7 @@ def _choices(plan: RunPlan) -> Choices:
         scenario=plan.scenario.name,
         seed=plan.seed,
         target=plan.target,
-        settings=plan.settings,
+        settings=_settings_told(plan),
         runtime=plan.runtime,
         mutation=plan.mutation,
         client=plan.client,
@@ -58,6 +58,15 @@ def _choices(plan: RunPlan) -> Choices:
         ),
         rate=load.rate if load.rate != usual.load.rate else 0.0,
     )
+
+
+def _settings_told(plan: RunPlan) -> Mapping[str, str]:
+    """None, where a seed draws them."""
+    trial = plan.scenario.trial
+    if trial is None:
+        return plan.settings
+    drawn = trial(plan.seed, None, plan.nodes, {}).settings
+    return {} if plan.settings == drawn else plan.settings
 
 
 def _line(choices: Choices) -> str:

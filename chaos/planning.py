@@ -68,7 +68,8 @@ def plan_of(choices: Choices) -> RunPlan:
         mutation=choices.mutation,
     )
     if scenario.trial is not None:
-        plan = _of_trial(plan, scenario.trial(seed, choices.duration_s, choices.nodes), choices)
+        asked = (choices.duration_s, choices.nodes, choices.settings)
+        plan = _of_trial(plan, scenario.trial(seed, *asked), choices)
     if plan.runtime != SIM:
         _require_quorum(plan.target, plan.nodes)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
@@ -160,6 +161,7 @@ def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
             concurrency=choices.concurrency, rate=choices.rate, settings=plan.settings
         ),
         conditions=trial.conditions,
+        settings={**trial.settings, **plan.settings},
     )
 
 

@@ -62,8 +62,9 @@ class Scenario:
     conditions: Conditions = field(default_factory=Conditions)
     load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
-    # Of the seed and, where somebody asks for them, the seconds of hurting and how many nodes.
-    trial: Callable[[int, float | None, int | None], Trial] | None = None
+    # Of the seed, the settings that somebody asks for and, if any, the seconds of hurting and how
+    # many nodes.
+    trial: Callable[[int, float | None, int | None, Mapping[str, str]], Trial] | None = None
     # Who sends and polls instead of the load's own, where clients are what the scenario is about.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others

@@ -1,5 +1,6 @@
 """A trial: all that a run is but where it takes place, as one value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chaos.conditions import Conditions
@@ -15,3 +16,4 @@ class Trial:
     schedule: Schedule
     load: Load
     conditions: Conditions
+    settings: Mapping[str, str]  # that nobody asked for otherwise

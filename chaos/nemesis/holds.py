@@ -35,8 +35,15 @@ class Held:
         return tuple(link for link in links if link not in taken)
 
     def is_impossible(self, fault: Fault) -> bool:
-        """Whether it takes what there is only one of."""
-        return fault.aspect in _ALL_AT_ONCE and bool(self._alike(fault))
+        """Whether it takes what there is only one of, or might leave no majority of the voters:
+        who is removed, or has a new disk, does not vote until the cure is done."""
+        if fault.aspect in _ALL_AT_ONCE and self._alike(fault):
+            return True
+        return _takes_voters(fault) and any(_takes_voters(hit.fault) for hit in self.hits)
 
     def _alike(self, fault: Fault) -> list[Hit]:
         return [hit for hit in self.hits if hit.fault.aspect is fault.aspect]
+
+
+def _takes_voters(fault: Fault) -> bool:
+    return fault.harm.wipes or fault.aspect is Aspect.VOTERS

@@ -10,14 +10,15 @@ a scenario of their own.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 
 from chaos.conditions import Conditions
-from chaos.nemesis.fault import Fault, Menace
+from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds import MENACES
-from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.victims import ControllerLeader, RandomFollower, RandomNode
+from chaos.nemesis.schedule import Schedule
+from chaos.scenarios import swarm_voters
+from chaos.scenarios.swarm_windows import at_random, echoes
 from chaos.trial import Trial
 from workloads.register_options import RegisterOptions
 
@@ -30,23 +31,33 @@ _USUAL_SNAPSHOTS = (Conditions().snapshot_bytes, Conditions().retention_bytes)
 _SNAPSHOTS = (_USUAL_SNAPSHOTS, _USUAL_SNAPSHOTS, (2_000, 8_000), (20_000, 60_000))
 # Which share of them, and up to how many us: none, few and long, all and short.
 _LATE_FLUSHES = ((0.0, 50_000), (0.05, 400_000), (0.3, 100_000), (1.0, 30_000))
+# Changes of the voters are drawn apart from all others.
+_OF_NODES = {
+    name: menace
+    for name, menace in MENACES.items()
+    if all(name not in kind.menaces for kind in swarm_voters.OF_VOTERS)
+}
 _SHORTEST_S, _LONGEST_S = 40, 90
 _MOST_WINDOWS = 40
 _TAIL_S = 1.0  # of quiet, before all is healed
-# After another fault: a new leader takes a fetch time-out and an election, an old one leads longer.
-_ECHO_S = (0.1, 4.0)
-_ECHO_SHARE = 0.5
 
 
-def trial(seed: int, duration_s: float | None = None, nodes: int | None = None) -> Trial:
-    """The same for the same seed, in every process. The seed says how long, and on how many nodes,
-    if nobody else does."""
+def trial(
+    seed: int,
+    duration_s: float | None = None,
+    nodes: int | None = None,
+    asked: Mapping[str, str] | None = None,
+) -> Trial:
+    """The same for the same seed, in every process. The seed says how long, on how many nodes, and
+    how those know who votes, if nobody else does; `asked` are settings."""
     nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
     snapshot_bytes, retention_bytes = _stream(seed, "snapshots").choice(_SNAPSHOTS)
     late_flushes, late_most_us = _stream(seed, "late-flushes").choice(_LATE_FLUSHES)
+    drawn = swarm_voters.form(_stream(seed, "form"), nodes, asked or {})
     return Trial(
         nodes=nodes,
-        schedule=_schedule(seed, nodes, duration_s),
+        schedule=_schedule(seed, nodes, duration_s, {**drawn, **(asked or {})}),
+        settings=drawn,
         load=_mixed(_load(_stream(seed, "load")), _stream(seed, "mix")),
         conditions=replace(
             _conditions(_stream(seed, "conditions")),
@@ -75,76 +86,32 @@ def every_fault() -> tuple[Fault, ...]:
 # --- what a seed makes of it ---
 
 
-def _schedule(seed: int, nodes: int, asked_s: float | None) -> Schedule:
+def _schedule(
+    seed: int, nodes: int, asked_s: float | None, settings: Mapping[str, str]
+) -> Schedule:
     rng = _stream(seed, "schedule")
     drawn_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
     duration_s = drawn_s if asked_s is None else asked_s
+    last_s = duration_s - _TAIL_S
     chosen = _chosen(_stream(seed, "kinds"), nodes)
     drawn = [
         window
         for name, a_s in chosen
-        for window in _windows(
-            _stream(seed, f"windows:{name}"), MENACES[name], a_s, nodes, duration_s
-        )
+        for window in at_random(_stream(seed, f"windows:{name}"), MENACES[name], a_s, nodes, last_s)
     ]
     menaces = [MENACES[name] for name, _ in chosen]
-    drawn += _echoes(_stream(seed, "echoes"), menaces, drawn, nodes, duration_s - _TAIL_S)
+    drawn += echoes(_stream(seed, "echoes"), menaces, drawn, nodes, last_s)
     kept = rng.sample(drawn, min(len(drawn), _MOST_WINDOWS))
-    windows = sorted(kept, key=lambda window: (window.at_s, window.fault.kind))
+    changed = swarm_voters.changes(_stream(seed, "voters"), settings, menaces, drawn, nodes, last_s)
+    windows = sorted([*kept, *changed], key=lambda window: (window.at_s, window.fault.kind))
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
 
 
 def _chosen(rng: random.Random, nodes: int) -> list[tuple[str, float]]:
     """The kinds that this seed has, each with the mean time between two of them, in seconds."""
-    possible = [name for name, menace in MENACES.items() if menace.least_nodes <= nodes]
+    possible = [name for name, menace in _OF_NODES.items() if menace.least_nodes <= nodes]
     count = min(len(possible), rng.choice((1, 2, 3, 3, 4, 5, 7)))
     return [(name, rng.choice((5.0, 10.0, 20.0, 40.0))) for name in rng.sample(possible, count)]
-
-
-def _echoes(
-    rng: random.Random, menaces: list[Menace], drawn: list[Window], nodes: int, last_s: float
-) -> Iterator[Window]:
-    """In half of all seeds: faults soon after others, while those still have their effect.
-
-    Most of the time somebody leads, and a majority follows. Who wants to hit an election, or a
-    leader that is cut off and does not know it yet, must not wait for chance. Whoever it is: while
-    nobody leads, a leader cannot be hit.
-    """
-    if rng.random() < 0.5:
-        return
-    for window in drawn:
-        at_s = window.at_s + rng.uniform(*_ECHO_S)
-        if rng.random() < _ECHO_SHARE and at_s < last_s:
-            yield _one_window(rng, rng.choice(menaces), at_s, nodes, last_s, whoever=True)
-
-
-def _windows(
-    rng: random.Random, menace: Menace, mean_s: float, nodes: int, duration_s: float
-) -> Iterator[Window]:
-    """At random moments; most are short, for short ones fit into more places."""
-    last_s = duration_s - _TAIL_S
-    at_s = rng.uniform(0.5, min(mean_s, last_s / 2))
-    while at_s < last_s:
-        yield _one_window(rng, menace, at_s, nodes, last_s)
-        at_s += rng.expovariate(1 / mean_s) + 0.05
-
-
-def _one_window(
-    rng: random.Random,
-    menace: Menace,
-    at_s: float,
-    nodes: int,
-    last_s: float,
-    *,
-    whoever: bool = False,
-) -> Window:
-    """`whoever`: of one node, any will do."""
-    span = menace.longest_s - menace.shortest_s
-    hold_s = min(menace.shortest_s + span * rng.random() ** 2, last_s - at_s)
-    fault = menace.make(rng, nodes)
-    if whoever and isinstance(fault.victim, ControllerLeader | RandomFollower):
-        fault = replace(fault, victim=RandomNode())
-    return Window(at_s=round(at_s, 3), hold_s=round(hold_s, 3), fault=fault)
 
 
 def _load(rng: random.Random) -> RegisterOptions:

@@ -1,8 +1,9 @@
 """Sets of voters as they lie on the disks, and what an operator was told of them: V1, V5 and V7."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,7 @@ from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
 from checkers.history.tables import NO_DIRECTORY, VOTER_CHANGES
 from checkers.verdict import CheckResult, EventValue
 
+_Row = Mapping[str, Any]
 _ADD, _REMOVE = VOTER_CHANGES
 
 
@@ -77,36 +79,79 @@ def acknowledged_changes_stay(evidence: Evidence) -> CheckResult:
     """V5: a change of the voters that was acknowledged is in the committed log.
 
     Each that succeeded, as often as it did, from ops and the control records of the newest log
-    below what a majority holds. (KIP-856, "AddVoter" and "RemoveVoter", Handling)
+    below what a majority holds. Of what a snapshot hides, that the voters in it are those that
+    acknowledged changes leave, with or without such as had no answer. (KIP-856, "AddVoter" and
+    "RemoveVoter", Handling)
     """
-    ops = evidence.tables["ops"]
-    done = pc.and_(pc.is_in(ops["f"], pa.array(VOTER_CHANGES)), pc.equal(ops["outcome"], "ok"))
-    asked = ops.filter(done).to_pylist()
+    asked = _changes_asked(evidence.tables["ops"])
+    done = [row for row in asked if row["outcome"] == "ok"]
     log = evidence.committed_log
-    found = _changes(evidence.voters, log.end) if log is not None else Counter[tuple[str, str]]()
     violations = []
-    for row in asked:
-        found[row["f"], row["key"]] -= 1
-        if found[row["f"], row["key"]] < 0:
-            violations.append(_lost(row))
-    unread = log is None or evidence.voters.known > 0
+    if log is not None and evidence.voters.known > 0:
+        violations = _contradicted(evidence.voters, log.end, asked)
+    elif log is not None:
+        violations = [_lost(row) for row in _beyond(_changes(evidence.voters, log.end), done)]
     return conclude(
-        looked_at=len(asked),
+        looked_at=len(done),
         unit="acknowledged changes of voters",
-        violations=[] if unread else violations,
+        violations=violations,
         needs="disks read after the run",
         holds="each is in the committed log",
         algorithm="changes along the newest log, counted",
-        gaps=["not all of the committed log can be read"] if unread and asked else [],
+        gaps=["not all of the committed log can be read"] if log is None and done else [],
         nothing="nobody asked for one",
     )
 
 
+def _changes_asked(ops: pa.Table) -> list[_Row]:
+    """In the order in which they were asked for, whatever became of them."""
+    asked = ops.filter(pc.is_in(ops["f"], pa.array(VOTER_CHANGES)))
+    rows: list[_Row] = asked.to_pylist()
+    return rows
+
+
+def _beyond(found: Counter[tuple[str, str]], rows: Iterable[_Row]) -> Iterator[_Row]:
+    """Those that there are more of than was found."""
+    left = found.copy()
+    for row in rows:
+        left[row["f"], row["key"]] -= 1
+        if left[row["f"], row["key"]] < 0:
+            yield row
+
+
+def _contradicted(voters: VoterHistory, end: int, asked: Sequence[_Row]) -> list[Violation]:
+    """What was acknowledged below a snapshot, and the snapshot says otherwise.
+
+    A replica is added and removed in turn. So whether it is a voter is whether it was one at first,
+    and how often it was added more than removed: as often as was acknowledged at least, and with
+    all that had no answer at most.
+    """
+    done = [row for row in asked if row["outcome"] == "ok"]
+    hidden = list(_beyond(_changes(voters, end), done))
+    known = Counter((row["f"], row["key"]) for row in hidden)
+    perhaps = Counter((row["f"], row["key"]) for row in asked if row["outcome"] == "info")
+    there = {_key(replica) for replica in voters.at(voters.known).keys}
+    first = voters.at(0)
+    found = []
+    for replica in dict.fromkeys(row["key"] for row in hidden):
+        more = known[_ADD, replica] - known[_REMOVE, replica]
+        least = more - perhaps[_REMOVE, replica]
+        most = more + perhaps[_ADD, replica] + first.includes(_replica(replica))
+        if not least <= (replica in there) <= most:
+            found.append(_lost(next(row for row in hidden if row["key"] == replica)))
+    return found
+
+
+def _replica(key: str) -> ReplicaKey:
+    node, _, directory = key.partition(":")
+    return ReplicaKey(int(node), directory)
+
+
 def _changes(voters: VoterHistory, end: int) -> Counter[tuple[str, str]]:
-    """How often each replica was added and removed below an offset."""
+    """How often each replica was added and removed below an offset, where that can be read."""
     found: Counter[tuple[str, str]] = Counter()
     for offset, (before, after) in zip(voters.offsets[1:], pairwise(voters.sets), strict=True):
-        if offset < end and _is_known(before):
+        if max(voters.known, 1) <= offset < end and _is_known(before):
             found.update((_ADD, _key(key)) for key in after.keys - before.keys)
             found.update((_REMOVE, _key(key)) for key in before.keys - after.keys)
     return found
@@ -116,7 +161,7 @@ def _key(replica: ReplicaKey) -> str:
     return f"{replica.node}:{replica.directory}"
 
 
-def _lost(row: Mapping[str, EventValue]) -> Violation:
+def _lost(row: _Row) -> Violation:
     text = f"{row['f']} of {row['key']} was acknowledged, and is not in the committed log"
     shown = {name: row[name] for name in ("f", "key", "outcome", "node", "process")}
     return Violation(text, [{"what": "acknowledged", "t_ns": row["t1"], **shown}])

@@ -8,7 +8,7 @@ from chaos.cluster.targets.kafka_releases import why_lacking
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.mixed import MIXED as MIXED
 from chaos.cluster.targets.mixed import SIZE, mixed
-from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.node import BOOTSTRAP, QUORUM_VOTERS, OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
 from chaos.releases import KAFKA as KAFKA
@@ -19,9 +19,10 @@ WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
     f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 )
-_SYNCED_FORMAT, _BOOTSTRAP, _VOTERS = "synced_format", "bootstrap", "quorum_voters"
-_SYNCED, _SERVERS = ("on", "off", "waits"), ("0", "1", "3", "5")
-_OWN_VALUES = {_SYNCED_FORMAT: _SYNCED, _BOOTSTRAP: _SERVERS, _VOTERS: _SERVERS}
+_SYNCED_FORMAT = "synced_format"
+# Up to as many as a seed draws.
+_SYNCED, _SERVERS = ("on", "off", "waits"), tuple(map(str, range(8)))
+_OWN_VALUES = {_SYNCED_FORMAT: _SYNCED, BOOTSTRAP: _SERVERS, QUORUM_VOTERS: _SERVERS}
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -70,15 +71,16 @@ def target_named(
         if value not in _OWN_VALUES.get(name, ()):
             raise SettingError(
                 f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}), and "
-                f"{_BOOTSTRAP} and {_VOTERS} ({', '.join(_SERVERS)}); --target {KAFKA} has more"
+                f"{BOOTSTRAP} and {QUORUM_VOTERS} ({', '.join(_SERVERS)}); "
+                f"--target {KAFKA} has more"
             )
     return OwnNode(
         mutation=mutation,
         conditions=conditions,
         synced_format=synced == "on",
         waits_when_formatted=synced == "waits",
-        bootstrap=int(settings.get(_BOOTSTRAP, "0")),
-        quorum_voters=int(settings.get(_VOTERS, "0")),
+        bootstrap=int(settings.get(BOOTSTRAP, "0")),
+        quorum_voters=int(settings.get(QUORUM_VOTERS, "0")),
     )
 
 
@@ -99,5 +101,7 @@ def layout(
         settings = {"brokers": str(nodes), **settings}
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
     if isinstance(made, OwnNode) and made.quorum_voters not in (0, nodes):
-        raise SettingError(f"{_VOTERS}={made.quorum_voters}: all {nodes} nodes are to vote, or 0")
+        raise SettingError(
+            f"{QUORUM_VOTERS}={made.quorum_voters}: all {nodes} nodes are to vote, or 0"
+        )
     return made, len(made.nodes) if isinstance(made, Kafka) else nodes

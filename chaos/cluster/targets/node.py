@@ -11,6 +11,7 @@ from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
 PROGRAM = ("python3", "-m", "node.server.cli")
 MUTATED = ("python3", "-m", "chaos.mutations")
+BOOTSTRAP, QUORUM_VOTERS = "bootstrap", "quorum_voters"  # settings by which nodes know others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        counts = {"bootstrap": self.bootstrap, "quorum_voters": self.quorum_voters}
+        counts = {BOOTSTRAP: self.bootstrap, QUORUM_VOTERS: self.quorum_voters}
         found = {name: str(count) for name, count in counts.items() if count}
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"

@@ -1,5 +1,6 @@
 """Voters that are lost, and voters that come and go: an operator changes who votes."""
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,15 +8,29 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
+from chaos.nemesis.drawing import one
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
 from chaos.nemesis.proof import of_both, of_nodes
-from chaos.nemesis.victims import Victim
+from chaos.nemesis.victims import SomeNodes, Victim
 from workloads.operator import Operator, Voter
 
 # Elections, and other faults that go on meanwhile, take their time.
 _WITHIN_S = 60.0
+_TWO_SHARE = 0.4
+
+
+def _lost(rng: random.Random, nodes: int) -> Fault:
+    """Now and then two disks, where two are a minority."""
+    two = nodes >= 5 and rng.random() < _TWO_SHARE
+    return LoseDisk(victim=SomeNodes(2) if two else one(rng, nodes))
+
+
+def _removed(rng: random.Random, nodes: int) -> Fault:
+    """Often two at the same time, where two are left."""
+    two = nodes >= 4 and rng.random() < _TWO_SHARE
+    return RemoveVoter(victim=SomeNodes(2) if two else one(rng, nodes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +54,9 @@ class LoseDisk:
     kind: ClassVar[str] = "lose-disk"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "lose disk": Menace(make=_lost, shortest_s=0.1, longest_s=6, least_nodes=3)
+    }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
     harm: ClassVar[Harm] = OF_A_LOST_DISK
 
@@ -84,7 +101,9 @@ class RemoveVoter:
     kind: ClassVar[str] = "removed-voter"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {
+        "remove voter": Menace(make=_removed, shortest_s=0.1, longest_s=6, least_nodes=2)
+    }
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 

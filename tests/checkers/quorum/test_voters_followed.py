@@ -241,6 +241,39 @@ def test_an_acknowledged_change_that_no_majority_holds() -> None:
     assert result.verdict is INVALID
 
 
+BELOW = 50  # where the log of the three begins, behind a snapshot
+
+
+def below_a_snapshot(in_it: list[tuple[int, str]], *ops: dict[str, object]) -> CheckResult:
+    everywhere = (1, 2, 3)
+    head = control(everywhere, BELOW - 1, "SnapshotHeader", {}, 1)
+    records = head + whole(everywhere, BELOW - 1, in_it, 1)
+    batches = log(everywhere, (BELOW, BELOW + 9, 1))
+    numbered = [
+        {**each, "op_id": n, "invoke_index": 2 * n, "complete_index": 2 * n + 1}
+        for n, each in enumerate(ops)
+    ]
+    return voter_sets.acknowledged_changes_stay(evidence(batches, records, ops=numbered))
+
+
+@pytest.mark.parametrize(
+    ("in_it", "ops", "verdict"),
+    [
+        ([*FIRST[:2], (3, NEW)], [ADDED], VALID),
+        (FIRST, [ADDED], INVALID),
+        (FIRST, [ADDED, {**ADDED, "f": "remove-voter"}], VALID),
+        (FIRST, [ADDED, {**ADDED, "f": "remove-voter", "outcome": "info"}], VALID),
+        ([*FIRST[:2], (3, NEW)], [{**ADDED, "f": "remove-voter"}], INVALID),
+        ([*FIRST[:2], (3, NEW)], [{**ADDED, "f": "remove-voter", "key": "3:dir-3"}], VALID),
+        (FIRST, [{**ADDED, "f": "remove-voter", "key": "3:dir-3"}], INVALID),
+    ],
+)
+def test_what_a_snapshot_hides_is_judged_by_the_voters_in_it(
+    in_it: list[tuple[int, str]], ops: list[dict[str, object]], verdict: Verdict
+) -> None:
+    assert below_a_snapshot(in_it, *ops).verdict is verdict
+
+
 def test_without_disks_nobody_can_tell() -> None:
     result = voter_sets.acknowledged_changes_stay(make_run(ops=[ADDED]))
     assert result.verdict is UNKNOWN
