@@ -3,7 +3,7 @@
 import argparse
 
 from chaos.commands import flags
-from chaos.commands.arguments import Commands, add, whole
+from chaos.commands.arguments import Commands, add, number, whole
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
 
 _MOST_TRIES = 10_000
@@ -27,7 +27,7 @@ _ABOUT = (
 _EXAMPLES = """\
     kraft-chaos selftest
     kraft-chaos selftest --runtime sim
-    kraft-chaos selftest --runtime sim --scenario swarm --seed 0 --tries 500
+    kraft-chaos selftest --runtime sim --scenario swarm --seed 0 --tries 500 --duration 8
     kraft-chaos selftest --mutation Q-ZOMBIE R-STALE-READ
     kraft-chaos selftest --target kafka
     kraft-chaos selftest --json | jq '.rows[] | select(.holds | not)'"""
@@ -65,6 +65,12 @@ def add_parser(commands: Commands) -> None:
         metavar="NAME",
         help="look for them there, not in the scenarios that show each of them best; no controls",
     )
+    command.add_argument(
+        "--duration",
+        type=number(3, 86_400, "a number of seconds"),
+        metavar="S",
+        help="of hurting in each run of --scenario, in seconds (default: the scenario's)",
+    )
     flags.add_json(command, "the table")
     flags.add_out(command, to="runs/selftest")
     flags.add_target(command)
@@ -80,6 +86,7 @@ def run(parsed: argparse.Namespace) -> int:
         SelftestArguments(
             mutations=tuple(parsed.mutation or ()),
             scenario=parsed.scenario,
+            duration_s=parsed.duration,
             tries=parsed.tries,
             seed=parsed.seed,
             out=parsed.out,

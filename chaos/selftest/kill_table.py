@@ -2,7 +2,8 @@
 
 A bug may need several tries, each of which is shown. What no try can make good is one that came to
 nothing, by a failure of the harness or a fault without effect: a suspect with one does not hold. A
-correct node has to be valid each time.
+correct node has to be valid each time. Where seeds draw faults as they fall, now and then one
+cannot bite: a try without effect is then one in which nothing was found.
 
 Checks accuse from outside, by what was recorded. In virtual time the nodes are looked at from
 inside as well; who is found that way only was found too, but the table says so.
@@ -16,7 +17,6 @@ from itertools import groupby
 from checkers.counted import counted
 from checkers.verdict import Judgement, Verdict
 
-_CAME_TO_NOTHING = (Verdict.ERROR, Verdict.VOID)
 _INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 
 
@@ -49,6 +49,7 @@ class SuspectRow:
     scenario: str
     named: tuple[str, ...]
     trials: tuple[SuspectTry, ...]
+    drawn: bool = False  # faults as they fall
 
     @property
     def last(self) -> SuspectTry:
@@ -86,7 +87,7 @@ class SuspectRow:
         if self.kind is SuspectKind.CORRECT:
             return all(trial.verdict is Verdict.VALID for trial in self.trials)
         found = bool(self.by_name or self.inside_by_name)
-        return found and not any(trial.verdict in _CAME_TO_NOTHING for trial in self.trials)
+        return found and not any(_came_to_nothing(trial, self.drawn) for trial in self.trials)
 
 
 def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str) -> SuspectTry:
@@ -103,14 +104,20 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
     )
 
 
-def is_decided(kind: SuspectKind, named: Sequence[str], trial: SuspectTry) -> bool:
+def is_decided(
+    kind: SuspectKind, named: Sequence[str], trial: SuspectTry, *, drawn: bool = False
+) -> bool:
     """Whether another run could not make it hold, or need not: a bug is found, a correct node is
     not valid, a try came to nothing."""
     if kind is SuspectKind.CORRECT:
         return trial.verdict is not Verdict.VALID
-    return trial.verdict in _CAME_TO_NOTHING or any(
+    return _came_to_nothing(trial, drawn) or any(
         check in named for check in (*trial.accusers, *trial.inside)
     )
+
+
+def _came_to_nothing(trial: SuspectTry, drawn: bool) -> bool:
+    return trial.verdict is Verdict.ERROR or (trial.verdict is Verdict.VOID and not drawn)
 
 
 def as_text(rows: Sequence[SuspectRow]) -> str:
@@ -181,7 +188,7 @@ def _complaint(row: SuspectRow) -> str:
         bad = next(trial for trial in row.trials if trial.verdict is not Verdict.VALID)
         return f"nothing is planted in it, and yet: {bad.sentence}  ({bad.directory})"
     for trial in row.trials:
-        if trial.verdict in _CAME_TO_NOTHING:
+        if _came_to_nothing(trial, row.drawn):
             return f"a try came to nothing: {trial.sentence}  ({trial.directory})"
     if accusers := (*last.accusers, *last.inside):
         return f"accused by {', '.join(accusers)}, and by none of {', '.join(row.named)}"

@@ -9,6 +9,7 @@ from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RA
 from chaos.controls.our_node import LYING_FSYNC
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
 from chaos.operator_errors import UsageError
+from chaos.planning import scenario_of
 from chaos.scenario import SIM, Scenario
 from chaos.selftest.kill_table import SuspectKind
 
@@ -28,6 +29,7 @@ class SelftestArguments:
     as_json: bool
     runtime: str
     scenario: str = ""
+    duration_s: float | None = None  # of hurting, in that scenario
     target: str = NODE
 
     @property
@@ -48,6 +50,7 @@ class Suspect:
     named: tuple[str, ...]
     tries: int
     settings: Mapping[str, str] = field(default_factory=dict)
+    drawn: bool = False  # faults as they fall
 
 
 _LYING_FSYNC = Suspect(
@@ -74,6 +77,10 @@ def suspects(arguments: SelftestArguments) -> list[Suspect]:
     if arguments.target != NODE:
         return _of_brokers(arguments)
     shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
+    if arguments.duration_s is not None and not arguments.scenario:
+        raise UsageError(
+            "--duration is of one scenario, and each bug has its own\n  try: --scenario swarm"
+        )
     chosen = [_shown(name, shown) for name in arguments.mutations or shown]
     planted = [_planted(mutation, arguments) for mutation in chosen]
     controls = [_LYING_FSYNC] if arguments.is_whole else []
@@ -92,11 +99,12 @@ def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
         kind=SuspectKind.MUTATION,
         id=mutation.id,
         scenario=arguments.scenario or mutation.scenario,
-        duration_s=None if elsewhere else mutation.duration_s,
+        duration_s=arguments.duration_s if elsewhere else mutation.duration_s,
         nodes=None if elsewhere else mutation.nodes,
         named=mutation.checks,
         tries=arguments.tries or mutation.tries,
         settings={} if elsewhere else mutation.settings,
+        drawn=elsewhere and scenario_of(arguments.scenario).trial is not None,
     )
 
 

@@ -119,7 +119,7 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
         found = ", ".join((*trial.accusers, *trial.inside)) or trial.sentence
         name = f"{suspect.id}, {suspect.scenario}"
         progress.tell(f"{name}, try {number + 1}: {found} ({trial.seconds:.1f} s)")
-        if is_decided(suspect.kind, suspect.named, trial):
+        if is_decided(suspect.kind, suspect.named, trial, drawn=suspect.drawn):
             break
     return SuspectRow(
         kind=suspect.kind,
@@ -127,6 +127,7 @@ def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgre
         scenario=suspect.scenario,
         named=suspect.named,
         trials=tuple(trials),
+        drawn=suspect.drawn,
     )
 
 

@@ -1,5 +1,7 @@
 """The kill table: what holds, what does not, and how it is said."""
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.selftest.kill_table import (
@@ -124,6 +126,20 @@ def test_no_retry_makes_good_what_came_to_nothing(nothing: Verdict) -> None:
     assert isinstance(rows, list)
     assert rows[0]["verdicts"] == ["valid", nothing.word]
     assert is_decided(SuspectKind.MUTATION, NAMED, broken)
+
+
+def test_where_seeds_draw_faults_one_that_could_not_bite_is_a_try_like_others() -> None:
+    """A crash of the harness is none."""
+    void, crash, found = (
+        trial(verdict=Verdict.VOID),
+        trial(verdict=Verdict.ERROR),
+        trial("Q5-log-matching"),
+    )
+    assert not is_decided(SuspectKind.MUTATION, NAMED, void, drawn=True)
+    assert is_decided(SuspectKind.MUTATION, NAMED, crash, drawn=True)
+    assert replace(planted(void, found), drawn=True).holds
+    assert not replace(planted(crash, found), drawn=True).holds
+    assert "unseen in 1 try" in as_text([replace(planted(void), drawn=True)])
 
 
 def test_when_another_run_would_tell_nothing_more() -> None:

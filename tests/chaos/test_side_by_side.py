@@ -16,6 +16,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import FlakyLinks, SlowLinks
 from chaos.nemesis.kinds.processes import Kill, Pause
+from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllVoters, ControllerLeader, OneNode, SomeNodes
@@ -182,3 +183,14 @@ def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> N
     held.add(hit(slow, ONE, TWO))
     assert held.is_impossible(slow)
     assert not held.is_impossible(cut)
+
+
+def test_no_voter_is_taken_while_another_one_is() -> None:
+    """Of three voters, with one removed and the disk of another lost, no majority is left."""
+    loss, removal = LoseDisk(victim=OneNode(ONE)), RemoveVoter(victim=OneNode(TWO))
+    for goes_on in (loss, removal):
+        held = Held()
+        held.add(hit(goes_on, ONE))
+        assert held.is_impossible(loss)
+        assert held.is_impossible(removal)
+        assert not held.is_impossible(Kill(victim=AllVoters()))

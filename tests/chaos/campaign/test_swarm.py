@@ -11,9 +11,11 @@ from chaos.nemesis.abilities import lacking
 from chaos.nemesis.fault import needs_of
 from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.victims import SomeNodes
 from chaos.scenarios.swarm_trial import every_fault, trial
 from tests.support.fake_cluster import FakeCluster
 
+OF_VOTERS = {"lose-disk", "removed-voter"}
 TRIALS = [trial(seed) for seed in range(400)]
 
 
@@ -108,6 +110,43 @@ def test_clients_of_some_trials_do_nothing_special_and_of_others_a_lot() -> None
 def test_even_and_large_clusters_are_as_common_as_others() -> None:
     assert sum(each.nodes % 2 == 0 for each in TRIALS) > len(TRIALS) / 4
     assert sum(each.nodes >= 5 for each in TRIALS) > len(TRIALS) / 3
+
+
+def test_voters_are_listed_or_formatted_and_changed_in_many_trials() -> None:
+    forms = Counter(next(iter(each.settings)) for each in TRIALS)
+    assert set(forms) == {"bootstrap", "quorum_voters"}
+    assert min(forms.values()) > len(TRIALS) / 3
+    assert all(set(each.settings.values()) == {str(each.nodes)} for each in TRIALS)
+    changed = Counter(
+        (kind, *each.settings)
+        for each in TRIALS
+        for kind in {window.fault.kind for window in each.schedule.windows} & OF_VOTERS
+    )
+    assert set(changed) == {
+        ("lose-disk", "bootstrap"),
+        ("lose-disk", "quorum_voters"),
+        ("removed-voter", "bootstrap"),  # of listed nodes none is removed for good
+    }
+    assert min(changed.values()) > len(TRIALS) / 10
+
+
+def test_a_change_of_the_voters_takes_its_majority_from_nobody() -> None:
+    for each in TRIALS:
+        for fault in (window.fault for window in each.schedule.windows):
+            most = fault.victim.count if isinstance(fault.victim, SomeNodes) else 1
+            if fault.kind == "lose-disk":
+                assert 2 * most < each.nodes
+            if fault.kind == "removed-voter":
+                assert most < each.nodes
+
+
+def test_the_form_that_somebody_asks_for_is_not_drawn() -> None:
+    for seed in range(50):
+        listed = trial(seed, None, 3, {"quorum_voters": "3"})
+        assert not listed.settings
+        assert "removed-voter" not in {window.fault.kind for window in listed.schedule.windows}
+        alone = trial(seed, None, 3, {"bootstrap": "0"})
+        assert "lose-disk" not in {window.fault.kind for window in alone.schedule.windows}
 
 
 def test_no_power_is_needed_that_no_cluster_has() -> None:
