@@ -20,10 +20,11 @@ SWARM = Scenario(
         "Each seed switches kinds of faults on and off and lets what is left fall as it may, one "
         "fault upon another: kills, pauses, power cuts of one, several or all nodes, partitions of "
         "groups, clean and one way, flaky and slow links, sick disks, clocks that jump or go at "
-        "another rate. In half of them an operator changes the voters meanwhile: disks are lost and "
-        "replaced, and where voters are not listed (KIP-853) they are removed, and added again. "
-        "Never so many that no majority is left. Then all is healed, and the quorum has to be whole and acknowledge a write "
-        "within half a minute. Made for campaigns in virtual time; a seed's own line runs it again."
+        "another rate. In half of them an operator changes the voters meanwhile: disks are lost "
+        "and replaced, and where voters are not listed (KIP-853) they are removed, and added "
+        "again; never so many that no majority is left. Then all is healed, and the quorum has to "
+        "be whole and acknowledge a write within half a minute. Made for campaigns in virtual "
+        "time; a seed's own line runs it again."
     ),
     faults=every_fault(),
     draw=_draw,

@@ -4,7 +4,7 @@ A quorum whose voters are formatted with it (KIP-853) or listed (KIP-856), each 
 trials; in half of them nobody changes voters. Where somebody does, most changes are aimed: what is
 decided by the wrong set shows while the quorum is hurt.
 
-    a voter is removed, or its disk lost      shortly after any other fault of the trial
+    a voter is removed, or its disk lost      shortly after any other fault, most after cuts
     another fault                             shortly after an operator was asked to remove a voter
     another fault                             as a node comes back with its new disk, which is no
                                               voter yet
@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from chaos.cluster.targets.node import BOOTSTRAP, QUORUM_VOTERS
-from chaos.nemesis.fault import Menace
+from chaos.nemesis.fault import Aspect, Menace
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.schedule import Window
 from chaos.scenarios.swarm_windows import at_random, one_window
@@ -26,7 +26,7 @@ _CHANGING_SHARE = 0.5
 _MEANS_S = (8.0, 15.0, 30.0)
 _MOST_CHANGES = 10
 # A leader that is cut off leads for 1.5 fetch time-outs; whom it removes is asked at once.
-_AFTER_ANOTHER_S, _AFTER_ANOTHER_SHARE = (0.05, 2.0), 0.3
+_AFTER_ANOTHER_S, _AFTER_ANOTHER_SHARE, _AFTER_CUT_SHARE = (0.1, 1.5), 0.3, 0.8
 _AFTER_CHANGE_S, _AFTER_CHANGE_SHARE = (-0.2, 1.0), 0.6
 
 
@@ -81,7 +81,9 @@ def _after_others(
 ) -> Iterator[Window]:
     for window in drawn:
         at_s = window.at_s + rng.uniform(*_AFTER_ANOTHER_S)
-        if rng.random() < _AFTER_ANOTHER_SHARE and at_s < last_s:
+        cuts = window.fault.aspect is Aspect.CUTS
+        share = _AFTER_CUT_SHARE if cuts else _AFTER_ANOTHER_SHARE
+        if rng.random() < share and at_s < last_s:
             yield one_window(rng, rng.choice(possible), at_s, nodes, last_s, whoever=True)
 
 
