@@ -1,6 +1,7 @@
 """What a run does to a cluster that stands.
 
-first acknowledged write - load and hurt - heal - whole again - final reads by fresh clients
+coming up - first acknowledged write - load and hurt - heal - whole again - final reads by fresh
+clients
 """
 
 import asyncio
@@ -8,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import Cluster, NodeStatus, Stepping
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.cluster.topology import host_name, inner_port
-from chaos.nemesis.nemesis import Nemesis, refuse_dead
+from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.probes import QuorumProbe, advertised, driver_for
@@ -25,6 +27,7 @@ from workloads.operator import Operator
 from workloads.workload import Access, Servers, Workload
 
 _POLL_S = 0.02
+_DEAD_S = 0.5
 _SERVERS = {Servers.BROKERS: brokers_of, Servers.CONTROLLERS: controllers_of}
 
 
@@ -101,6 +104,7 @@ class Experiment:
                 beside += [group.create_task(each.sample()) for each in watches if each is not None]
                 if isinstance(self._cluster, Stepping):
                     beside.append(group.create_task(self._cluster.until_a_step_fails()))
+                await self._come_up()
                 load = group.create_task(self._workload.run())
                 await self._hurt()
                 self._workload.stop()
@@ -116,6 +120,32 @@ class Experiment:
                 self._watch.close()
             if self._quorum_watch is not None:
                 await self._quorum_watch.close()
+
+    async def _come_up(self) -> None:
+        """Hurt on its way, where the scenario says so. Raises NeverBackError, StuckError."""
+        script = self._plan.coming_up
+        if script is None:
+            return
+        with self._phases.timed("coming_up", "hurting it while it comes up"):
+            await self._nemesis.follow(script, name="coming_up")
+        with self._phases.timed("ready", "waiting until it is ready"):
+            await self._until_ready()
+
+    async def _until_ready(self) -> None:
+        """Nobody waits for a cluster of which a node has ended."""
+        ready = asyncio.create_task(self._cluster.until_ready())
+        try:
+            while not ready.done():
+                await refuse_dead(self._cluster)
+                await asyncio.wait([ready], timeout=_DEAD_S)
+        finally:
+            ready.cancel()
+        try:
+            await ready
+        except DiedAtStartError as error:
+            raise NeverBackError(str(error)) from error
+        except ClusterError as error:
+            raise StuckError(str(error)) from error
 
     async def _hurt(self) -> None:
         script = self._plan.script

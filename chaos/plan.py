@@ -58,6 +58,11 @@ class RunPlan:
         """What the nemesis is going to follow, where nothing is drawn."""
         return self.scenario.script_with(self.settings)
 
+    @property
+    def coming_up(self) -> Script | None:
+        """How the cluster is started, where something hurts it meanwhile."""
+        return self.scenario.coming_up_with(self.settings)
+
     def drawn(self) -> Schedule:
         """What the nemesis is going to do."""
         if self.schedule is not None:
@@ -74,7 +79,13 @@ class RunPlan:
         """All that the nemesis is going to inject, or try to."""
         script = self.script
         windows = self.drawn().windows if script is None else ()
-        return script.faults if script is not None else tuple(each.fault for each in windows)
+        later = script.faults if script is not None else tuple(each.fault for each in windows)
+        return self.faults_before_load + later
+
+    @property
+    def faults_before_load(self) -> tuple[Fault, ...]:
+        """Those that are over before there are clients."""
+        return self.coming_up.faults if self.coming_up is not None else ()
 
     @property
     def needs(self) -> frozenset[Ability]:

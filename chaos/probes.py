@@ -67,6 +67,18 @@ class QuorumProbe:
             raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
         return NodeId(found.node)
 
+    async def leader_after(self, epoch: int, within_s: float) -> Leader:
+        """Who leads in a later epoch than this one. Raises NoLeaderError."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while (left := deadline - loop.time()) > 0:
+            found = await self._finder.find(left)
+            if found is not None and found.epoch > epoch:
+                return found
+            await asyncio.sleep(_PAUSE_S)
+        after = f" in an epoch after {epoch}" if epoch >= 0 else ""
+        raise NoLeaderError(f"no node led the quorum{after} within {within_s:g} s")
+
     async def look(self) -> Leader | None:
         """The leader now, if there is one; asks once."""
         return newest_leader(await self._finder.claims(), self._nodes)

@@ -1,7 +1,7 @@
 """One run, from an empty machine to a verdict.
 
-    create - first acknowledged write - load and hurt - heal - whole again - final reads by fresh
-    clients - collect - destroy - seal - judge
+    create - coming up - first acknowledged write - load and hurt - heal - whole again - final reads
+    by fresh clients - collect - destroy - seal - judge
 
 Whatever goes wrong on the way, or whoever interrupts it: what was recorded is sealed and judged,
 the verdict says what happened, and nothing of the cluster stays on the machine.
@@ -140,7 +140,8 @@ class Runner:
             load=asdict(plan.load),
             conditions=plan.conditions.as_json(),
             faults_overlap=plan.drawn().side_by_side,
-            planned_faults=_planned_faults(plan),
+            planned_faults=len(plan.faults),
+            faults_before_load=len(plan.faults_before_load),
             to_show=plan.scenario.to_show,
             made_of=made_of(this_machine=plan.runtime != SIM),
         )
@@ -191,7 +192,10 @@ class Runner:
 
     async def _experiment(self, recorder: Recorder) -> None:
         with self._phases.timed("create", "creating the cluster"):
-            await self._cluster.create()
+            if self._plan.coming_up is None:
+                await self._cluster.create()
+            else:
+                await self._cluster.prepare()
         self._tell_reaped()
         self._note_images()
         experiment = Experiment(
@@ -315,11 +319,6 @@ def _in_a_line(error: BaseException) -> str:
     # What follows an error, indented, is where it was and what to do.
     words = [line for line in lines if line and not line[0].isspace()]
     return f"{what}: {words[-1]}" if words else what
-
-
-def _planned_faults(plan: RunPlan) -> int:
-    script = plan.script
-    return len(script.faults if script is not None else plan.drawn().windows)
 
 
 def _parameters(plan: RunPlan) -> dict[str, str]:

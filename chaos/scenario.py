@@ -49,7 +49,8 @@ class Scenario:
 
     One with a `script` is run step by step and takes as long as the steps do. Otherwise `draw`
     gives the schedule of one run from its own random numbers, the number of nodes and the seconds
-    of hurting; the same arguments always give the same schedule.
+    of hurting; the same arguments always give the same schedule. With `coming_up`, these steps
+    start the cluster for the first time, and hurt it before it serves and there are clients.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Scenario:
     description: str
     faults: tuple[Fault, ...]  # every fault that it may use
     draw: Callable[[random.Random, int, float], Schedule] = _quiet
+    coming_up: Script | None = None
     script: Script | None = None
     default_duration_s: float = 30.0
     conditions: Conditions = field(default_factory=Conditions)
@@ -85,9 +87,11 @@ class Scenario:
 
     def script_with(self, settings: Mapping[str, str]) -> Script | None:
         """The script, with its faults as the settings say."""
-        if self.script is None:
-            return None
-        return self.script.with_faults(lambda fault: _as_set(fault, settings))
+        return _script_as_set(self.script, settings)
+
+    def coming_up_with(self, settings: Mapping[str, str]) -> Script | None:
+        """The steps by which the cluster comes up, with their faults as the settings say."""
+        return _script_as_set(self.coming_up, settings)
 
     def schedule(
         self, *, seed: int, nodes: int, duration_s: float, settings: Mapping[str, str] | None = None
@@ -156,6 +160,12 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         unfit="starts no controller with another advertised host",
     ),
 }
+
+
+def _script_as_set(script: Script | None, settings: Mapping[str, str]) -> Script | None:
+    if script is None:
+        return None
+    return script.with_faults(lambda fault: _as_set(fault, settings))
 
 
 def _as_set(fault: Fault, settings: Mapping[str, str]) -> Fault:

@@ -152,7 +152,16 @@ class Cluster(Protocol):
         were started again since."""
 
     async def create(self) -> None:
-        """Bring everything up and format the disks; returns when every process answers."""
+        """The three steps that follow, for who has nothing to do between them."""
+
+    async def prepare(self) -> None:
+        """Make the links, and format the disks: what can be hurt before any process runs."""
+
+    async def start_all(self) -> None:
+        """Start every process for the first time; returns at once, whoever answers."""
+
+    async def until_ready(self) -> None:
+        """Returns when every process answers, and every broker knows every other one."""
 
     async def status(self, node: NodeId) -> NodeStatus: ...
 

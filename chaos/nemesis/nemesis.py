@@ -26,9 +26,19 @@ from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.proof import of_failure
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until, in_words
+from chaos.nemesis.script import (
+    Begin,
+    End,
+    Rest,
+    Script,
+    ScriptStep,
+    StartAll,
+    Until,
+    UntilLed,
+    in_words,
+)
 from chaos.nemesis.victims import OneNode
-from chaos.probes import QuorumProbe
+from chaos.probes import NoLeaderError, QuorumProbe
 from chaos.recorder import Recorder
 from checkers.history.events import FaultStage
 from workloads.operator import NeverChangedError, Operator
@@ -90,6 +100,8 @@ class Nemesis:
         self._lookout = lookout
         self._operator = operator
         self._held = Held()
+        self._content: ScheduleContent = {}
+        self._last_epoch = -1  # in which the quorum was told to be led
 
     @property
     def current(self) -> str:
@@ -100,7 +112,7 @@ class Nemesis:
         """All windows and the quiet after the last. Raises ClusterBrokenError."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        content = windows_as_json(schedule)
+        content = self._content = {**self._content, **windows_as_json(schedule)}
         self._book.save(content)
         if schedule.side_by_side:
             async with asyncio.TaskGroup() as group:
@@ -128,9 +140,13 @@ class Nemesis:
                 await self._one(fault, window.fault, hold_s, alone=False)
                 self._book.save(content)
 
-    async def follow(self, script: Script) -> None:
-        """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError."""
-        content: ScheduleContent = {"script": [in_words(step) for step in script.steps]}
+    async def follow(self, script: Script, *, name: str = "script") -> None:
+        """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError.
+
+        `name`: under which `schedule.json` tells the steps.
+        """
+        told = {name: [in_words(step) for step in script.steps]}
+        content = self._content = {**self._content, **told}
         self._book.save(content)
         opened: dict[str, _Opened] = {}
         for step in script.steps:
@@ -159,6 +175,10 @@ class Nemesis:
                 await self._until(step)
             case Rest(seconds=seconds):
                 await asyncio.sleep(seconds)
+            case StartAll():
+                await self._cluster.start_all()
+            case UntilLed():
+                await self._until_led(step)
 
     def _hand_over(self, ends: _Opened, other: _Opened) -> None:
         """A link that another fault wants cut as well stays cut, and is that one's to heal."""
@@ -180,6 +200,16 @@ class Nemesis:
                 f"the last look: {await self._lookout.look()}"
             )
         self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
+
+    async def _until_led(self, step: UntilLed) -> None:
+        after = self._last_epoch if step.anew else -1
+        try:
+            leader = await self._probe.leader_after(after, step.within_s)
+        except NoLeaderError as error:
+            await refuse_dead(self._cluster, _hurt(self._held.hits))
+            raise NeverSoError(str(error)) from error
+        self._last_epoch = leader.epoch
+        self._tell(f"node {leader.node} leads the quorum in epoch {leader.epoch}")
 
     async def _in_time(
         self, window: Window, schedule: Schedule, content: ScheduleContent, began: float

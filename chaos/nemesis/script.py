@@ -39,7 +39,22 @@ class Rest:
     seconds: float
 
 
-ScriptStep = Begin | End | Until | Rest
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartAll:
+    """All processes are started for the first time, on links that may be cut already. Of a script
+    that a cluster comes up by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntilLed:
+    """Go on when a controller tells that one of them leads the quorum; `anew`: in a later epoch
+    than the one that was told before."""
+
+    anew: bool = False
+    within_s: float = 30.0
+
+
+ScriptStep = Begin | End | Until | Rest | StartAll | UntilLed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +97,8 @@ def in_words(step: ScriptStep) -> str:
             return f"until {condition}, within {within_s:g} s"
         case Rest(seconds=seconds):
             return f"for {seconds:g} s"
+        case StartAll():
+            return "all processes are started"
+        case UntilLed(anew=anew, within_s=within_s):
+            how = "led in a later epoch" if anew else "led"
+            return f"until the quorum is {how}, within {within_s:g} s"

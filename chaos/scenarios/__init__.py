@@ -8,6 +8,8 @@ from chaos.scenario import Scenario
 from chaos.scenarios.all_unclean import ALL_UNCLEAN
 from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
+from chaos.scenarios.bootstrap import BOOTSTRAP
+from chaos.scenarios.bootstrap_race import BOOTSTRAP_RACE
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.disk_loss import DISK_LOSS
@@ -67,6 +69,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         SLOW_ELECTION,
         FRESH_LEADER,
         BLACKOUT,
+        BOOTSTRAP,
         LAGGARD,
         SNAPSHOT_CATCH_UP,
         DISK_LOSS,
@@ -107,6 +110,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         UNCLEAN_LEADER,
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,
+        BOOTSTRAP_RACE,
         UNWAITED_TOPICS,
     )
 }

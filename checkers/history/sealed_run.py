@@ -72,6 +72,7 @@ class RunInfo:
     pressure: Mapping[str, float] = field(default_factory=dict)
     last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0
+    faults_before_load: int = 0  # the first so many of them: no client was there yet
     to_show: Sequence[str] = ()  # trace events without which the run shows nothing
     # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
     recorded: Mapping[str, int] | None = None

@@ -63,7 +63,8 @@ class _Load:
 
 def silence(evidence: Evidence, main: pa.Table) -> str:
     """When clients were silent, as the end of a sentence; "" where they never were."""
-    faults = evidence.faults
+    before = evidence.info.faults_before_load
+    faults = tuple(fault for fault in evidence.faults if fault.id >= before)
     if not faults:
         return ""
     load = _load_of(evidence, main)

@@ -28,6 +28,7 @@ from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_harness import FakeRuntime
 from tests.support.fake_node import FakeNode
+from workloads.leader import Leader
 from workloads.operator import Voter
 from workloads.wire.topic_partitions import PartitionClaim
 
@@ -35,7 +36,7 @@ EVERY = {**SCENARIOS, **CONTROLS}
 
 
 def plan_of(scenario: Scenario, seed: int = 1) -> RunPlan:
-    plan = RunPlan(scenario=scenario, seed=seed, nodes=5, duration_s=30.0, runtime="docker")
+    plan = RunPlan(scenario=scenario, seed=seed, nodes=6, duration_s=30.0, runtime="docker")
     if scenario.trial is None:
         return plan
     drawn = trial(seed)
@@ -129,6 +130,9 @@ class Obliging:
                 return node
         raise NoLeaderError("no node runs")
 
+    async def leader_after(self, epoch: int, within_s: float) -> Leader:
+        return Leader(node=await self.leader(within_s), epoch=epoch + 1)
+
     async def voters(self, within_s: float) -> Sequence[Voter]:
         del within_s
         return ()
@@ -175,7 +179,7 @@ def asked_of(plan: RunPlan, directory: Path) -> set[Ability]:
     obliging: Any = Obliging(cluster)
 
     async def hurt() -> None:
-        await cluster.create()
+        await cluster.prepare()
         with Recorder(directory, HandClock(), syncs=False) as recorder:
             nemesis = Nemesis(
                 cluster=cluster,
@@ -187,6 +191,10 @@ def asked_of(plan: RunPlan, directory: Path) -> set[Ability]:
                 lookout=obliging,
                 operator=obliging,
             )
+            if (first := plan.coming_up) is None:
+                await cluster.start_all()
+            else:
+                await nemesis.follow(first)
             script = plan.scenario.script
             await (nemesis.run(plan.drawn()) if script is None else nemesis.follow(script))
 

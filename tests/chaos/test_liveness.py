@@ -1,17 +1,21 @@
 """A healed cluster that does nothing: the three ends of such a run, and nobody waits for ever."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chaos.clock import MachineClock
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import NodeId
 from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
+from chaos.nemesis.script import Script, StartAll, UntilLed
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
+from chaos.scenario import Scenario
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.starvation import MachineWatch
 from checkers.history.sealed_run import read_run_info
@@ -51,11 +55,29 @@ class NeverLed(Leaderless):
         self._forget()
 
 
-def run(directory: Path, cluster: FakeCluster) -> Judgement:
+class DiesOnItsWay(FakeCluster):
+    """One node ends while the cluster comes up, and the others wait for it."""
+
+    async def start_all(self) -> None:
+        await super().start_all()
+        await self.stop(NodeId(3))
+
+    async def until_ready(self) -> None:
+        await asyncio.sleep(60)
+
+
+class NeverReady(FakeCluster):
+    async def until_ready(self) -> None:
+        raise ClusterError("node 2 does not tell of brokers 1, 2 within 120 s")
+
+
+def run(
+    directory: Path, cluster: FakeCluster, scenario: Scenario = CONTROLLER_SCENARIOS["kill-leader"]
+) -> Judgement:
     async def main() -> Judgement:
         runner = Runner(
             plan=RunPlan(
-                scenario=CONTROLLER_SCENARIOS["kill-leader"],
+                scenario=scenario,
                 seed=5,
                 nodes=3,
                 duration_s=0.8,
@@ -134,3 +156,27 @@ def test_a_paused_process_is_nobody_s_fault(
     judgement = run(tmp_path, Paused())
     assert judgement.verdict is Verdict.ERROR
     assert "node 2 is paused" in judgement.sentence
+
+
+COMES_UP = replace(
+    CONTROLLER_SCENARIOS["kill-leader"], coming_up=Script(steps=(StartAll(), UntilLed()))
+)
+
+
+def test_a_cluster_of_which_a_node_ends_on_its_way_never_comes_back(tmp_path: Path) -> None:
+    judgement = run(tmp_path, DiesOnItsWay(), COMES_UP)
+    assert judgement.verdict is Verdict.INVALID
+    assert row(judgement).message.startswith("node 3 ended by itself")
+    assert read_run_info(tmp_path).stuck_for_sure
+
+
+def test_a_cluster_that_never_serves_is_to_blame_where_the_machine_had_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, QUIET)
+    judgement = run(tmp_path, NeverReady(), COMES_UP)
+    assert judgement.verdict is Verdict.INVALID
+    assert row(judgement).message.startswith("node 2 does not tell of brokers 1, 2 within 120 s")
+    told(monkeypatch, STARVED)
+    (tmp_path / "starved").mkdir()
+    assert row(run(tmp_path / "starved", NeverReady(), COMES_UP)).verdict is Verdict.UNKNOWN

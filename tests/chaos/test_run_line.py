@@ -119,6 +119,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     timed = {
         "power-off",
         "blackout",
+        "bootstrap",
         "laggard",
         "snapshot-catch-up",
         "membership-churn",

@@ -25,8 +25,8 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
-from chaos.nemesis.script import Begin, End, Rest, Script, Until
-from chaos.nemesis.victims import OneNode
+from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
+from chaos.nemesis.victims import ControllerLeader, OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from chaos.scenarios import BROKER_SCENARIOS
@@ -107,7 +107,9 @@ def told(
     """The rows of the faults table."""
 
     async def main() -> None:
-        await cluster.create()
+        await cluster.prepare()
+        if StartAll() not in script.steps:
+            await cluster.start_all()
         probe = QuorumProbe(driver_for(cluster))
         try:
             with Recorder(directory, HandClock()) as recorder:
@@ -205,6 +207,45 @@ def test_a_node_that_is_named_is_hit_whatever_else_is_wrong_with_it(tmp_path: Pa
         told(tmp_path / "twice", FakeCluster(), Script(steps=(paused, move, *ends)))
 
 
+COMING_UP = Script(
+    steps=(
+        Begin(name="cut", fault=NetworkPartition(victim=THREE)),
+        StartAll(),
+        UntilLed(),
+        Begin(name="leader", fault=Kill(victim=ControllerLeader())),
+        UntilLed(anew=True),
+        End(name="leader"),
+        End(name="cut"),
+    )
+)
+
+
+def test_links_are_cut_before_any_process_runs_and_another_leader_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    cluster = FakeCluster()
+    rows = told(tmp_path, cluster, COMING_UP)
+    cuts = "3->1 3->2 1->3 2->3"
+    killed = cluster.calls[3]
+    assert killed.startswith("kill ")
+    assert cluster.calls == [
+        *("prepare", f"cut {cuts}", "start_all", killed, killed.replace("kill", "start")),
+        *(f"heal {cuts}", "destroy"),
+    ]
+    assert [row["bit"] for row in rows] == [True, True]
+    kept = json.loads((tmp_path / "schedule.json").read_text())
+    assert kept["script"][1:3] == [
+        "all processes are started",
+        "until the quorum is led, within 30 s",
+    ]
+
+
+def test_a_leader_that_stays_is_no_other_one(tmp_path: Path) -> None:
+    stays = Script(steps=(UntilLed(), UntilLed(anew=True, within_s=0.3)))
+    with pytest.raises(NeverSoError, match=r"no node led .* in an epoch after 1 within 0\.3 s"):
+        told(tmp_path, FakeCluster(), stays)
+
+
 def test_the_last_look_is_told_in_a_line_however_many_partitions_there_are() -> None:
     says = [ALL] * 1_000 + [claim((2,), leader=2), claim((), leader=-1)]
     says += [replace(claim((), leader=-1), elr=(3, 1)), claim((3, 2), leader=3)]
@@ -242,6 +283,7 @@ def test_a_story_of_brokers_hurts_them_as_it_says(name: str) -> None:
     assert scenario.is_of_brokers
     plan = scenario.schedule(seed=1, nodes=3, duration_s=scenario.default_duration_s)
     planned = scenario.script.faults if scenario.script else [each.fault for each in plan.windows]
+    planned = [*planned, *(scenario.coming_up.faults if scenario.coming_up else ())]
     assert bool(planned) == bool(scenario.faults)
     assert set(planned) <= set(scenario.faults)
     assert len({side.name for side in scenario.sides}) == len(scenario.sides)

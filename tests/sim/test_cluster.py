@@ -24,6 +24,7 @@ from chaos.cluster.probe import answers
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from chaos.nemesis.abilities import lacking
+from chaos.probes import NoLeaderError, QuorumProbe, driver_for
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.disk import read_disks
 from node import ids
@@ -64,6 +65,32 @@ def test_it_has_every_power_that_any_scenario_needs() -> None:
             assert not lacking(cluster, scenario.needs)
 
     lived(story)
+
+
+def test_links_that_are_cut_before_any_process_runs_let_nobody_lead() -> None:
+    every = [Link(one, other) for one in (ONE, TWO, THREE) for other in (ONE, TWO, THREE)]
+    cut = [link for link in every if link.source != link.destination]
+
+    async def main() -> None:
+        cluster = world.cluster(run_id="", nodes=3, target="node", keep=False, directory=None)
+        assert isinstance(cluster, SimCluster)
+        await cluster.prepare()
+        assert {await cluster.status(node) for node in cluster.nodes} == {NodeStatus.OFF}
+        await cluster.cut(cut)
+        await cluster.start_all()
+        await cluster.until_ready()
+        assert cluster.starts == {ONE: 1, TWO: 1, THREE: 1}
+        probe = QuorumProbe(driver_for(cluster))
+        with pytest.raises(NoLeaderError):
+            await probe.leader(10.0)
+        healed = await cluster.heal(cut)
+        assert all(evidence.bit for evidence in healed.values())
+        assert await probe.leader(10.0) in cluster.nodes
+        await probe.close()
+        await cluster.destroy()
+
+    world = SimWorld(seed=1)
+    world.run(main())
 
 
 @pytest.mark.parametrize("nodes", [1, 3, 5, 7])

@@ -73,9 +73,25 @@ class FakeCluster:
 
     async def create(self) -> None:
         self._called("create")
+        await self._start_all()
+
+    async def prepare(self) -> None:
+        self._called("prepare")
+        for fake in self.fakes.values():  # each takes the port on which it is reached later on
+            await fake.start()
+            await fake.stop()
+
+    async def start_all(self) -> None:
+        self._called("start_all")
+        await self._start_all()
+
+    async def _start_all(self) -> None:
         for fake in self.fakes.values():
             await fake.start()
         self._elect()
+
+    async def until_ready(self) -> None:
+        self._called("until_ready")
 
     async def status(self, node: NodeId) -> NodeStatus:
         return self.fakes[node].status

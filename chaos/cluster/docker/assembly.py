@@ -5,7 +5,7 @@ import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import docker
 from docker.errors import APIError
@@ -107,7 +107,7 @@ class Parts:
     api: ToxiproxyApi
     agent: Agent | None
     devices: Mapping[NodeId, str]  # loop devices; empty with plain volumes
-    containers: Mapping[NodeId, Container]
+    containers: Mapping[NodeId, Container]  # empty before the nodes are started
 
 
 class Assembly:
@@ -135,24 +135,29 @@ class Assembly:
         if self._started_agent is not None:
             self._started_agent.close()
 
-    def create(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
-        """Networks and proxy on one side, disks and their formatting on the other; then nodes."""
+    def prepare(self, nodes: tuple[NodeId, ...], *, loop_disks: bool) -> Parts:
+        """Networks and proxy on one side, disks and their formatting on the other."""
         self._directory_ids = {node: _uuid() for node in nodes}
-        with ThreadPoolExecutor(max_workers=2 + len(nodes)) as pool:
+        with ThreadPoolExecutor(max_workers=2) as pool:
             wiring = pool.submit(self._wire, nodes)
             making = pool.submit(self._make_disks, nodes, loop_disks)
             topology, proxy, api = wiring.result()
             agent, devices = making.result()
-            starts = {node: pool.submit(self._start, topology, node) for node in nodes}
-            containers = {node: start.result() for node, start in starts.items()}
         return Parts(
             topology=topology,
             proxy=proxy,
             api=api,
             agent=agent,
             devices=devices,
-            containers=containers,
+            containers={},
         )
+
+    def start_all(self, parts: Parts) -> Parts:
+        """The same with a container for each node."""
+        nodes = parts.topology.nodes
+        with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
+            starts = {node: pool.submit(self._start, parts.topology, node) for node in nodes}
+            return replace(parts, containers={node: each.result() for node, each in starts.items()})
 
     def find(self) -> Parts | None:
         """The parts of a cluster that is up already; None when some are missing, or what all nodes

@@ -116,13 +116,24 @@ class DockerCluster:
         return await self._gate.run(self._life.unasked_ends)
 
     async def create(self) -> None:
-        parts = await self._gate.run(self._create)
-        self.adopt(parts)
+        await self.prepare()
+        await self.start_all()
+        await self.until_ready()
+
+    async def prepare(self) -> None:
+        self.adopt(await self._gate.run(self._prepare))
+
+    async def start_all(self) -> None:
+        started = await self._gate.run(self._assembly.start_all, self._parts)
+        self._take(started)
+
+    async def until_ready(self) -> None:
         if self._target.waits_when_formatted:
             await asyncio.gather(*(self._readiness.formatted(node) for node in self._nodes))
             return
         await asyncio.gather(*(self._readiness.answers(node) for node in self._nodes))
-        self._starts = dict.fromkeys(self._nodes, 1)
+        # More where one was ended on its way, and started again.
+        self._starts = {node: max(count, 1) for node, count in self._starts.items()}
         brokers = [node for node, roles in self.roles.items() if roles.is_broker]
         await asyncio.gather(*(self._readiness.knows(node, brokers) for node in brokers))
 
@@ -224,21 +235,24 @@ class DockerCluster:
         return self._there(self._readiness_or_none)
 
     def adopt(self, parts: Parts) -> None:
-        """The parts of a cluster that is up."""
+        """The parts of a cluster that is up, or of one whose nodes are yet to be started."""
+        self._links_or_none = ProxyLinks(parts.api, parts.topology, parts.agent)
+        self._entrances_or_none = Entrances(parts.api, parts.topology)
+        self._take(parts)
+
+    def _take(self, parts: Parts) -> None:
         bounds = self._target.bounds
         self._readiness_or_none = Readiness(
             self._gate, parts, run_id=self._labels.run_id, within_s=bounds.answers_within_s
         )
         self._life_or_none = NodeProcesses(parts, stops_within_s=bounds.stops_within_s)
         self._parts_or_none = parts
-        self._links_or_none = ProxyLinks(parts.api, parts.topology, parts.agent)
-        self._entrances_or_none = Entrances(parts.api, parts.topology)
 
     def _start(self, node: NodeId) -> bool:
         """Whether another process began: a node that runs goes on."""
         return self._life.start(node)
 
-    def _create(self) -> Parts:
+    def _prepare(self) -> Parts:
         self._name_is_anothers = True  # until it is known to be free
         if not self._lock.acquire():
             raise ClusterError(f"the run {self._labels.run_id} is already alive")
@@ -249,7 +263,7 @@ class DockerCluster:
                 f"  try: kraft-chaos down {self._labels.run_id}"
             )
         self._name_is_anothers = False
-        return self._assembly.create(self._nodes, loop_disks=not self.no_power)
+        return self._assembly.prepare(self._nodes, loop_disks=not self.no_power)
 
     def _destroy(self) -> None:
         self._gate.close()

@@ -60,6 +60,8 @@ class NodeProcesses:
         )
 
     def status(self, node: NodeId) -> NodeStatus:
+        if node not in self._parts.containers:  # its first start is yet to come
+            return NodeStatus.OFF
         state = self.container(node).attrs["State"]
         if not state["Running"]:
             return NodeStatus.OFF

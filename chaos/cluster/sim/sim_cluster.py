@@ -130,13 +130,24 @@ class SimCluster:
         return sorted(ends, key=lambda end: end.mono_ns)
 
     async def create(self) -> None:
+        await self.prepare()
+        await asyncio.gather(*(self.start(node) for node in self._nodes))
+
+    async def prepare(self) -> None:
         voters = self._voters()
         for (key, _), machine in zip(voters, self.machines.values(), strict=True):
             machine.format(self._cluster_id, voters, key.directory)
         is_listed = all(machine.is_listed for machine in self.machines.values())
         first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
         self._keeper.open(first, self._fetch_timeout_ms)
-        await asyncio.gather(*(self.start(node) for node in self._nodes))
+
+    async def start_all(self) -> None:
+        await asyncio.gather(*(self._boot(node) for node in self._nodes))
+
+    async def until_ready(self) -> None:
+        for node in self._nodes:
+            await self._until_it_answers(self.machines[node])
+            self._starts[node] = max(self._starts[node], 1)
 
     async def status(self, node: NodeId) -> NodeStatus:
         return self.machines[node].status
@@ -145,11 +156,14 @@ class SimCluster:
         machine = self.machines[node]
         was_off = machine.status is NodeStatus.OFF
         if was_off:
-            await asyncio.sleep(self._rng.uniform(*_BOOT_S))
-            machine.boot()
+            await self._boot(node)
         await self._until_it_answers(machine)
         self._starts[node] += was_off
         self._look_at_canary(node)
+
+    async def _boot(self, node: NodeId) -> None:
+        await asyncio.sleep(self._rng.uniform(*_BOOT_S))
+        self.machines[node].boot()
 
     async def stop(self, node: NodeId) -> bool:
         machine = self.machines[node]

@@ -68,6 +68,14 @@ def test_a_fault_of_a_moment_is_met_by_what_is_tried_close_to_it(until: int, voi
     assert ("none was tried during fault 0" in told) == void
 
 
+@pytest.mark.parametrize(("before", "void"), [(0, True), (1, False), (2, False)])
+def test_no_client_meets_what_was_over_before_there_were_any(before: int, void: bool) -> None:
+    windows = [(500, 1_000), (2_000, 8_000)]
+    told = verdict_of(load(1_500, 29_000), windows, faults_before_load=before)
+    assert ("none was tried during fault 0" in told) == void
+    assert (told == "") != void
+
+
 def test_one_client_of_many_is_not_enough() -> None:
     few = load(2_000, 8_000, 3_500)
     told = verdict_of(load(0, 2_000) + few + load(8_000, 29_000), load={**LOAD, "concurrency": 40})
