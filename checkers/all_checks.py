@@ -30,6 +30,7 @@ _MODULES = (
     "quorum.snapshots",
     "quorum.voters_followed",
     "quorum.voter_sets",
+    "quorum.without_majority",
     "quorum.fsync",
     "quorum.leadership",
     "quorum.disturbance",

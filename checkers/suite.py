@@ -24,6 +24,7 @@ Stopwatch = Callable[[], float]
 
 
 _EVIDENCE = "evidence-complete"
+_STOPPED = "stops-without-a-majority"  # which is said at the end, where there was none left
 _SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
@@ -107,4 +108,7 @@ def _praise(results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:
     quiet = "" if gap is None else f"; longest time without a success {gap:.1f} s"
     first = "".join(f"{message}, " for message in said)
     more = counted(held, "more check holds", "more checks hold")
-    return f"{first}{more}, {faults}{quiet}"
+    stopped = "".join(
+        f"; {result.message}" for result in results if result.check == _STOPPED and result.looked_at
+    )
+    return f"{first}{more}, {faults}{quiet}{stopped}"

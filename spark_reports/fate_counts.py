@@ -165,6 +165,7 @@ _COUNTED_AS: Mapping[Fate, Sequence[str]] = {
     Fate.SURVIVED: ("acknowledged",),
     Fate.OVERWRITTEN: ("acknowledged",),
     Fate.LOST: ("acknowledged", "lost"),
+    Fate.GONE: ("acknowledged", "allowed"),
     Fate.UNDECIDED: ("acknowledged", "undecided"),
     Fate.RECOVERED: ("recovered",),
     Fate.NOT_HAPPENED: ("not_happened",),

@@ -23,7 +23,7 @@ from chaos.nemesis.book import FaultBook, ScheduleContent
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
 from chaos.nemesis.holds import Held
 from chaos.nemesis.parameters import parameters_of
-from chaos.nemesis.proof import of_failure
+from chaos.nemesis.proof import of_failure, of_nodes
 from chaos.nemesis.recorded import windows_as_json
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.script import (
@@ -298,7 +298,8 @@ class Nemesis:
         try:
             evidence = await cure(self._cluster, hit)
         except Exception as error:
-            self._book.evidence(number, of_failure("cure failed", error))
+            measured = of_nodes(hit.evidence, hit.nodes)
+            self._book.evidence(number, of_failure("cure failed", error, measured))
             if isinstance(error, NeverChangedError):
                 raise VotersStuckError(f"after {_what(hit)}: {error}") from error
             if isinstance(error, DiedAtStartError):

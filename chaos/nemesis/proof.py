@@ -56,9 +56,14 @@ def of_both(one: FaultEvidence, other: FaultEvidence) -> FaultEvidence:
     )
 
 
-def of_failure(what: str, error: BaseException) -> FaultEvidence:
-    """A fault whose injection or proof failed did not bite as far as anybody knows."""
-    return FaultEvidence(bit=False, what=f"{what}: {error}", facts={"failed": type(error).__name__})
+def of_failure(
+    what: str, error: BaseException, measured: FaultEvidence | None = None
+) -> FaultEvidence:
+    """A fault whose injection or proof failed did not bite as far as anybody knows; what had been
+    `measured` before it failed stays."""
+    facts = measured.facts if measured is not None else {}
+    failed = {"failed": type(error).__name__}
+    return FaultEvidence(bit=False, what=f"{what}: {error}", facts={**facts, **failed})
 
 
 def _all_of(parts: Mapping[str, FaultEvidence | None]) -> FaultEvidence:

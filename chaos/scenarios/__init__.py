@@ -13,6 +13,7 @@ from chaos.scenarios.bootstrap_race import BOOTSTRAP_RACE
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.disk_loss import DISK_LOSS
+from chaos.scenarios.disk_loss_majority import DISK_LOSS_MAJORITY
 from chaos.scenarios.elr_wiped import ELR_WIPED
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_last_leader import FENCED_LAST_LEADER
@@ -73,6 +74,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         LAGGARD,
         SNAPSHOT_CATCH_UP,
         DISK_LOSS,
+        DISK_LOSS_MAJORITY,
         REMOVE_LEADER,
         MEMBERSHIP_CHURN,
         SWARM,

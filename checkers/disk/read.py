@@ -1,6 +1,7 @@
 """All disks of a run as tables."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,9 +24,10 @@ from checkers.disk.metadata_log import (
     records_table,
 )
 from checkers.disk.replicas import Replicas, read_replicas
-from checkers.history.tables import DISKS, NO_DIRECTORY
+from checkers.history.tables import DISKS, LOST_RECORDS, NO_DIRECTORY
 
 _NODE = re.compile(r"node-(\d+)")
+_LOST = re.compile(r"node-(\d+)-(\d+)")  # which disk of that node, counted from 1
 
 _Row = dict[str, int | str | None]
 
@@ -41,29 +43,44 @@ class _Disk:
     clean_shutdown: int | None = None
     problems: list[str] = field(default_factory=list)
 
+    @property
+    def directory(self) -> str:
+        return self.meta.directory_id if self.meta else NO_DIRECTORY
+
 
 def read_disks(directory: Path) -> dict[str, pa.Table]:
-    """LOG_BATCHES, LOG_RECORDS, DISKS and REPLICAS with theirs, from the copies `node-N` below it.
+    """LOG_BATCHES, LOG_RECORDS, DISKS and REPLICAS with theirs, from the copies `node-N` below it;
+    of disks that were lost, from those below `lost`, what was in the metadata log.
 
     A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
     """
-    copies = [path for path in directory.glob("node-*") if _NODE.fullmatch(path.name)]
     disks, replicas, known = [], Replicas(), DecodedBatches()
-    for copy in sorted(copies, key=lambda path: int(path.name[5:])):
-        disk = _read_disk(copy, known)
+    for copy, numbers in _copies(directory, _NODE):
+        disk = _read_disk(copy, numbers[0], known)
         disks.append(disk)
         read_replicas(copy, disk.node, replicas)
+    lost = [_read_disk(copy, at[0], known) for copy, at in _copies(directory / "lost", _LOST)]
     logs = [disk.log for disk in disks if disk.log is not None]
     return {
         "log_batches": batches_table(logs),
         "log_records": records_table(logs),
-        "disks": pa.Table.from_pylist([_row(disk) for disk in disks], schema=DISKS),
+        "disks": _table(disks),
+        "lost_batches": batches_table([disk.log for disk in lost if disk.log is not None]),
+        "lost_records": _lost_records(lost),
+        "lost_disks": _table(lost),
         **replicas.tables(),
     }
 
 
-def _read_disk(copy: Path, known: DecodedBatches) -> _Disk:
-    disk = _Disk(node=int(copy.name[5:]))
+def _copies(directory: Path, named: re.Pattern[str]) -> list[tuple[Path, tuple[int, ...]]]:
+    """The copies of disks of such a name, with the numbers in it, in their order."""
+    found = ((path, named.fullmatch(path.name)) for path in directory.glob("node-*"))
+    copies = [(path, tuple(map(int, name.groups()))) for path, name in found if name]
+    return sorted(copies, key=lambda copy: copy[1])
+
+
+def _read_disk(copy: Path, node: int, known: DecodedBatches) -> _Disk:
+    disk = _Disk(node=node)
     path = next(iter(sorted(copy.rglob(METADATA_LOG))), None)
     _identify(copy if path is None else path.parent, disk)
     if path is None:
@@ -73,8 +90,7 @@ def _read_disk(copy: Path, known: DecodedBatches) -> _Disk:
         disk.state = _election_state(path)
     except DamagedError as error:
         disk.problems.append(str(error))
-    directory_id = disk.meta.directory_id if disk.meta else NO_DIRECTORY
-    disk.log = read_metadata_log(path, disk.node, directory_id, known)
+    disk.log = read_metadata_log(path, disk.node, disk.directory, known)
     disk.problems += disk.log.problems
     return disk
 
@@ -101,11 +117,25 @@ def _election_state(log: Path) -> QuorumState | None:
     return read_quorum_state(path) if path.exists() else None
 
 
+def _table(disks: Sequence[_Disk]) -> pa.Table:
+    return pa.Table.from_pylist([_row(disk) for disk in disks], schema=DISKS)
+
+
+def _lost_records(disks: Sequence[_Disk]) -> pa.Table:
+    rows = [
+        {**row, "directory": disk.directory}
+        for disk in disks
+        if disk.log is not None
+        for row in disk.log.records
+    ]
+    return pa.Table.from_pylist(rows, schema=LOST_RECORDS)
+
+
 def _row(disk: _Disk) -> _Row:
     meta, state = disk.meta, disk.state
     return {
         "node": disk.node,
-        "directory": meta.directory_id if meta else NO_DIRECTORY,
+        "directory": disk.directory,
         "cluster_id": meta.cluster_id if meta else None,
         "epoch": state.epoch if state else None,
         "leader": state.leader if state else None,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from checkers.evidence.lost_disks import LostLogs
 from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
 from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
 
@@ -22,30 +23,37 @@ def committed_log(
     voters: VoterHistory,
     logs: StoredLogs,
     disks: Mapping[int, ReplicaKey],
+    lost: LostLogs,
 ) -> CommittedLog | None:
     """Of the newest log, which is on that node; None if no majority of its voters can be read.
 
     The newest log holds all that is committed (Raft, Leader Completeness); what of it no majority
     holds may be uncommitted. What stands before a change of the voters may have been committed by
-    those before it.
+    those before it. A voter that lost its disk held what it held when that was wiped.
     """
     if node is None:
         return None
     agreed = {disks[one]: _agrees_up_to(logs[node], log) for one, log in logs.items()}
-    if not voters.newest.has_majority(agreed):
+    gone = {one: _agrees_up_to(logs[node], log) for one, log in lost.items() if log}
+    newest = voters.newest
+    if newest.count(agreed) + len(newest.keys & gone.keys()) < newest.majority:
         return None
     until = [*voters.offsets[1:], logs[node][-1].last + 1]
     end = max(
-        min(_held_by_majority(each, agreed), limit)
+        min(_held_by_majority(each, agreed, gone), limit)
         for each, limit in zip(voters.sets, until, strict=True)
     )
     batches = [batch for batch in logs[node] if batch.last < end]
     return CommittedLog(node=node, end=end, batches=batches)
 
 
-def _held_by_majority(voters: VoterSet, agreed: Mapping[ReplicaKey, int]) -> int:
+def _held_by_majority(
+    voters: VoterSet, agreed: Mapping[ReplicaKey, int], gone: Mapping[ReplicaKey, int]
+) -> int:
     """How far a majority of the voters agrees; 0 where so many cannot be read."""
-    ends = sorted((end for key, end in agreed.items() if voters.includes(key)), reverse=True)
+    ends = [end for key, end in agreed.items() if voters.includes(key)]
+    ends += [end for key, end in gone.items() if key in voters.keys]
+    ends.sort(reverse=True)
     return ends[voters.majority - 1] if len(ends) >= voters.majority else 0
 
 

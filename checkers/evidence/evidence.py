@@ -13,6 +13,14 @@ from checkers.evidence.committed import CommittedLog, committed_log
 from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.image import Timeline
 from checkers.evidence.lives import Life, TraceColumns
+from checkers.evidence.lost_disks import (
+    LostDisk,
+    LostLogs,
+    LostMajority,
+    lost_disks,
+    lost_logs,
+    lost_majority,
+)
 from checkers.evidence.metadata_logs import SnapshotId, StoredLogs, first_snapshots, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
@@ -124,7 +132,24 @@ class Evidence:
     @cached_property
     def committed_log(self) -> CommittedLog | None:
         """The committed metadata log; None if no majority of the voters' logs can be read."""
-        return committed_log(self._newest_log, self.voters, self.metadata_logs, self.disks)
+        return committed_log(
+            self._newest_log, self.voters, self.metadata_logs, self.disks, self.lost_logs
+        )
+
+    @cached_property
+    def lost_disks(self) -> tuple[LostDisk, ...]:
+        """The disks that faults took from nodes for good, in that order."""
+        return lost_disks(self.faults)
+
+    @cached_property
+    def lost_logs(self) -> LostLogs:
+        """The metadata logs that lay on them, as far as they were kept and can be read whole."""
+        return lost_logs(self.tables["lost_batches"], self.tables["lost_disks"])
+
+    @cached_property
+    def lost_majority(self) -> LostMajority | None:
+        """Which voters lost their disks, where no majority of the voters is left."""
+        return lost_majority(self.voters.newest, self.lost_disks, self.tables["ops"])
 
     @cached_property
     def _newest_log(self) -> int | None:

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.counted import counted
+from checkers.evidence.faults import faults_of
 from checkers.evidence.left_traces import missing_traces
+from checkers.evidence.lost_disks import lost_disks
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run, RunInfo
 
@@ -25,6 +27,9 @@ _TABLES = {
     "log_batches": Kind.METADATA_LOGS,
     "log_records": Kind.METADATA_LOGS,
     "disks": Kind.METADATA_LOGS,
+    "lost_batches": Kind.METADATA_LOGS,
+    "lost_records": Kind.METADATA_LOGS,
+    "lost_disks": Kind.METADATA_LOGS,
     "replicas": Kind.PARTITION_LOGS,
     "replica_batches": Kind.PARTITION_LOGS,
     "replica_spans": Kind.PARTITION_LOGS,
@@ -56,6 +61,7 @@ def missing(run: Run) -> tuple[Missing, ...]:
         *_faults(run),
         *(Missing(kind=Kind.TRACES, where=w, what=s) for w, s in missing_traces(run)),
         *_disks(run),
+        *_lost_disks(run),
         *_rows(run),
         *_probes(run),
     )
@@ -166,6 +172,16 @@ def _disks(run: Run) -> Iterator[Missing]:
         if node not in found or found[node]["log_end"] is None:
             why = found[node]["problem"] if node in found else "its disk was not collected"
             yield Missing(kind=Kind.METADATA_LOGS, where=f"node {node}", what=why)
+
+
+def _lost_disks(run: Run) -> Iterator[Missing]:
+    """Disks that a fault took, and whose contents were not kept."""
+    rows = run.tables["lost_disks"].select(["node", "directory"]).to_pylist()
+    kept = {(row["node"], row["directory"]) for row in rows}
+    for disk in lost_disks(faults_of(run)):
+        if disk.replica not in kept:
+            where = f"lost disk {disk.replica.directory} of node {disk.replica.node}"
+            yield Missing(kind=Kind.METADATA_LOGS, where=where, what="what was on it is not there")
 
 
 def _rows(run: Run) -> Iterator[Missing]:

@@ -9,6 +9,7 @@ a clock, is the order of real time in the linearizability check. A run directory
     events-*.jsonl.zst       as recorded: ops, faults, probes
     logs/node-N.log          stdout of each node (trace lines and prose)
     disks/node-N/...         its log directory, read after the run
+    disks/lost/node-N-K/...  that of the disk that it lost as its K-th, as it was when it was wiped
     *.parquet, _manifest.json   sealed; the manifest is renamed into place last
     verdict.json, report.html
 """
@@ -281,6 +282,12 @@ DISKS = pa.schema(
     ]
 )
 
+# The same of disks that were wiped while the run went on: rows in the order in which a node lost
+# them. Nothing of them is there any more for any node. A disk is known by its node and directory.
+LOST_BATCHES = LOG_BATCHES
+LOST_RECORDS = LOG_RECORDS.insert(1, pa.field("directory", pa.string()))
+LOST_DISKS = DISKS
+
 TABLES: dict[str, pa.Schema] = {
     "ops": OPS,
     "spans": SPANS,
@@ -289,6 +296,9 @@ TABLES: dict[str, pa.Schema] = {
     "log_batches": LOG_BATCHES,
     "log_records": LOG_RECORDS,
     "disks": DISKS,
+    "lost_batches": LOST_BATCHES,
+    "lost_records": LOST_RECORDS,
+    "lost_disks": LOST_DISKS,
     "replica_batches": REPLICA_BATCHES,
     "replica_spans": REPLICA_SPANS,
     "replicas": REPLICAS,

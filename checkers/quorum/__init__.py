@@ -12,6 +12,7 @@ watermarks.py          Q7, Q8, Q10, Q13: high watermarks
 snapshots.py           Q14, Q15, Q16, M2: what snapshots stand for
 voters_followed.py     V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
 voter_sets.py          V1, V5, V7: voters that change, by disks and by what was acknowledged
+without_majority.py    no majority of the voters' disks is left: the quorum stops
 fsync.py               Q18: durable before counted, and before votes are asked for
 moments.py             who led, and who may have voted, at a moment
 leadership.py          Q21, Q22: a majority elects, a leader that is cut off resigns

@@ -8,7 +8,10 @@ not tell; what was written and overwritten below it is nowhere (`cut_logs`).
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import pyarrow.compute as pc
+
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.voter_history import ReplicaKey
 
 CLIENT_METRICS = 16  # the resource type that registers are made of
 
@@ -22,6 +25,22 @@ class StoredRecord(NamedTuple):
     key: str
     value: str | None
     in_snapshot: bool
+
+
+def lost_records(evidence: Evidence) -> tuple[tuple[ReplicaKey, StoredRecord], ...]:
+    """The same of the disks that were lost, with the replica whose disk it was; of those that could
+    be read whole."""
+    return tuple(_lost(evidence))
+
+
+def _lost(evidence: Evidence) -> Iterator[tuple[ReplicaKey, StoredRecord]]:
+    records = evidence.tables["lost_records"]
+    metrics = records.filter(pc.equal(records["resource_type"], CLIENT_METRICS))
+    for row in metrics.filter(pc.equal(metrics["type"], "Config")).to_pylist():
+        replica = ReplicaKey(row["node"], row["directory"])
+        if replica in evidence.lost_logs:
+            named = (row["node"], row["offset"], row["epoch"], row["resource"], row["value"])
+            yield replica, StoredRecord(*named, in_snapshot=False)
 
 
 def stored_records(evidence: Evidence) -> tuple[StoredRecord, ...]:

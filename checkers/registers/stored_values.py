@@ -1,4 +1,8 @@
-"""Which values of registers stand on the disks of a majority of the voters."""
+"""Which values of registers stand on the disks of a majority of the voters.
+
+A voter that lost its disk counts with what lay on it: it had that when the value was committed, and
+has it no more.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -10,7 +14,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.registers.asked_for import attempts, first_begun
 from checkers.registers.cut_logs import cut_logs
-from checkers.registers.stored_records import stored_records
+from checkers.registers.stored_records import lost_records, stored_records
 
 Written = tuple[str, str]  # key and value, as the record has them
 _Place = tuple[int, Set[ReplicaKey]]  # an offset, and the disks that have a value there
@@ -21,12 +25,17 @@ _BEHIND_ALL = (1 << 63) - 1  # an offset
 class StoredOn:
     """What the disks have of one value. `possible`: those that were not read may have the rest.
     `overwritten`: it is nowhere, and may have been overwritten below the snapshots of a majority.
+    `kept` and `lacking`: voters, of those whose disks are left, that have it where a majority had
+    it, and that were read whole and lack it there.
     """
 
     times: int  # the offsets at which a majority of the voters has it
     most: int  # the most voters that have it at one offset
     possible: bool
     overwritten: bool = False
+    kept: int = 0
+    lacking: int = 0
+    lost: frozenset[ReplicaKey] = frozenset()  # disks that had it and were lost
 
 
 def stored_on(evidence: Evidence, written: Written, begun: int) -> StoredOn:
@@ -41,21 +50,23 @@ def stored_on(evidence: Evidence, written: Written, begun: int) -> StoredOn:
 
 
 def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
-    """The disks that were read whole: from offset 0 on, or from a snapshot on."""
+    """The disks that were read whole: from offset 0 on, or from a snapshot on; of those that were
+    lost, from offset 0 on."""
     batches, cut = evidence.tables["log_batches"], evidence.first_snapshots
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
     begin = {row["node"]: row["base_offset_min"] for row in starts}
-    return frozenset(
+    found = frozenset(
         evidence.disks[row["node"]]
         for row in evidence.tables["disks"].to_pylist()
         if row["problem"] is None and (row["node"] in cut or begin.get(row["node"], 0) == 0)
     )
+    return found | evidence.lost_logs.keys()
 
 
 def told_whole(evidence: Evidence) -> str:
     """How many disks of the voters could be read whole, in words."""
     voters = evidence.voters.newest
-    return f"{voters.count(evidence.once(whole_disks))} of {len(voters.keys)} disks"
+    return f"{_count(evidence, voters, evidence.once(whole_disks))} of {len(voters.keys)} disks"
 
 
 def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
@@ -69,6 +80,10 @@ def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
         if highest is None or record.offset < highest:
             having = of_value.setdefault((record.offset, record.epoch), set())
             having.add(disks.get(record.node, ReplicaKey(record.node)))
+    for replica, record in evidence.once(lost_records):
+        if record.value is not None and (highest is None or record.offset < highest):
+            of_value = places[record.key, record.value]
+            of_value.setdefault((record.offset, record.epoch), set()).add(replica)
     return {
         written: _stored(
             evidence,
@@ -111,17 +126,35 @@ def _stored_nowhere(evidence: Evidence) -> StoredOn:
 
 
 def _stored(evidence: Evidence, places: Sequence[_Place]) -> StoredOn:
-    whole = evidence.once(whole_disks)
-    times, most, possible = 0, 0, False
+    whole, gone = evidence.once(whole_disks), evidence.lost_logs.keys()
+    found = StoredOn(0, 0, possible=False)
     for offset, having in places or [(_BEHIND_ALL, frozenset[ReplicaKey]())]:
-        has_majority = False
+        has_majority, most, possible = False, found.most, found.possible
         for voters in _deciding(evidence, offset):
-            count = voters.count(having)
+            count = _count(evidence, voters, having)
             most = max(most, count)
-            possible |= count + len(voters.keys) - voters.count(whole) >= voters.majority
+            unread = len(voters.keys) - _count(evidence, voters, whole)
+            possible |= count + unread >= voters.majority
             has_majority |= count >= voters.majority
-        times += has_majority
-    return StoredOn(times, most, possible)
+        found = replace(
+            found,
+            times=found.times + has_majority,
+            most=most,
+            possible=possible,
+            lost=found.lost | (having & gone),
+        )
+        if has_majority:
+            newest, left = evidence.voters.newest, having - gone
+            kept, lacking = newest.count(left), newest.count(whole - gone - having)
+            found = replace(found, kept=kept, lacking=lacking)
+    return found
+
+
+def _count(evidence: Evidence, voters: VoterSet, replicas: Set[ReplicaKey]) -> int:
+    """How many of these are voters; who lost its disk, only where it is known to have been one by
+    that disk."""
+    gone = evidence.lost_logs.keys()
+    return voters.count(replicas - gone) + len(voters.keys & replicas & gone)
 
 
 def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:

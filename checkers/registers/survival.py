@@ -25,11 +25,13 @@ ALGORITHM = "join of acknowledged values with records by key and value, copies b
 
 class Fate(StrEnum):
     """What the disks say of one write. `OPEN`: it timed out, and they do not tell. `OVERWRITTEN`:
-    it is below a snapshot, which has what followed it, or nothing because that was a deletion."""
+    it is below a snapshot, which has what followed it, or nothing because that was a deletion.
+    `GONE`: acknowledged, and only disks have it that were lost, with a majority of the voters'."""
 
     SURVIVED = "survived"
     OVERWRITTEN = "overwritten"
     LOST = "lost"
+    GONE = "gone with the disks"
     UNDECIDED = "undecided"
     RECOVERED = "recovered"
     NOT_HAPPENED = "not happened"
@@ -37,6 +39,8 @@ class Fate(StrEnum):
     UNEXPECTED = "unexpected"
     REFUSED = "refused"
 
+
+_NEVER_CUT = (1 << 63) - 1  # of no write that may have been overwritten below a snapshot
 
 _Row = dict[str, EventValue]
 _Fates = Mapping[Fate, Sequence[_Row]]
@@ -61,6 +65,11 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     overwritten it: by other logs that hold the same, and else by when the writes were asked for and
     acknowledged. What must have been behind the cut is not excused, nor what nothing can have
     followed (`checkers.registers.cut_logs`).
+
+    A voter whose disk was lost counts with what lay on it. Where the disks of a majority of the
+    voters are lost, a write that only they have is allowed to be gone; but from when on the voters
+    that were left were a majority just so, each of them has to have what clients asked for, and
+    all that had been acknowledged before (`checkers.evidence.lost_disks`).
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
     for row, fate in fates_of_writes(evidence):
@@ -72,12 +81,43 @@ def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
     """Every write as a row of `OPS`, in their order, and what became of it."""
     writes = _writes(evidence)
     others = Counter(_written(row) for row in writes if row["outcome"] != "fail")
+    needed = _needed_by_all(evidence, writes)
     for row in writes:
-        begun = row.pop("invoke_index")
+        begun, done = row.pop("invoke_index"), row.pop("complete_index")
         assert isinstance(begun, int)
         stored = stored_on(evidence, _written(row), begun)
         least = others[_written(row)] if row["outcome"] == "fail" else 0
-        yield row, _fate(row["outcome"], stored, found=stored.times > least)
+        fate = _fate(row["outcome"], stored, found=stored.times > least)
+        if row["outcome"] == "ok" and fate is Fate.SURVIVED:
+            assert isinstance(done, int)
+            fate = _fate_of_committed(evidence, stored, needed=done <= needed)
+        yield row, fate
+
+
+def _needed_by_all(evidence: Evidence, writes: Sequence[_Row]) -> int:
+    """Up to which event each voter that is left has to have what was acknowledged: to the end of
+    the last write that was asked for when they were a majority just so. -1: not at all."""
+    lost = evidence.lost_majority
+    if lost is None:
+        return -1
+    return max(
+        (
+            int(str(row["complete_index"]))
+            for row in writes
+            if row["outcome"] == "ok" and int(str(row["t0"])) > lost.each_needed_ns
+        ),
+        default=-1,
+    )
+
+
+def _fate_of_committed(evidence: Evidence, stored: StoredOn, *, needed: bool) -> Fate:
+    """Of an acknowledged write that a majority had: who of them has lost its disk since?"""
+    if needed and stored.lacking:
+        return Fate.LOST
+    if stored.kept:
+        return Fate.SURVIVED
+    unread = evidence.voters.newest.keys - evidence.once(whole_disks)
+    return Fate.UNDECIDED if unread else Fate.GONE
 
 
 def _written(row: _Row) -> Written:
@@ -86,7 +126,8 @@ def _written(row: _Row) -> Written:
 
 def _writes(evidence: Evidence) -> list[_Row]:
     ops = evidence.tables["ops"]
-    names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1", "invoke_index"]
+    names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1"]
+    names += ["invoke_index", "complete_index"]
     rows: list[_Row] = ops.filter(pc.equal(ops["f"], "write")).select(names).to_pylist()
     return rows
 
@@ -111,15 +152,16 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
         fates[fate] for fate in (Fate.LOST, Fate.UNEXPECTED, Fate.UNDECIDED)
     )
     there, overwritten = len(fates[Fate.SURVIVED]), len(fates[Fate.OVERWRITTEN])
-    acknowledged = there + overwritten + len(lost) + len(undecided)
+    gone = fates[Fate.GONE]
+    acknowledged = there + overwritten + len(lost) + len(undecided) + len(gone)
     recovered = len(fates[Fate.RECOVERED])
     violations = lost or unexpected
     verdict, message = (
         Verdict.VALID,
         (
             f"{counted(there, 'acknowledged write is', 'acknowledged writes are')} in the "
-            f"committed log on a majority of disks{_told_overwritten(overwritten)}; "
-            f"of unknown ones {recovered:,} happened"
+            f"committed log on {_told_where(evidence)}{_told_overwritten(overwritten)}"
+            f"{_told_gone(gone)}; of unknown ones {recovered:,} happened"
         ),
     )
     if violations:
@@ -129,6 +171,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
         message = f"the write of {row['value']} at {row['key']} by process {row['process']}, {what}"
         others = len(lost) + len(unexpected) - 1
         message += f" (and {others:,} more)" if others else ""
+        message += _told_held(evidence, row) if lost else ""
     elif not acknowledged:
         verdict, message = Verdict.UNKNOWN, "no write was acknowledged"
     elif undecided:
@@ -146,11 +189,14 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
             "acknowledged": acknowledged,
             "overwritten": overwritten,
             "lost": len(lost),
+            "gone_with_disks": len(gone),
             "undecided": len(undecided),
             "recovered": recovered,
             "not_happened": len(fates[Fate.NOT_HAPPENED]),
             "failed_but_found": len(unexpected),
-            "whole_disks": evidence.voters.newest.count(evidence.once(whole_disks)),
+            "whole_disks": evidence.voters.newest.count(
+                evidence.once(whole_disks) - evidence.lost_logs.keys()
+            ),
         },
     )
 
@@ -158,6 +204,30 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
 def _told_overwritten(overwritten: int) -> str:
     what = counted(overwritten, "was", "were")
     return f", {what} overwritten below a snapshot" if overwritten else ""
+
+
+def _told_where(evidence: Evidence) -> str:
+    """Of whose disks the writes are on."""
+    if evidence.lost_majority is None:
+        return "a majority of disks"
+    left = counted(len(evidence.lost_majority.left), "disk that is", "disks that are")
+    return f"a majority of disks, before {evidence.lost_majority}, and on the {left} left"
+
+
+def _told_gone(gone: Sequence[_Row]) -> str:
+    if not gone:
+        return ""
+    what = counted(len(gone), "acknowledged write is", "acknowledged writes are")
+    return f", but for {what} allowed: only disks have them that were lost"
+
+
+def _told_held(evidence: Evidence, row: _Row) -> str:
+    """Which lost disks have a write that is lost."""
+    held = stored_on(evidence, _written(row), _NEVER_CUT).lost
+    if not held:
+        return ""
+    nodes = ", ".join(f"node {replica.node}" for replica in sorted(held))
+    return f"; what lay on the lost disks of {nodes} has the first"
 
 
 def _damage(evidence: Evidence) -> str:

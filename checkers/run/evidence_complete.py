@@ -40,6 +40,7 @@ def _counts(evidence: Evidence) -> dict[tuple[str, str], int]:
         ("answer to probes", "answers to probes"): tables["probes"].num_rows,
         ("trace line", "trace lines"): tables["node_events"].num_rows,
         ("disk", "disks"): tables["disks"].num_rows,
+        ("lost disk", "lost disks"): tables["lost_disks"].num_rows,
         ("replica", "replicas"): tables["replicas"].num_rows,
     }
     return {words: number for words, number in found.items() if number}

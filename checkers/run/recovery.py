@@ -28,9 +28,15 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
 
     That it had is shown by figures: how late the harness' own timers were, and for how long
     processes waited for CPU, disk and memory. Nothing excuses a node that ends by itself whenever
-    it is started. In a simulated run time is virtual, and no machine is slow. Needs: run.json.
+    it is started. In a simulated run time is virtual, and no machine is slow. Where no majority of
+    the voters' disks is left, nothing may come about any more, which `stops-without-a-majority`
+    judges. Needs: run.json.
     """
     info = evidence.info
+    lost = evidence.lost_majority
+    if info.stuck and lost is not None and not info.unasked_ends:
+        message = f"{info.stuck}; nor may it be: {lost}, and no majority is left"
+        return CheckResult(verdict=Verdict.VALID, message=message, looked_at=1)
     if info.stuck:
         return _stuck(info)
     if not info.finished:

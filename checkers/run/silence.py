@@ -69,7 +69,9 @@ def silence(evidence: Evidence, main: pa.Table) -> str:
         return ""
     load = _load_of(evidence, main)
     found = next(_silent_times(load, faults, overlap=evidence.info.faults_overlap), "")
-    return found or _slow_after(load, faults)
+    if found or evidence.lost_majority is not None:  # without a majority nothing comes back
+        return found
+    return _slow_after(load, faults)
 
 
 def _silent_times(load: _Load, faults: tuple[FaultFact, ...], *, overlap: bool) -> Iterator[str]:

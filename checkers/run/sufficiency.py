@@ -38,11 +38,13 @@ def record_complete(evidence: Evidence) -> CheckResult:
 
     Needs: run.json, manifest.
 
-    A violation in what is left of a cut record stands; that there is none says little.
+    A violation in what is left of a cut record stands; that there is none says little. Where no
+    majority of the voters' disks is left, a run ends when it has waited for nothing.
     """
+    info = evidence.info
     problems = [f"cut: {note}" for note in evidence.run.truncated]
-    if not evidence.info.finished:
-        why = f": {evidence.info.trouble}" if evidence.info.trouble else ""
+    if not info.finished and not (info.stuck and evidence.lost_majority and not info.trouble):
+        why = f": {info.trouble}" if info.trouble else ""
         problems.insert(0, f"the run broke off before its end{why}")
     if problems:
         return CheckResult(
@@ -76,16 +78,22 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
       under way (not where faults overlap). One that never returned is none;
     * after the last cure, a twentieth of what came back in a second before the first fault, if
       there is a second for it (`checkers.run.silence`).
+
+    Once no majority of the voters' disks is left, clients have to go on, and nothing may succeed.
     """
     ops = asked_by_clients(evidence.tables["ops"])
     asked_for = pc.invert(pc.is_in(ops["f"], pa.array(SETTING_UP)))
     main = ops.filter(pc.and_(pc.equal(ops["phase"], "main"), asked_for))
-    tried, succeeded = main.num_rows, count(main, outcome="ok")
-    problem = _too_little(main, tried, succeeded)
+    judged, lost = main, evidence.lost_majority
+    if lost is not None:
+        judged = main.filter(pc.less(main["t0"], lost.begin_ns))
+    tried, succeeded = judged.num_rows, count(judged, outcome="ok")
+    problem = _too_little(judged, tried, succeeded)
     problem = problem or silence(evidence, main)
     return CheckResult(
         verdict=Verdict.VOID if problem else Verdict.VALID,
-        message=f"{succeeded:,} of {tried:,} operations succeeded{problem}",
+        message=f"{succeeded:,} of {tried:,} operations succeeded"
+        f"{', up to where no majority of disks was left' * (lost is not None)}{problem}",
         looked_at=tried,
         facts={"tried": tried, "succeeded": succeeded},
     )
@@ -108,8 +116,13 @@ def final_reads(evidence: Evidence) -> CheckResult:
 
     Needs: ops.
 
-    Without it a write lost at the end would go unseen.
+    Without it a write lost at the end would go unseen. Where no majority of the voters' disks is
+    left, nobody can read, and the disks that are left tell.
     """
+    lost = evidence.lost_majority
+    if lost is not None and evidence.info.stuck:
+        message = f"nobody could read at the end: {lost}"
+        return CheckResult(verdict=Verdict.VALID, message=message)
     ops = evidence.tables["ops"]
     tried = pc.and_(pc.equal(ops["f"], "write"), pc.not_equal(ops["outcome"], "fail"))
     written = set(ops.filter(tried)["key"].to_pylist())

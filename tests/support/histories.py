@@ -14,7 +14,17 @@ import pyarrow as pa
 from checkers.evidence.planned import Kind
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
-from checkers.history.tables import DISKS, FAULTS, LOG_BATCHES, LOG_RECORDS, OPS, TABLES
+from checkers.history.tables import (
+    DISKS,
+    FAULTS,
+    LOG_BATCHES,
+    LOG_RECORDS,
+    LOST_BATCHES,
+    LOST_DISKS,
+    LOST_RECORDS,
+    OPS,
+    TABLES,
+)
 from checkers.history.traces import TRACE_FIELDS, parse_trace_lines
 from tests.support.harm import harm_of
 
@@ -266,6 +276,33 @@ def run_info(**changes: object) -> RunInfo:
 _EMPTY = {name: schema.empty_table() for name, schema in TABLES.items()}
 
 
+@dataclass(frozen=True)
+class LostDisk:
+    """What was on the disk that a node lost, with the directory that `disk` makes for it."""
+
+    node: int
+    batches: Sequence[Row] = ()
+    records: Sequence[Row] = ()
+    problem: str | None = None
+
+    @property
+    def row(self) -> Row:
+        return disk(self.node, problem=self.problem)
+
+
+def _joined(lost: Sequence[LostDisk], part: str) -> list[Row]:
+    return [
+        {**row, "directory": one.row["directory"]} for one in lost for row in getattr(one, part)
+    ]
+
+
+def wiped(fault_id: int, node: int, start: int, healed: int, **changes: object) -> Row:
+    """A fault that took the disk that `disk` makes for a node."""
+    facts = {f"node {node} directory_id_before": f"dir-{node}", f"node {node} emptied": True}
+    row = fault(fault_id, "wipe", start, healed)
+    return {**row, "nodes": [node], "facts": json.dumps(facts), **changes}
+
+
 def make_run(
     *,
     ops: Sequence[Row] = (),
@@ -274,6 +311,7 @@ def make_run(
     records: Sequence[Row] = (),
     disks: Sequence[Row] = (),
     faults: Sequence[Row] = (),
+    lost: Sequence["LostDisk"] = (),
     truncated: tuple[str, ...] = (),
     **info: object,
 ) -> Run:
@@ -285,6 +323,9 @@ def make_run(
         "log_batches": pa.Table.from_pylist(list(batches), schema=LOG_BATCHES),
         "log_records": pa.Table.from_pylist(list(records), schema=LOG_RECORDS),
         "disks": pa.Table.from_pylist(list(disks), schema=DISKS),
+        "lost_batches": pa.Table.from_pylist(_joined(lost, "batches"), schema=LOST_BATCHES),
+        "lost_records": pa.Table.from_pylist(_joined(lost, "records"), schema=LOST_RECORDS),
+        "lost_disks": pa.Table.from_pylist([one.row for one in lost], schema=LOST_DISKS),
     }
     return Run(directory=Path("test"), info=run_info(**info), tables=tables, truncated=truncated)
 

@@ -104,7 +104,8 @@ class Wipe:
     still off just before the cure.
 
     Limits: whether a replica with a new directory id may vote is for the cluster to say (KIP-856,
-    KIP-853), and nobody tells the cluster that the disk is a new one.
+    KIP-853), and nobody tells the cluster that the disk is a new one. Where it may not, and those
+    who are left are no majority, the quorum has stopped for good.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("wipe",)

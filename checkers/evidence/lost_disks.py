@@ -1,0 +1,111 @@
+"""Disks that were lost while the run went on, and whether a majority of the voters is left.
+
+A voter is a node with its disk: who lost its disk never votes again, whatever its node comes back
+with (KIP-856). Where so many voters have lost theirs that those who are left are no majority,
+nobody can be elected and nothing be committed any more: the quorum stops rather than forgets. That
+is so by the faults, which tell the directory id of each disk that they took, and by the voters of
+the newest log, in which a lost disk's replica is none any more once an operator has removed it.
+Where voters are known by their ids alone (kraft.version 0), no voter is ever lost.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.evidence.faults import FaultFact
+from checkers.evidence.metadata_logs import StoredBatch, stored_batches
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.history.tables import NO_DIRECTORY, VOTER_CHANGES
+
+LostLogs = Mapping[ReplicaKey, Sequence[StoredBatch]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostDisk:
+    """A replica that is no more, and the fault that took its disk."""
+
+    replica: ReplicaKey
+    fault: FaultFact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostMajority:
+    """`voters`, of whom no majority is left since `last` lost its disk."""
+
+    voters: VoterSet
+    lost: tuple[LostDisk, ...]  # of them, in the order in which they were
+    last: LostDisk  # with which too few were left
+    # Since when each voter that `last` left had to have what was acknowledged: they were a majority
+    # just so. Of what clients asked for later, none of them may lack anything.
+    each_needed_ns: int
+
+    @property
+    def begin_ns(self) -> int:
+        """Up to here a majority was left."""
+        return self.last.fault.t_start
+
+    @property
+    def since_ns(self) -> int:
+        """From here on none was."""
+        return self.last.fault.begin_ns
+
+    @property
+    def left(self) -> frozenset[ReplicaKey]:
+        """The voters whose disks are there at the end."""
+        return self.voters.keys - {disk.replica for disk in self.lost}
+
+    def __str__(self) -> str:
+        nodes = ", ".join(f"node {disk.replica.node}" for disk in self.lost)
+        return f"of {len(self.voters.keys)} voters the disks of {nodes} were lost"
+
+
+def lost_disks(faults: Sequence[FaultFact]) -> tuple[LostDisk, ...]:
+    """In the order in which they were lost. What was looked at and found not to be gone is none."""
+    found = (disk for fault in faults if fault.wipes for disk in _taken_by(fault))
+    return tuple(sorted(found, key=lambda disk: disk.fault.begin_ns))
+
+
+def _taken_by(fault: FaultFact) -> Iterator[LostDisk]:
+    for node in fault.nodes:
+        before = fault.facts.get(f"node {node} directory_id_before")
+        emptied = fault.facts.get(f"node {node} emptied")
+        if isinstance(before, str) and before != NO_DIRECTORY and emptied:
+            yield LostDisk(replica=ReplicaKey(node, before), fault=fault)
+
+
+def lost_majority(
+    voters: VoterSet, disks: Sequence[LostDisk], ops: pa.Table
+) -> LostMajority | None:
+    """None where a majority of the voters is left."""
+    lost = tuple(disk for disk in disks if disk.replica in voters.keys)
+    enough = len(voters.keys) - voters.majority + 1
+    if len(lost) < enough:
+        return None
+    before = lost[enough - 2].fault.begin_ns if enough > 1 else 0
+    return LostMajority(
+        voters=voters,
+        lost=lost,
+        last=lost[enough - 1],
+        each_needed_ns=max(before, _last_change_ns(ops)),
+    )
+
+
+def _last_change_ns(ops: pa.Table) -> int:
+    """When the last change of voters was over that somebody asked for; 0 without any. Of one that
+    nobody answered it is when it was asked for, as it may be in force since."""
+    changes = ops.filter(pc.is_in(ops["f"], pa.array(VOTER_CHANGES)))
+    times = pc.coalesce(changes["t1"], changes["t0"])
+    return int(pc.max(times).as_py() or 0)
+
+
+def lost_logs(lost_batches: pa.Table, table: pa.Table) -> LostLogs:
+    """The metadata logs of lost disks, by replica; those that were read whole, from offset 0 on."""
+    found: dict[ReplicaKey, Sequence[StoredBatch]] = {}
+    for row in table.filter(pc.is_null(table["problem"])).to_pylist():
+        mine = lost_batches.filter(pc.equal(lost_batches["directory"], row["directory"]))
+        log = stored_batches(mine).get(row["node"], [])
+        if row["directory"] != NO_DIRECTORY and (not log or log[0].base == 0):
+            found[ReplicaKey(row["node"], row["directory"])] = log
+    return found
