@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from checkers.evidence.lost_disks import LostLogs
 from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
 from checkers.evidence.voter_history import ReplicaKey, VoterHistory, VoterSet
+from checkers.evidence.voters_left import LostLogs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,6 @@ from checkers.evidence.committed import CommittedLog, committed_log
 from checkers.evidence.faults import FaultFact, faults_of
 from checkers.evidence.image import Timeline
 from checkers.evidence.lives import Life, TraceColumns
-from checkers.evidence.lost_disks import (
-    LostDisk,
-    LostLogs,
-    LostMajority,
-    lost_disks,
-    lost_logs,
-    lost_majority,
-)
 from checkers.evidence.metadata_logs import SnapshotId, StoredLogs, first_snapshots, stored_batches
 from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
@@ -35,6 +27,14 @@ from checkers.evidence.voter_history import (
     planned_voters,
     voter_history,
     voter_records,
+)
+from checkers.evidence.voters_left import (
+    LostDisk,
+    LostLogs,
+    LostMajority,
+    lost_disks,
+    lost_logs,
+    lost_majority,
 )
 from checkers.history.sealed_run import Run, RunInfo
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from checkers.counted import counted
 from checkers.evidence.faults import faults_of
 from checkers.evidence.left_traces import missing_traces
-from checkers.evidence.lost_disks import lost_disks
 from checkers.evidence.planned import Kind
+from checkers.evidence.voters_left import lost_disks
 from checkers.history.sealed_run import Run, RunInfo
 
 # Looks follow each other after half a second, and take at most as long again.

@@ -10,8 +10,8 @@ from checkers.check import check, several_nodes
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import witness
-from checkers.evidence.lost_disks import LostMajority
 from checkers.evidence.planned import Kind
+from checkers.evidence.voters_left import LostMajority
 from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.leadership import SECOND, bounds_of

@@ -69,7 +69,7 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     A voter whose disk was lost counts with what lay on it. Where the disks of a majority of the
     voters are lost, a write that only they have is allowed to be gone; but from when on the voters
     that were left were a majority just so, each of them has to have what clients asked for, and
-    all that had been acknowledged before (`checkers.evidence.lost_disks`).
+    all that had been acknowledged before (`checkers.evidence.voters_left`).
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
     for row, fate in fates_of_writes(evidence):
