@@ -46,16 +46,34 @@ def replicas_at(evidence: Evidence, at: int) -> tuple[ReplicaKey, ...]:
 def voters_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
     """The sets of voters that may have been in force between two times, for anybody.
 
-    One is from when the first node appended it until the last one appended the next.
+    One is from when the first node appended it until the last one appended the next. Where a
+    snapshot hides sets, those count as well that a process told of.
     """
     times = evidence.once(_change_times)
-    return tuple(
-        voters
-        for voters, (since, _), (_, until) in zip(
-            evidence.voters.sets, times, [*times[1:], (0, FOREVER_NS)], strict=True
-        )
-        if since <= end and begin <= until
-    )
+    bounds = zip(evidence.voters.sets, times, [*times[1:], (0, FOREVER_NS)], strict=True)
+    found = [(voters, since, until) for voters, (since, _), (_, until) in bounds]
+    if evidence.voters.known > 0:
+        found += evidence.once(_told_sets)
+    within = (voters for voters, since, until in found if since <= end and begin <= until)
+    return tuple(dict.fromkeys(within))
+
+
+def _told_sets(evidence: Evidence) -> list[tuple[VoterSet, int, int]]:
+    """The sets that processes told of, each from when until when it was in force for one of them.
+    A new disk knows nobody at first."""
+    found = []
+    for process in evidence.once(processes_of):
+        lines = process.events("q.voters")
+        ends = [*(line.t for line in lines[1:]), process.last_ns]
+        found += [(voters_told(a), a.t, end) for a, end in zip(lines, ends, strict=True)]
+    return [each for each in found if each[0].keys]
+
+
+def voters_told(line: NodeEvent) -> VoterSet:
+    """Of a line of q.voters."""
+    rows = line.more.get("voters")
+    assert isinstance(rows, list), line
+    return VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows))
 
 
 def _change_times(evidence: Evidence) -> list[tuple[int, int]]:

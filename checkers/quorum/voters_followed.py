@@ -14,6 +14,7 @@ from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.history.tables import NO_DIRECTORY
+from checkers.quorum.moments import voters_told
 from checkers.verdict import CheckResult
 
 V2, V3, V4 = "V2-one-change-uncommitted", "V3-epoch-committed-before-change", "V4-voters-of-the-log"
@@ -86,14 +87,8 @@ def _anything_changed(evidence: Evidence) -> bool:
     disks = [(life.node, life.directory) for life in evidence.lives]
     if len(disks) > len({node for node, _ in disks}):
         return True
-    told = {_voters(line).keys for life in evidence.lives for line in life.events("q.voters")}
+    told = {voters_told(line).keys for life in evidence.lives for line in life.events("q.voters")}
     return len(told) > 1
-
-
-def _voters(line: NodeEvent) -> VoterSet:
-    rows = line.more.get("voters")
-    assert isinstance(rows, list), line
-    return VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows))
 
 
 def _is_first(before: _Told, new: _Told) -> bool:
@@ -170,7 +165,7 @@ class _Walk:
     def _voters(self, line: NodeEvent) -> None:
         self._found.look(V4)
         self._cut = None
-        new = _Told(line, _voters(line))
+        new = _Told(line, voters_told(line))
         if self._told and line.offset > self._told[-1].offset:
             self._change(self._told[-1], new)
         self._told = [told for told in self._told if told.offset < line.offset] + [new]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.quorum.ballots import elected_by_a_majority
 from checkers.quorum.leadership import cut_off_leader_resigns
 from checkers.quorum.moments import voters_between
@@ -21,7 +22,7 @@ from tests.support.histories import (
     make_run,
     write,
 )
-from tests.support.voter_logs import FIRST, by_id, evidence, key, log, whole
+from tests.support.voter_logs import FIRST, by_id, control, evidence, key, log, whole
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 
@@ -191,3 +192,19 @@ def test_sets_between_two_times_are_those_that_anybody_had() -> None:
         1,
     ]
     assert voters_between(found, 151 * MS, 160 * MS) == (found.voters.newest,)
+
+
+def test_of_sets_that_a_snapshot_hides_those_count_that_somebody_told_of() -> None:
+    """Node 3 was none between 100 and 200 ms: of that, no log has anything any more."""
+    two = FIRST[:2]
+    trace = NodeTrace(1).start()
+    for ms, keys in ((50, FIRST), (100, two), (200, FIRST)):
+        rows = [{"id": node, "dir": directory} for node, directory in keys]
+        trace.emit("q.voters", ms * MS, offset=ms, epoch=1, voters=rows)
+    trace.emit("q.append", 300 * MS, base=299, last=300, epoch=1, crc=1, role="x")
+    head = control([1], 299, "SnapshotHeader", {}) + whole([1], 299, FIRST)
+    found = evidence(log([1], (300, 310, 1)), head, traces=[trace], nodes=3)
+    removed = VoterSet(frozenset(ReplicaKey(*one) for one in two))
+    assert found.voters.known == 299
+    assert removed in voters_between(found, 120 * MS, 130 * MS)
+    assert removed not in voters_between(found, 210 * MS, 220 * MS)
