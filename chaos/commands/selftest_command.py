@@ -15,7 +15,7 @@ _ABOUT = (
     "bug stayed unseen, a control was not seen, the correct node was not valid each time, or a "
     "try came to nothing (error, void), which no later one makes good.\n\n"
     f"With --runtime sim: in virtual time, all {len(MUTATIONS)} of them instead of "
-    f"{len(IN_CONTAINERS)}, in about a minute and with the same result each time. There the nodes "
+    f"{len(IN_CONTAINERS)}, in some minutes and with the same result each time. There the nodes "
     "are looked at from inside as well, which has a column of its own: a bug is found by a check "
     "that is named for it, or by the invariant of that check's name.\n\n"
     "With --target kafka: no bugs, for we plant none in other people's work, but clients that lie "

@@ -10,12 +10,12 @@ from types import ModuleType
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
     """`owner` is the class or module of the node that takes the decision, by a method or function
-    of that name; `wrong` is called in its place. Where a bug takes two wrong decisions to do any
+    of that name; `wrong` takes its place. Where a bug takes two wrong decisions to do any
     harm, `other` is the second."""
 
     owner: object
     decision: str
-    wrong: Callable[..., object]
+    wrong: Callable[..., object] | property
     other: "Planted | None" = None
 
     @property
@@ -30,7 +30,7 @@ class Planted:
     def plant(self) -> None:
         """For the rest of this process. The node must have such a decision, or nothing is wrong."""
         for one in self.decisions():
-            assert callable(getattr(one.owner, one.decision)), f"{one.owner} decides no such thing"
+            assert hasattr(one.owner, one.decision), f"{one.owner} decides no such thing"
             setattr(one.owner, one.decision, one.wrong)
 
     @contextmanager

@@ -50,6 +50,7 @@ from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
+from chaos.scenarios.uninformed_voter import UNINFORMED_VOTER
 from chaos.scenarios.unknown_operation import UNKNOWN_OPERATION
 from chaos.scenarios.unreachable_voter import UNREACHABLE_VOTER
 from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
@@ -77,6 +78,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         DISK_LOSS_MAJORITY,
         REMOVE_LEADER,
         MEMBERSHIP_CHURN,
+        UNINFORMED_VOTER,
         SWARM,
     )
 }

@@ -10,6 +10,7 @@ traced_logs.py        each replica's log, followed through its trace
 metadata_logs.py      the metadata log on each node's disk
 voter_history.py      who votes, at any offset of it
 voters_left.py        disks that were wiped, and whether a majority of the voters is left
+told_voters.py        sets of voters as nodes tell of them
 committed.py          what of it is committed
 metadata_replay.py    replays that, once, into a timeline
 image.py              the timeline: brokers and partitions, change by change

@@ -3,15 +3,17 @@
 epochs.py              Q1, Q2, Q17: epochs rise, one leader each, never led twice
 votes.py               Q3: one vote an epoch
 ballots.py             Q4: a majority elected
-origins.py             an epoch has a candidate; a leader that is heard is kept
+origins.py             an epoch has a candidate, which asked first; a leader that is heard is kept
 read_confirmation.py   who answers a read leads
 keeping_up.py          followers get what the leader appends
 contiguity.py          no holes on a disk, of the metadata or of partitions
 log_matching.py        Q5, Q11, Q12: logs agree where they must
-watermarks.py          Q7, Q8, Q10, Q13: high watermarks
+watermarks.py          Q6, Q7, Q8, Q10, Q13: high watermarks, and who cuts its log
 snapshots.py           Q14, Q15, Q16, M2: what snapshots stand for
 voters_followed.py     V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
-voter_sets.py          V1, V5, V7: voters that change, by disks and by what was acknowledged
+voter_sets.py          V1, V5, V7: voters that change, by disks, as asked for and acknowledged
+new_disks.py           V8: a new disk elects nobody until it is added
+held_by_majority.py    Q9: a majority had what is committed
 without_majority.py    no majority of the voters' disks is left: the quorum stops
 fsync.py               Q18: durable before counted, and before votes are asked for
 moments.py             who led, and who may have voted, at a moment
@@ -20,5 +22,5 @@ disturbance.py         Q23: a leader that is well is left alone
 controllers.py         M2, M4, and reads of what is committed only
 unseating.py           no request of a client unseats the leader
 after_the_fact.py      Q1, Q7 and Q11 where nodes trace nothing
-agreement.py           M1: one metadata log
+agreement.py           Q20, M1: one cluster, one metadata log
 """

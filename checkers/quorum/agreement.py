@@ -1,11 +1,13 @@
-"""All nodes have the same metadata log: M1."""
+"""All nodes are of one cluster, and have the same metadata log: Q20 and M1."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, zip_longest
 
-from checkers.check import check, several_nodes
+from checkers.check import check, everywhere, several_nodes
 from checkers.conclusion import Violation, conclude
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.lives import witness
 from checkers.evidence.metadata_logs import StoredBatch
 from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
@@ -68,3 +70,41 @@ def _differ(one: int, two: int, mine: StoredBatch | None, other: StoredBatch | N
     ]
     text = f"the metadata logs of nodes {one} and {two} differ at offset {offset}, and hold "
     return Violation(f"{text}batches of the same leader behind it", shown)
+
+
+@check("Q20-one-cluster", applies=everywhere, source="KIP-595, INCONSISTENT_CLUSTER_ID")
+def one_cluster(evidence: Evidence) -> CheckResult:
+    """Q20: all nodes of a run, whatever disks they have had, are of one cluster.
+
+    From n.start of each process, and meta.properties of the disks at the end: what two clusters
+    wrote must not mix. (KIP-595, INCONSISTENT_CLUSTER_ID)
+    """
+    told = list(_clusters(evidence))
+    violations = [
+        Violation(
+            f"node {node} is of cluster {cluster}, and node {told[0][0]} of {told[0][1]}", [shown]
+        )
+        for node, cluster, shown in told
+        if cluster != told[0][1]
+    ]
+    return conclude(
+        looked_at=len(told),
+        unit="processes and disks",
+        violations=violations,
+        needs="traces of the nodes, or disks read after the run",
+        holds="each named the same cluster",
+        algorithm="cluster ids",
+        nothing=f"{counted(evidence.info.nodes, 'node')} told none",
+    )
+
+
+def _clusters(evidence: Evidence) -> Iterator[tuple[int, str, Mapping[str, EventValue]]]:
+    """Who named which cluster, and where."""
+    for event in (event for life in evidence.lives for event in life.events("n.start")):
+        cluster = event.more.get("cluster")
+        if isinstance(cluster, str):
+            yield event.node, cluster, witness(event, f"starts in cluster {cluster}")
+    for row in evidence.tables["disks"].to_pylist():
+        if row["cluster_id"] is not None:
+            where = {"what": "meta.properties", "node": row["node"]}
+            yield row["node"], row["cluster_id"], where

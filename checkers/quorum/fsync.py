@@ -19,6 +19,7 @@ A vote is asked for by a candidate, with the end of its log as the voter traces 
 of the candidacy its durable end must have reached that.
 """
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from checkers.evidence.lives import NEED, Life, NodeEvent, TraceColumns, gaps, w
 from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult
 
+UNLIMITED = sys.maxsize  # an offset
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
 
 _Replica = tuple[int, str | None]
@@ -218,6 +220,15 @@ def _epochs(life: Life) -> dict[int, _Epoch]:
     if epochs:
         epochs[now].is_open = _is_cut_short(life)
     return epochs
+
+
+def durable_in_epochs(life: Life) -> dict[int, int]:
+    """How far a replica was durable in each epoch that it was in, at best; UNLIMITED where more
+    may have happened in it than its trace tells."""
+    return {
+        epoch: UNLIMITED if found.is_open else found.durable
+        for epoch, found in _epochs(life).items()
+    }
 
 
 def _is_open_to(fetch: _Fetch, epoch: _Epoch) -> bool:

@@ -20,6 +20,7 @@ from checkers.evidence.lives import NEED, NodeEvent, Process, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.quorum.moments import (
+    electing_between,
     leads_at,
     processes_of,
     replicas_at,
@@ -240,7 +241,7 @@ def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
             left = _connected(evidence, active)
             left -= {node for node, ended, again in dead if ended <= begin < again}
             up = [replica for replica in replicas_at(evidence, begin) if replica.node in left]
-            sets = voters_between(evidence, begin, end)
+            sets = electing_between(evidence, begin, end)
             if all(voters.has_majority(up) for voters in sets):
                 cause = active[-1] if active else None
                 yield Calm(begin=begin, end=end, nodes=left, fault=cause)

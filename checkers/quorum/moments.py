@@ -6,6 +6,7 @@ Times are the machine's one monotonic clock.
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.lives import NodeEvent, Process
+from checkers.evidence.told_voters import ToldVoters
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 
 
@@ -65,15 +66,36 @@ def _told_sets(evidence: Evidence) -> list[tuple[VoterSet, int, int]]:
     for process in evidence.once(processes_of):
         lines = process.events("q.voters")
         ends = [*(line.t for line in lines[1:]), process.last_ns]
-        found += [(voters_told(a), a.t, end) for a, end in zip(lines, ends, strict=True)]
+        found += [(ToldVoters.of(a).voters, a.t, end) for a, end in zip(lines, ends, strict=True)]
     return [each for each in found if each[0].keys]
 
 
-def voters_told(line: NodeEvent) -> VoterSet:
-    """Of a line of q.voters."""
-    rows = line.more.get("voters")
-    assert isinstance(rows, list), line
-    return VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows))
+def electing_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
+    """The sets of voters by which somebody may have been elected between two times.
+
+    A set is out of the question once the next one is committed: whoever lacks that has an older log
+    than a majority, and must not be elected. Where a snapshot hides sets, any that was in force for
+    somebody may be it.
+    """
+    if evidence.voters.known > 0:
+        return voters_between(evidence, begin, end)
+    appended, committed = evidence.once(_change_times), evidence.once(_commit_times)
+    untils = [*committed[1:], FOREVER_NS]
+    return tuple(
+        voters
+        for voters, (since, _), until in zip(evidence.voters.sets, appended, untils, strict=True)
+        if since <= end and begin <= until
+    )
+
+
+def _commit_times(evidence: Evidence) -> list[int]:
+    """By set of voters, when a leader first called it committed."""
+    traces = evidence.traces
+    rows = traces.rows("q.hwm")
+    rows = rows[traces.has("state", "leader", rows)]
+    marks, t = traces.column("hwm")[rows], traces.column("t")[rows]
+    times = [t[marks > offset] for offset in evidence.voters.offsets]
+    return [int(found.min()) if len(found) else FOREVER_NS for found in times]
 
 
 def _change_times(evidence: Evidence) -> list[tuple[int, int]]:

@@ -121,3 +121,51 @@ def _left_early(event: NodeEvent, silent: int, least: int) -> Violation:
     text += f"its leader had answered {silent / 1e6:.0f} ms before; it has to be silent for "
     text += f"{least / 1e6:.0f} ms"
     return Violation(text, [witness(event, "leaves a leader that it has just heard")])
+
+
+@check(
+    "asked-before-standing",
+    applies=traced,
+    source="KIP-996; KIP-595 without it",
+    rests_on=(Kind.TRACES,),
+)
+def asked_before_standing(evidence: Evidence) -> CheckResult:
+    """Who raises the epoch to be elected has asked before, in the epoch that was, whether it would
+    be.
+
+    From q.state: a candidate was prospective right before, in the epoch below; or it is one again
+    that finds on its disk, as it starts, that it was. (KIP-996)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    for process in (one for life in evidence.lives for one in life.processes if not one.gap):
+        before: NodeEvent | None = None
+        for event in process.events("n.start", "q.state"):
+            if event.state == "candidate" and before is not None:
+                looked_at += 1
+                if not _may_stand(before, event):
+                    violations.append(_unasked(before, event))
+            before = event
+    return conclude(
+        looked_at=looked_at,
+        unit="candidacies",
+        violations=violations,
+        needs=NEED,
+        holds="each node had asked for pre-votes before",
+        algorithm="neighbours among the states of each process",
+        gaps=[life.gap for life in evidence.lives if life.gap],
+        nothing="no node stood for election" if evidence.lives else "",
+    )
+
+
+def _may_stand(before: NodeEvent, event: NodeEvent) -> bool:
+    if before.event == "n.start":
+        return before.epoch == event.epoch
+    return before.state == "prospective" and before.epoch == event.epoch - 1
+
+
+def _unasked(before: NodeEvent, event: NodeEvent) -> Violation:
+    was = before.state if before.event == "q.state" else "only just started"
+    text = f"node {event.node} raised the epoch from {before.epoch} to {event.epoch} to be elected,"
+    text += f" and had asked nobody for a pre-vote: it was {was}"
+    return Violation(text, [witness(before, "before"), witness(event, "stands for election")])

@@ -1,4 +1,4 @@
-"""Snapshots stand for what they say they do: Q14, Q15 and Q16, and M2 of images."""
+"""Snapshots stand for what they say they do: Q14, Q15 and Q16, and M2 of images and voters."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,9 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
+from checkers.evidence.told_voters import ToldVoters
+from checkers.evidence.voter_history import VoterSet
+from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 
 _NONE = "no snapshot was taken, fetched or deleted"
@@ -186,3 +189,54 @@ def equal_images(evidence: Evidence) -> CheckResult:
         algorithm="offset -> digest",
         nothing="no image was told of" if evidence.lives else "",
     )
+
+
+@check("M2-equal-voters", applies=traced, source="KIP-856; KIP-630", rests_on=(Kind.TRACES,))
+def equal_voters(evidence: Evidence) -> CheckResult:
+    """M2: nodes whose logs have the same record at an offset have the same voters from there on,
+    be it from the record or from a snapshot that ends behind it.
+
+    From q.voters of all nodes, by offset and epoch of the record; one that a snapshot told of
+    (no epoch, and an offset) is compared with the committed log's. (KIP-856, "Snapshots")
+    """
+    first: dict[tuple[int, int], ToldVoters] = {}
+    looked_at = 0
+    violations: list[Violation] = []
+    for event in (event for life in evidence.lives for event in life.events("q.voters")):
+        told = ToldVoters.of(event)
+        if event.epoch > 0:
+            looked_at += 1
+            known = first.setdefault((event.offset, event.epoch), told)
+            if known.voters != told.voters:
+                violations.append(_other_voters(known, told))
+        elif event.offset > 0 and event.offset >= evidence.voters.known:
+            looked_at += 1
+            voters = evidence.voters.at(event.offset)
+            if voters.keys != told.voters.keys and _are_known(voters):
+                violations.append(_by_snapshot(told, voters))
+    return conclude(
+        looked_at=looked_at,
+        unit="sets of voters",
+        violations=violations,
+        needs=NEED,
+        holds="those of the same record were the same, and a snapshot's those of the log",
+        algorithm="offset and epoch -> set",
+        gaps=gaps(evidence.lives),
+        nothing="no record named voters" if evidence.lives else "",
+    )
+
+
+def _are_known(voters: VoterSet) -> bool:
+    return all(key.directory != NO_DIRECTORY for key in voters.keys)
+
+
+def _other_voters(known: ToldVoters, told: ToldVoters) -> Violation:
+    text = f"by the record at {told.offset} of epoch {told.line.epoch} node {told.line.node} takes "
+    text += f"{told.in_words} for voters, and node {known.line.node} {known.in_words}"
+    return Violation(text, [witness(known.line, "one set"), witness(told.line, "another set")])
+
+
+def _by_snapshot(told: ToldVoters, voters: VoterSet) -> Violation:
+    by_log = ", ".join(f"node {key.node}" for key in sorted(voters.keys))
+    text = f"a snapshot told node {told.line.node} that {told.in_words} vote at {told.offset}, and "
+    return Violation(f"{text}by the log {by_log} do", [witness(told.line, "voters of a snapshot")])

@@ -1,4 +1,4 @@
-"""Sets of voters as they lie on the disks, and what an operator was told of them: V1, V5 and V7."""
+"""Sets of voters as they lie on disks, and what operators asked for: V1, V5 and V7."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -100,6 +100,42 @@ def acknowledged_changes_stay(evidence: Evidence) -> CheckResult:
         algorithm="changes along the newest log, counted",
         gaps=["not all of the committed log can be read"] if log is None and done else [],
         nothing="nobody asked for one",
+    )
+
+
+@check(
+    "voters-as-asked-for",
+    applies=everywhere,
+    source="KIP-853, KIP-856: voters change by AddRaftVoter and RemoveRaftVoter",
+    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
+)
+def voters_as_asked_for(evidence: Evidence) -> CheckResult:
+    """Who is added to the voters or removed was asked for, as often as it happens.
+
+    The changes along the newest log against the operations of operators that may have been done:
+    all but those that surely were not.
+    """
+    rows = _changes_asked(evidence.tables["ops"])
+    asked = Counter((row["f"], row["key"]) for row in rows if row["outcome"] != "fail")
+    log = evidence.committed_log
+    found = _changes(evidence.voters, log.end) if log is not None else Counter[tuple[str, str]]()
+    violations = [
+        Violation(
+            f"the committed log has {counted(times, f)} of {key}, and operators asked for "
+            f"{asked[f, key]}",
+            [{"what": f, "replica": key}],
+        )
+        for (f, key), times in sorted(found.items())
+        if times > asked[f, key]
+    ]
+    return conclude(
+        looked_at=found.total(),
+        unit="committed changes of voters",
+        violations=violations,
+        needs="disks read after the run",
+        holds="an operator had asked for each",
+        algorithm="changes along the newest log, counted, against operations",
+        nothing="nobody's voters changed" if evidence.metadata_logs else "",
     )
 
 

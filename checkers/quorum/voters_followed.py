@@ -12,9 +12,9 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.evidence.told_voters import ToldVoters
+from checkers.evidence.voter_history import ReplicaKey
 from checkers.history.tables import NO_DIRECTORY
-from checkers.quorum.moments import voters_told
 from checkers.verdict import CheckResult
 
 V2, V3, V4 = "V2-one-change-uncommitted", "V3-epoch-committed-before-change", "V4-voters-of-the-log"
@@ -27,22 +27,6 @@ _EVENTS = (
 )
 _STANDS = ("prospective", "candidate", "leader")
 _NOTHING = "nobody's voters changed, and no disk was replaced"
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A set of voters, as a node told it."""
-
-    line: NodeEvent
-    voters: VoterSet
-
-    @property
-    def offset(self) -> int:
-        return self.line.offset
-
-    @property
-    def in_words(self) -> str:
-        return ", ".join(f"node {key.node}" for key in sorted(self.voters.keys))
 
 
 @dataclass(slots=True)
@@ -87,11 +71,15 @@ def _anything_changed(evidence: Evidence) -> bool:
     disks = [(life.node, life.directory) for life in evidence.lives]
     if len(disks) > len({node for node, _ in disks}):
         return True
-    told = {voters_told(line).keys for life in evidence.lives for line in life.events("q.voters")}
+    told = {
+        ToldVoters.of(line).voters.keys
+        for life in evidence.lives
+        for line in life.events("q.voters")
+    }
     return len(told) > 1
 
 
-def _is_first(before: _Told, new: _Told) -> bool:
+def _is_first(before: ToldVoters, new: ToldVoters) -> bool:
     """The first leader of listed nodes told which disks they have (KIP-856): nobody else votes, and
     nothing could be committed before."""
     by_id = any(key.directory == NO_DIRECTORY for key in before.voters.keys)
@@ -106,7 +94,7 @@ class _Walk:
         self._process = process
         self._found = found
         self._self = ReplicaKey(process.node, process.directory)
-        self._told: list[_Told] = []  # in the order of their offsets; the last one is in force
+        self._told: list[ToldVoters] = []  # in the order of their offsets; the last one is in force
         self._cut: NodeEvent | None = None  # a truncation below the set in force
         self._appended: NodeEvent | None = None
         self._reign: _Reign | None = None
@@ -134,7 +122,7 @@ class _Walk:
         elif not leads:
             self._reign = None
 
-    def _stands(self, line: NodeEvent, newest: _Told) -> None:
+    def _stands(self, line: NodeEvent, newest: ToldVoters) -> None:
         self._found.look(Q19)
         leads_on = self._reign is not None and self._reign.epoch == line.epoch
         if not newest.voters.includes(self._self) and not leads_on:
@@ -165,12 +153,12 @@ class _Walk:
     def _voters(self, line: NodeEvent) -> None:
         self._found.look(V4)
         self._cut = None
-        new = _Told(line, voters_told(line))
+        new = ToldVoters.of(line)
         if self._told and line.offset > self._told[-1].offset:
             self._change(self._told[-1], new)
         self._told = [told for told in self._told if told.offset < line.offset] + [new]
 
-    def _change(self, before: _Told, new: _Told) -> None:
+    def _change(self, before: ToldVoters, new: ToldVoters) -> None:
         """By a leader, and not with the first batch of its epoch."""
         reign, written = self._reign, self._appended
         if reign is None or written is None or new.line.epoch != reign.epoch:
@@ -211,7 +199,7 @@ class _Walk:
             self._found.blame(V6, what, (newest.line, "voters"), (line, "commits"))
         self._resigns(line, newest, reign)
 
-    def _resigns(self, line: NodeEvent, newest: _Told, reign: _Reign) -> None:
+    def _resigns(self, line: NodeEvent, newest: ToldVoters, reign: _Reign) -> None:
         if newest.voters.includes(self._self):
             return
         self._found.look(V9)

@@ -1,4 +1,4 @@
-"""High watermarks: Q7, Q8, Q10 and Q13. A value below 0 means unknown."""
+"""High watermarks, and what is cut off: Q6 to Q8, Q10 and Q13. A value below 0 means unknown."""
 
 import numpy as np
 
@@ -166,6 +166,48 @@ def _below(process: Process, told: Ints, row: int) -> list[Violation]:
     highest = process.traces.line(told[hwm.argmax()])
     text = f"node {cut.node} cut its log at {cut.log_end}, below its high watermark {highest.hwm}"
     return [Violation(text, [witness(highest, "called committed"), witness(cut, "cut off")])]
+
+
+@check(
+    "Q6-leader-appends-only",
+    applies=traced,
+    source="Raft, Leader Append-Only",
+    rests_on=(Kind.TRACES,),
+)
+def leader_appends_only(evidence: Evidence) -> CheckResult:
+    """Q6: a leader only appends: it cuts nothing off its own log, and writes nothing twice.
+
+    From q.state, q.append, q.truncate and q.loaded of each process. (Raft, Leader Append-Only)
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    for process in (one for life in evidence.lives for one in life.processes if not one.gap):
+        leads: NodeEvent | None = None
+        end = -1  # of its log; -1: it has not written anything as this leader
+        for event in process.events("q.state", "q.append", "q.truncate", "q.loaded"):
+            if event.event == "q.state":
+                leads, end = event if event.state == "leader" else None, -1
+            elif leads is not None:
+                looked_at += 1
+                if event.event != "q.append" or event.base < end:
+                    violations.append(_not_appended(leads, event))
+                end = event.last + 1 if event.event == "q.append" else end
+    return conclude(
+        looked_at=looked_at,
+        unit="changes of leaders' logs",
+        violations=violations,
+        needs=NEED,
+        holds="each was an append to the log's end",
+        algorithm="what each process did to its log while it led",
+        gaps=gaps(evidence.lives),
+        nothing="no leader wrote anything" if evidence.lives else "",
+    )
+
+
+def _not_appended(leads: NodeEvent, event: NodeEvent) -> Violation:
+    at = event.base if event.event == "q.append" else event.log_end
+    text = f"node {event.node} led epoch {leads.epoch}, and gave up its log from {at} on"
+    return Violation(text, [witness(leads, "leads"), witness(event, "does not append")])
 
 
 @check(

@@ -192,6 +192,9 @@ NOTHING_TO_JUDGE = {
     "V6-committed-by-voters",
     "V9-removed-leader-resigns",
     "V10-added-when-caught-up",
+    "V8-new-disk-is-no-voter",
+    "V11-changes-come-to-an-end",
+    "voters-as-asked-for",
     "Q19-voters-stand-for-election",
 }
 # Whether a leader that was killed had written what the next one cut off.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from chaos.cluster.fault_evidence import Passage
-from chaos.cluster.interface import Link, NodeId
+from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.network import CLIENT, Network, Path, StreamEnd, client_address, link_address
 from chaos.cluster.topology import OUTER_PORT, inner_port
@@ -127,6 +127,17 @@ def test_the_same_seed_gives_the_same_latencies() -> None:
     for seed in (1, 1, 2):
         told(story, seed)
     assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    "address", [Address("nowhere", 9092), Address(link_address(THERE).host, 1)]
+)
+def test_where_nobody_ever_listens_is_refused(address: Address) -> None:
+    async def story(net: Net) -> None:
+        with pytest.raises(ConnectionRefusedError):
+            await net.network.dial(Talker(net.loop), address.host, address.port)
+
+    told(story)
 
 
 def test_nobody_listens_is_refused() -> None:

@@ -222,10 +222,24 @@ class Network:
 
         `protocol` hears of its connection first.
         """
-        source, destination, port = self._ways[address]
+        attempt = ConnectAttempt()
+
+        def made(mine: StreamEnd | None) -> None:
+            attempt.is_over = True
+            if not attempt.is_cancelled:
+                if mine is not None:
+                    mine.begin()
+                hear(lambda: tell(mine))
+            elif mine is not None:
+                mine.abort()
+
+        way = self._ways.get(address)
+        if way is None:  # nobody has that name, or ever listens at that port
+            self._loop.at(self._loop.time(), made, None)
+            return attempt
+        source, destination, port = way
         there = self._lane(Link(source, destination), Path.REQUESTS)
         back = self._lane(Link(destination, source), Path.ANSWERS)
-        attempt = ConnectAttempt()
 
         def arrive() -> None:
             answer_at = self._loop.time() + self._latency_s(back)
@@ -238,15 +252,6 @@ class Network:
                 self._join(mine, other)
                 other.begin()
             self._loop.at(answer_at, made, mine)
-
-        def made(mine: StreamEnd | None) -> None:
-            attempt.is_over = True
-            if not attempt.is_cancelled:
-                if mine is not None:
-                    mine.begin()
-                hear(lambda: tell(mine))
-            elif mine is not None:
-                mine.abort()
 
         self._loop.at(self._loop.time() + self._latency_s(there), arrive)
         return attempt

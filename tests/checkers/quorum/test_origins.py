@@ -2,7 +2,11 @@
 
 import pytest
 
-from checkers.quorum.origins import epochs_have_an_origin, heard_leader_is_kept
+from checkers.quorum.origins import (
+    asked_before_standing,
+    epochs_have_an_origin,
+    heard_leader_is_kept,
+)
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, fault, make_run
 from tests.support.judged import saw_nothing
@@ -76,3 +80,36 @@ def test_time_outs_are_those_of_the_run_and_wrong_clocks_are_left_out() -> None:
     wrong = fault(1, "clock-rate", 0, 90) | {"nodes": [2]}
     run = make_run(traces=early, conditions={"fetch_timeout_ms": 3000}, faults=[wrong])
     assert saw_nothing(heard_leader_is_kept(run))
+
+
+def test_a_candidate_had_asked_for_pre_votes() -> None:
+    asked = follower(2, 3).state("prospective", 3).state("candidate", 4).state("prospective", 4)
+    again = asked.state("candidate", 5, voted=2).restart(log_end=0, epoch=5)
+    again.state("candidate", 5, voted=2)
+    result = asked_before_standing(make_run(traces=[again]))
+    assert (result.verdict, result.looked_at) == (VALID, 3)
+
+
+@pytest.mark.parametrize("was", ["leader", "follower", "candidate", "unattached", "resigned"])
+def test_a_candidate_that_asked_nobody(was: str) -> None:
+    stood = NodeTrace(2).start(epoch=3).state(was, 3, leader=2).state("candidate", 4)
+    result = asked_before_standing(make_run(traces=[stood]))
+    assert result.verdict is INVALID
+    assert result.message == (
+        "node 2 raised the epoch from 3 to 4 to be elected, and had asked nobody for a pre-vote: "
+        f"it was {was}"
+    )
+
+
+def test_a_candidate_that_raises_the_epoch_as_it_starts() -> None:
+    stood = NodeTrace(2).start(epoch=3).state("candidate", 4)
+    assert asked_before_standing(make_run(traces=[stood])).verdict is INVALID
+
+
+def test_pre_votes_of_another_epoch_are_none() -> None:
+    stood = NodeTrace(2).start().state("prospective", 3).state("candidate", 5)
+    assert asked_before_standing(make_run(traces=[stood])).verdict is INVALID
+
+
+def test_where_nobody_stands_nobody_need_ask() -> None:
+    assert saw_nothing(asked_before_standing(make_run(traces=[follower(2, 3)])))

@@ -6,6 +6,7 @@ from checkers.check import Check
 from checkers.quorum import snapshots
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, make_run
+from tests.support.voter_logs import FIRST, evidence, log, whole
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 CHECKS = (
@@ -92,3 +93,47 @@ def test_images_that_differ() -> None:
     other = follower(3).emit("c.image", offset=9, digest=2)
     result = judged(snapshots.equal_images, one, other)
     assert result.message == "of all below offset 9 node 2 and node 3 hold different images"
+
+
+def told(trace: NodeTrace, offset: int, *nodes: int, epoch: int = 0) -> NodeTrace:
+    voters = [{"id": node, "dir": f"dir-{node}"} for node in nodes]
+    return trace.emit("q.voters", offset=offset, epoch=epoch, voters=voters)
+
+
+def with_voters(*traces: NodeTrace) -> CheckResult:
+    """By the log on the disks, nodes 1 and 2 vote from 1 on, and node 3 too from 4 on."""
+    nodes = (1, 2, 3)
+    records = [*whole(nodes, 1, FIRST[:2]), *whole(nodes, 4, FIRST)]
+    found = evidence(log(nodes, (0, 9, 1)), records, traces=traces)
+    return snapshots.equal_voters(found)
+
+
+def test_voters_of_one_record_are_the_same_on_all_nodes() -> None:
+    one, other = told(follower(), 4, 1, 2, epoch=1), told(follower(3), 4, 1, 2, epoch=1)
+    elsewhere = told(follower(1), 4, 3, epoch=2)  # another leader wrote that, and it was cut off
+    result = judged(snapshots.equal_voters, one, other, elsewhere)
+    assert (result.verdict, result.looked_at) == (VALID, 3)
+
+
+def test_voters_of_one_record_that_differ() -> None:
+    one, other = told(follower(), 4, 1, 2, epoch=1), told(follower(3), 4, 1, 3, epoch=1)
+    result = judged(snapshots.equal_voters, one, other)
+    assert result.message == (
+        "by the record at 4 of epoch 1 node 3 takes node 1, node 3 for voters, and node 2 node 1, "
+        "node 2"
+    )
+
+
+@pytest.mark.parametrize(("offset", "voters"), [(3, (1, 2)), (4, (1, 2, 3)), (7, (1, 2, 3))])
+def test_voters_of_a_snapshot_are_those_of_the_log_there(
+    offset: int, voters: tuple[int, ...]
+) -> None:
+    assert with_voters(told(follower(), offset, *voters)).verdict is VALID
+    result = with_voters(told(follower(), offset, *{1, 2, 3} - {voters[-1]}))
+    assert result.verdict is INVALID
+    assert "a snapshot told node 2 that" in result.message
+
+
+def test_where_no_record_names_voters_there_are_none_to_compare() -> None:
+    result = judged(snapshots.equal_voters, told(follower(), 0, 1, 2, 3))
+    assert (result.verdict, result.looked_at) == (VALID, 0)

@@ -279,6 +279,33 @@ def test_without_disks_nobody_can_tell() -> None:
     assert result.verdict is UNKNOWN
 
 
+def changed(*ops: dict[str, object]) -> CheckResult:
+    """By the committed log, node 3 becomes a voter, with a new disk."""
+    records = [
+        *whole((1, 2, 3), 1, FIRST[:2]),
+        *whole((1, 2, 3), 4, [*FIRST[:2], (3, NEW)]),
+    ]
+    found = evidence(log((1, 2, 3), (0, 1, 1), (2, 9, 1)), records, ops=ops)
+    return voter_sets.voters_as_asked_for(found)
+
+
+@pytest.mark.parametrize("outcome", ["ok", "info"])
+def test_a_change_that_somebody_asked_for(outcome: str) -> None:
+    result = changed({**ADDED, "outcome": outcome})
+    assert (result.verdict, result.looked_at) == (VALID, 1)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"outcome": "fail"}, {"key": "3:dir-3"}, {"f": "remove-voter"}, {"f": "write"}]
+)
+def test_a_change_that_nobody_asked_for(asked: dict[str, object]) -> None:
+    result = changed({**ADDED, **asked})
+    assert result.verdict is INVALID
+    assert result.message == (
+        f"the committed log has 1 add-voter of 3:{NEW}, and operators asked for 0"
+    )
+
+
 def test_a_directory_id_of_two_nodes() -> None:
     one, other = NodeTrace(1, "same").start(), NodeTrace(2, "same").start()
     result = judged(voter_sets.one_node_a_directory, one, other)

@@ -1,6 +1,7 @@
-"""Q7, Q8, Q10, Q13: high watermarks; each check accepts and rejects by hand."""
+"""Q6 to Q8, Q10, Q13: high watermarks; each check accepts and rejects by hand."""
 
 from checkers.quorum.watermarks import (
+    leader_appends_only,
     no_cut_below_high_watermark,
     node_high_watermark,
     published_above_leader_change,
@@ -131,3 +132,36 @@ def test_a_log_that_is_cut_below_its_high_watermark() -> None:
     assert result.verdict is INVALID
     assert result.message == "node 1 cut its log at 5, below its high watermark 6"
     assert [row["what"] for row in result.witness] == ["called committed", "cut off"]
+
+
+# --- Q6 ---
+
+
+def test_a_leader_appends_and_a_follower_may_be_cut() -> None:
+    node = trace().state("follower", 1, leader=2).append(0, 5, 1, "follower")
+    node.emit("q.truncate", end=3, hwm=0, role="follower")
+    node.state("leader", 2, leader=1).append(3, 3, 2).append(4, 9, 2)
+    result = leader_appends_only(make_run(traces=[node]))
+    assert (result.verdict, result.looked_at) == (VALID, 2)
+
+
+def test_a_leader_that_cuts_its_log() -> None:
+    node = trace().state("leader", 2, leader=1).append(3, 3, 2)
+    node.emit("q.truncate", end=3, hwm=0, role="leader")
+    result = leader_appends_only(make_run(traces=[node]))
+    assert result.verdict is INVALID
+    assert result.message == "node 1 led epoch 2, and gave up its log from 3 on"
+
+
+def test_a_leader_that_writes_an_offset_twice() -> None:
+    node = trace().state("leader", 2, leader=1).append(3, 5, 2).append(5, 6, 2)
+    assert leader_appends_only(make_run(traces=[node])).verdict is INVALID
+
+
+def test_a_leader_that_replaces_its_log() -> None:
+    node = trace().state("leader", 2, leader=1).emit("q.loaded", end=9, epoch=1)
+    assert leader_appends_only(make_run(traces=[node])).verdict is INVALID
+
+
+def test_where_nobody_leads_no_leader_cuts() -> None:
+    assert saw_nothing(leader_appends_only(make_run(traces=[trace()])))

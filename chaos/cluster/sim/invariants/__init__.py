@@ -21,17 +21,20 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     Q16   a leader does not replace its log by a snapshot              watched_life.py
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
+    Q19   who stands votes by its own log, with its disk               voter_changes.py
     P5    the first records name all listed nodes at once (KIP-856)    known_batches.py
     P5    nothing else is written before all of these have them        voter_changes.py
     V1    two sets of voters in a row differ by one voter              known_batches.py
     V2    one change of an epoch is uncommitted at a time              voter_changes.py
     V3    voters change once the leader's epoch is committed           voter_changes.py
     V4    a node's voters are those that the last record of its log names  voter_changes.py
+    V7    a directory is one node's                                    watch.py
     V9    a leader that is no voter resigns once that is committed     voter_changes.py
     V10   who is added has all that its leader wrote                   voter_changes.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
     M2    images of the same offset are equal, from log or snapshot    images.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it
+    asked-before-standing    who stands was prospective right before, in the epoch below
     heard-leader-is-kept     nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
     reads-are-confirmed      a majority sent a Fetch since a read arrived that is answered
     durable-before-visible   the disk holds the epoch, leader and vote that a node speaks of

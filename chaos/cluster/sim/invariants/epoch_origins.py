@@ -28,3 +28,17 @@ class Origins:
             what = f"n{replica.id} is in epoch {epoch}, in which no node stood for election, and "
             what += f"not because it had resigned from epoch {epoch - 1}"
             raise Broken("epochs-have-an-origin", what)
+
+
+TakenState = tuple[str, Epoch]  # a state, and the epoch that it was taken in
+FOUND = "found on its disk"
+
+
+def check_asked(replica: ReplicaKey, before: TakenState, candidate: Epoch) -> None:
+    """Who stands has asked for pre-votes right before, in the epoch below (KIP-996), or finds as it
+    starts that it stood."""
+    if before not in (("prospective", Epoch(candidate - 1)), (FOUND, candidate)):
+        what = (
+            f"n{replica.id} stands in epoch {candidate}, and was {before[0]} in epoch {before[1]}"
+        )
+        raise Broken("asked-before-standing", what)

@@ -40,6 +40,15 @@ def check_belief(node: ReplicaKey, voters: Iterable[ReplicaKey], voting: Keys) -
         raise Broken("V4-voters-of-the-log", what)
 
 
+def check_stands(node: ReplicaKey, state: str, voting: Keys) -> None:
+    """Who asks for votes votes by its own log, with the disk that it has; before a log names any
+    disk, by its id. Who leads may remove itself."""
+    names = {key.id for key in voting} if are_by_id(voting) else voting
+    if state in ("prospective", "candidate") and node not in names and node.id not in names:
+        what = f"n{node.id} ({node.directory}) is {state}, and by its log {_nodes(voting)} are "
+        raise Broken("Q19-voters-stand-for-election", f"{what}the voters")
+
+
 def check_change(
     before: KnownBatch,
     written: KnownBatch,

@@ -17,7 +17,7 @@ from chaos.cluster.sim.invariants.known_batches import (
 )
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.watched_life import Ledgers, Replica, WatchedLife
-from node.ids import ReplicaKey
+from node.ids import NodeId, ReplicaKey
 
 # Of a fetch time-out: nobody gives a leader up that was heard more lately. Less than one, for what
 # a node may round.
@@ -32,6 +32,7 @@ class Watch:
     def __init__(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int = 2000) -> None:
         self.first = frozenset(voters)
         self._replicas = {key: Replica(key) for key in sorted(self.first)}
+        self._owners: dict[str, NodeId] = {}
         batches = KnownBatches(self.first)
         self._ledgers = Ledgers(
             durable_of=self._durable_of,
@@ -54,10 +55,18 @@ class Watch:
         replica.lives += 1
         life = WatchedLife(self._ledgers, replica, view)
         try:
+            self._own(key)
             life.find()
         except Broken as broken:
             life.blame(broken, at_ns)
         return life
+
+    def _own(self, key: ReplicaKey) -> None:
+        """A directory id is one node's, for ever."""
+        owner = self._owners.setdefault(str(key.directory), key.id)
+        if owner != key.id:
+            what = f"n{key.id} has the directory {key.directory}, which is that of n{owner}"
+            raise Broken("V7-one-node-a-directory", what)
 
     def _count_holders(self, voters: Keys, batch: KnownBatch) -> int:
         return sum(holds(self._durable_of(key), batch) for key in voters)

@@ -8,7 +8,7 @@ from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Arrivals, Fetches
 from chaos.cluster.sim.invariants.elections import Elections
-from chaos.cluster.sim.invariants.epoch_origins import Origins
+from chaos.cluster.sim.invariants.epoch_origins import FOUND, Origins, TakenState, check_asked
 from chaos.cluster.sim.invariants.equal_images import EqualImages
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
 from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
@@ -18,6 +18,7 @@ from chaos.cluster.sim.invariants.voter_changes import (
     check_change,
     check_first_write,
     check_removed,
+    check_stands,
     named_in,
 )
 from node.effects import (
@@ -85,6 +86,7 @@ class WatchedLife:
         self._arrivals = Arrivals()
         self._voters: Iterable[ReplicaKey] = ()
         self._naming: KnownBatch | None = None
+        self._moved: TakenState = (FOUND, Epoch(0))
 
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
         """The node took a step, and all that it asked for was done, but for frames.
@@ -127,6 +129,7 @@ class WatchedLife:
         if stored.epoch < replica.epoch:
             what = f"was in epoch {replica.epoch}, and its disk holds {stored.epoch}"
             raise Broken("Q1-monotonic-epoch", f"n{replica.key.id} {what}")
+        self._moved = (FOUND, stored.epoch)
         origins = self._ledgers.origins
         if stored.voted == replica.key:
             origins.stands(stored.epoch)
@@ -313,8 +316,11 @@ class WatchedLife:
         """One of the transitions of a step, in which there may be several."""
         key, origins = self._replica.key, self._ledgers.origins
         epoch, silent_ns = Epoch(_number(state, "epoch")), _number(state, "silent_ns")
+        before, self._moved = self._moved, (str(state["state"]), epoch)
+        check_stands(key, self._moved[0], self._ledgers.batches.voting(self._replica.log))
         match state["state"]:
             case "candidate":
+                check_asked(key, before, epoch)
                 origins.stands(epoch)
             case "resigned":
                 origins.resigns(key, epoch)

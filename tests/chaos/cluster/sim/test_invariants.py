@@ -17,13 +17,18 @@ from tests.support.doctored import Doctored, moved, unattached
 from tests.support.quorum_members import Mischief
 from tests.support.rig import batch, key
 
+STOOD = ("prospective", "candidate")
+
 
 @pytest.fixture
 def three() -> Three:
     """Nodes 1, 2 and 3, none of which knows anything. In all epochs of the breaches somebody
     has stood for election."""
     watch = Watch(key(node) for node in (1, 2, 3))
-    Doctored(9, watch).start().step(*(moved("candidate", epoch) for epoch in range(1, 6)))
+    stood = (
+        moved(state, epoch - (state == "prospective")) for epoch in range(1, 6) for state in STOOD
+    )
+    Doctored(1, watch).start().step(*stood)
     one, two, other = (Doctored(node, watch).start() for node in (1, 2, 3))
     return one, two, other
 
@@ -69,7 +74,7 @@ def test_who_was_silent_for_a_fetch_timeout_may_be_given_up(three: Three) -> Non
 def test_half_of_four_voters_is_no_majority(granting: Sequence[int], is_a_majority: bool) -> None:
     watch = Watch(key(node) for node in (1, 2, 3, 4))
     one, *others = (Doctored(node, watch).start() for node in (1, 2, 3, 4))
-    one.step(moved("candidate", 1))
+    one.step(moved("prospective", 0), moved("candidate", 1))
     for other in others:
         other.vote(1, 1)
     if is_a_majority:

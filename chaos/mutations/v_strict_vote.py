@@ -1,0 +1,20 @@
+"""V-STRICT-VOTE: who is no voter by its own log gives no vote, and gets none from those by whose
+log it is none (KIP-856, "Leader Election")."""
+
+from chaos.mutations.planted import Planted
+from node.ids import Now
+from node.raft.votes import Votes
+from node.wire.vote import VoteRequest, VoteResponse
+
+_as_it_should = Votes.on_request
+
+
+def among_its_own_voters(self: Votes, request: VoteRequest, now: Now) -> VoteResponse:
+    """Where a change reached only some, nobody is elected by the new set, nor by the old one."""
+    voters = self._quorum.voters
+    if self._quorum.key in voters and request.candidate in voters:
+        return _as_it_should(self, request, now)
+    return self._answer(granted=False)
+
+
+PLANTED = Planted(owner=Votes, decision="on_request", wrong=among_its_own_voters)
