@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from chaos.cluster.targets.named import NODE
 from chaos.installation import prepare
 from chaos.judging import PAGE
 from chaos.launch import Ran, perform
@@ -31,7 +32,7 @@ class CompareArguments:
     """The command line of `compare`, checked."""
 
     scenarios: Sequence[str]  # none: all that have sides
-    target: str
+    target: str  # "": Apache Kafka for scenarios of brokers, our own node for others
     settings: Mapping[str, str]  # of every side
     times: int
     seed: int
@@ -88,15 +89,17 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
     return found
 
 
-def _target(side: Side, arguments: CompareArguments) -> str:
-    return f"{KAFKA}:{side.release}" if side.release else arguments.target
+def _target(scenario: Scenario, side: Side, arguments: CompareArguments) -> str:
+    if side.release:
+        return f"{KAFKA}:{side.release}"
+    return arguments.target or (KAFKA if scenario.is_of_brokers else NODE)
 
 
 def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
     """Of every release that the sides name; what is there already is left alone. Raises SetupError,
     and UsageError for a release that was asked for where the sides name theirs."""
     named = [(each, side.release) for each in scenarios for side in each.sides if side.release]
-    if named and arguments.target != KAFKA:
+    if named and arguments.target not in ("", KAFKA):
         releases = ", ".join(release for _, release in named)
         raise UsageError(
             f"--target {arguments.target}: the sides of {named[0][0].name} are releases of their "
@@ -112,7 +115,7 @@ def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side:
     return Choices(
         scenario=scenario.name,
         seed=arguments.seed + number,
-        target=_target(side, arguments),
+        target=_target(scenario, side, arguments),
         settings={**arguments.settings, **side.settings},
         topic_client=side.topic_client,
         chores=side.chores,

@@ -46,7 +46,13 @@ def add_parser(commands: Commands) -> None:
     flags.add_seed(command, beyond=_MOST_TIMES)
     flags.add_json(command, "the table")
     flags.add_out(command, "where run directories and the page are made")
-    flags.add_target(command, default="kafka")
+    command.add_argument(
+        "--target",
+        type=flags.target,
+        default=None,
+        metavar="TARGET",
+        help="what runs (default kafka where the scenario is of brokers, else node)",
+    )
     flags.add_settings(command)
 
 
@@ -57,7 +63,7 @@ def run(parsed: argparse.Namespace) -> int:
     return compare(
         CompareArguments(
             scenarios=() if parsed.scenarios == [ALL] else tuple(parsed.scenarios),
-            target=parsed.target,
+            target=parsed.target or "",
             settings=dict(parsed.settings),
             times=parsed.times,
             seed=parsed.seed,

@@ -42,6 +42,7 @@ from chaos.scenarios.partition_leader import PARTITION_LEADER
 from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
+from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
 from chaos.scenarios.remove_leader import REMOVE_LEADER
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
@@ -76,6 +77,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         SNAPSHOT_CATCH_UP,
         DISK_LOSS,
         DISK_LOSS_MAJORITY,
+        REFORMAT_IGNORED,
         REMOVE_LEADER,
         MEMBERSHIP_CHURN,
         UNINFORMED_VOTER,

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Flags, Ints
 from checkers.evidence.partition_logs import codes
+from checkers.history.tables import NO_DIRECTORY
 from checkers.history.traces import fields_of
 from checkers.verdict import EventValue
 
@@ -250,6 +251,16 @@ class Life:
     def events(self, *events: str) -> list[NodeEvent]:
         """The lines of these kinds, of which there should be few."""
         return self.traces.lines(self.rows(*events))
+
+
+def disk_told(found: Iterable[Life], node: int, directory: str, at: int) -> str:
+    """The directory id of who sent something, as its receiver told it; where voters are known by
+    ids alone and nobody tells one (kraft.version 0), of the disk that the node had last started on
+    by then."""
+    if directory != NO_DIRECTORY:
+        return directory
+    begun = [life for life in found if life.node == node and life.processes[0].first_ns <= at]
+    return begun[-1].directory if begun else directory
 
 
 def first_of(*keys: Ints) -> tuple[Ints, Ints]:

@@ -58,7 +58,7 @@ class LostMajority:
 
     def __str__(self) -> str:
         nodes = ", ".join(f"node {disk.replica.node}" for disk in self.lost)
-        return f"of {len(self.voters.keys)} voters the disks of {nodes} were lost"
+        return f"{nodes}, of {len(self.voters.keys)} voters, lost their disks"
 
 
 def lost_disks(faults: Sequence[FaultFact]) -> tuple[LostDisk, ...]:

@@ -1,6 +1,7 @@
 """All nodes are of one cluster, and have the same metadata log: Q20 and M1."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, zip_longest
 
 from checkers.check import check, everywhere, several_nodes
@@ -24,15 +25,14 @@ def metadata_logs_agree(evidence: Evidence) -> CheckResult:
 
     Two logs that both hold batches of an epoch are both copies of what its leader wrote, so they
     agree on everything up to where the shorter one ends in the highest such epoch. Behind that a
-    log may hold what nobody committed. From the disks, of controllers and brokers alike. (KIP-966
-    MetadataLogMatching)
+    log may hold what nobody committed. From the disks, of controllers and brokers alike, and of
+    those that were lost. (KIP-966 MetadataLogMatching)
     """
-    logs = evidence.metadata_logs
     looked_at, violations = 0, []
-    for one, two in combinations(sorted(logs), 2):
-        end = _common_end(logs[one], logs[two])
-        start = max(logs[one][0].base, logs[two][0].base)
-        mine, other = (_between(logs[node], start, end) for node in (one, two))
+    for one, two in combinations(_logs(evidence), 2):
+        end = _common_end(one.batches, two.batches)
+        start = max(one.batches[0].base, two.batches[0].base)
+        mine, other = (_between(log.batches, start, end) for log in (one, two))
         looked_at += min(len(mine), len(other))
         differ = next((pair for pair in zip_longest(mine, other) if pair[0] != pair[1]), None)
         if differ is not None:
@@ -47,6 +47,24 @@ def metadata_logs_agree(evidence: Evidence) -> CheckResult:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Log:
+    node: int
+    name: str
+    batches: Sequence[StoredBatch]
+
+
+def _logs(evidence: Evidence) -> list[_Log]:
+    """Of all disks, those that are there and then those that are not; but for empty ones."""
+    there = [_Log(node, f"node {node}", log) for node, log in evidence.metadata_logs.items()]
+    gone = [
+        _Log(replica.node, f"a lost disk of node {replica.node}", log)
+        for replica, log in evidence.lost_logs.items()
+        if log
+    ]
+    return [*sorted(there, key=lambda log: log.node), *gone]
+
+
 def _common_end(one: Sequence[StoredBatch], other: Sequence[StoredBatch]) -> int:
     """How far the leader of the highest epoch that both logs hold vouches for both; 0: no epoch."""
     common = {batch.epoch for batch in one} & {batch.epoch for batch in other}
@@ -59,8 +77,8 @@ def _between(log: Sequence[StoredBatch], start: int, end: int) -> list[StoredBat
     return [batch for batch in log if batch.base >= start and batch.last < end]
 
 
-def _differ(one: int, two: int, mine: StoredBatch | None, other: StoredBatch | None) -> Violation:
-    pair = ((one, mine), (two, other))
+def _differ(one: _Log, two: _Log, mine: StoredBatch | None, other: StoredBatch | None) -> Violation:
+    pair = ((one.node, mine), (two.node, other))
     offset = min(batch.base for _, batch in pair if batch is not None)
     shown: list[dict[str, EventValue]] = [
         {"what": "on the disk", "node": node, **batch._asdict()}
@@ -68,7 +86,7 @@ def _differ(one: int, two: int, mine: StoredBatch | None, other: StoredBatch | N
         else {"what": "has no batch there", "node": node}
         for node, batch in pair
     ]
-    text = f"the metadata logs of nodes {one} and {two} differ at offset {offset}, and hold "
+    text = f"the metadata logs of {one.name} and {two.name} differ at offset {offset}, and hold "
     return Violation(f"{text}batches of the same leader behind it", shown)
 
 

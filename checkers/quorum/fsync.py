@@ -28,8 +28,17 @@ from typing import NamedTuple
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, Life, NodeEvent, TraceColumns, gaps, witness
+from checkers.evidence.lives import (
+    NEED,
+    Life,
+    NodeEvent,
+    TraceColumns,
+    disk_told,
+    gaps,
+    witness,
+)
 from checkers.evidence.planned import Kind
+from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 
 UNLIMITED = sys.maxsize  # an offset
@@ -127,7 +136,8 @@ def durable_before_asked(evidence: Evidence) -> CheckResult:
     asked: dict[_Replica, list[NodeEvent]] = defaultdict(list)
     for event in (event for life in found for event in life.events("q.vote")):
         if event.log_end is not None:
-            asked[(event.replica, event.replica_directory)].append(event)
+            place = disk_told(found, event.replica, event.replica_directory, event.t)
+            asked[(event.replica, place)].append(event)
     looked_at = 0
     violations: list[Violation] = []
     for life in (life for life in found if life.gap is None):
@@ -184,6 +194,8 @@ def _fetches(evidence: Evidence) -> Mapping[_Replica, list[_Fetch]]:
         *(traces.column(name)[rows].tolist() for name in names),
         strict=True,
     ):
+        if place == NO_DIRECTORY:
+            place = disk_told(evidence.lives, replica, NO_DIRECTORY, int(traces.column("t")[row]))
         found[(replica, place)].append(_Fetch(row, offset, epoch, counted))
     return found
 

@@ -211,7 +211,7 @@ def _told_where(evidence: Evidence) -> str:
     if evidence.lost_majority is None:
         return "a majority of disks"
     left = counted(len(evidence.lost_majority.left), "disk that is", "disks that are")
-    return f"a majority of disks, before {evidence.lost_majority}, and on the {left} left"
+    return f"a majority of disks, and on the {left} left since {evidence.lost_majority}"
 
 
 def _told_gone(gone: Sequence[_Row]) -> str:

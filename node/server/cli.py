@@ -21,6 +21,7 @@ from node.storage.bootstrap import FormattedVoters
 from node.storage.format import format_log_directory
 from node.storage.storage_errors import StorageError
 
+STATIC_QUORUM = "kraft.version=0"
 FORMAT_EXAMPLE = """\
 example:
   kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties \\
@@ -33,7 +34,9 @@ example:
 
   Where the file sets controller.quorum.voters=1@node-1:9101,2@node-2:9102, these vote (KIP-856),
   and none of the three is given: every disk gets a new directory id, a replaced one too, and the
-  first leader learns them.
+  first leader learns them. With --feature kraft.version=0 as well, the quorum is static: it knows
+  voters by their ids alone, and a disk that was replaced votes as the lost one did. Two of three
+  that were replaced can so elect a leader that knows nothing of what was committed.
 """
 START_EXAMPLE = """\
 example:
@@ -149,6 +152,11 @@ def _add_format(commands: Commands) -> None:
         "--no-initial-controllers",
         action="store_true",
         help="the quorum is there already: follow it, and wait to be added to its voters",
+    )
+    parser.add_argument(
+        "--feature",
+        choices=(STATIC_QUORUM,),
+        help="voters are those of controller.quorum.voters, by their ids alone",
     )
     parser.add_argument(
         "--ignore-formatted", action="store_true", help="leave a disk that is this node's as it is"
@@ -269,6 +277,7 @@ def _format(options: argparse.Namespace) -> int:
             timestamp_ms=time.time_ns() // 1_000_000,
             directory_id=new,
             ignore_formatted=options.ignore_formatted,
+            static=options.feature == STATIC_QUORUM,
         )
     except StorageError:
         raise
@@ -289,6 +298,13 @@ def _format(options: argparse.Namespace) -> int:
 def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
     """One of the two says who votes: the file, or an option. Raises Refusal."""
     chosen = options.initial_controllers or options.standalone or options.no_initial_controllers
+    if options.feature and not config.quorum_voters:
+        raise Refusal(
+            what=f"the file lists no voters, of which {STATIC_QUORUM} knows the ids",
+            where=str(options.config),
+            next_step="set controller.quorum.voters, the same for every node",
+            code=WRONG_USAGE,
+        )
     if bool(chosen) != bool(config.quorum_voters):
         return
     options_ = "--initial-controllers, --standalone or --no-initial-controllers"

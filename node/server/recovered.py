@@ -13,12 +13,12 @@ from node.config import NodeConfig
 from node.effects import ElectionState, Stop, Trace
 from node.ids import ReplicaKey
 from node.node import Framing, Node
-from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
-from node.storage.bootstrap import read_bootstrap, read_voters
+from node.storage.bootstrap import is_static, read_bootstrap, read_voters
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
 from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT
@@ -38,9 +38,11 @@ class Recovered:
     elections: ElectionStore
     bootstrap: tuple[MetadataRecord, ...]
     log: Log
+    key: ReplicaKey  # by which the quorum knows this node
 
     @property
-    def key(self) -> ReplicaKey:
+    def disk_key(self) -> ReplicaKey:
+        """The node with the disk that it has, whether the quorum asks for that or not."""
         return ReplicaKey(self.meta.node_id, self.meta.directory_id)
 
 
@@ -58,7 +60,10 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
             next_step="give each node its own log.dirs",
         )
     elections = ElectionStore(disk)
-    voters = _voters(config, disk, ReplicaKey(meta.node_id, meta.directory_id))
+    static = is_static(disk)
+    # Where ids alone count, whoever has the id is the voter, whatever has become of its disk.
+    key = ReplicaKey(meta.node_id) if static else ReplicaKey(meta.node_id, meta.directory_id)
+    voters = _static_voters(config) if static else _voters(config, disk, key)
     _check_listener(config, voters.newest)
     return Recovered(
         meta=meta,
@@ -67,7 +72,21 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
         elections=elections,
         bootstrap=read_bootstrap(disk),
         log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
+        key=key,
     )
+
+
+def _static_voters(config: NodeConfig) -> VoterHistory:
+    """Those that the file lists, by their ids (kraft.version 0)."""
+    if not config.quorum_voters:
+        raise Refusal(
+            what="this disk was formatted for a static quorum (kraft.version 0), and the file lists"
+            " no voters",
+            where=f"controller.quorum.voters, and {config.log_dir}/{VOTERS_CHECKPOINT}",
+            next_step="set controller.quorum.voters, the same for every node",
+        )
+    listed = ((ReplicaKey(node), at) for node, at in config.quorum_voters.items())
+    return VoterHistory.formatted(listed, STATIC)
 
 
 def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:

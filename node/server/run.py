@@ -100,7 +100,7 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     incarnation = uuid4()
     meter = Meter(read_clocks())
     listen = partial(_hear, name, meter)
-    traces = TraceWriter(found.key, incarnation, to_descriptor(STDOUT), listen=listen)
+    traces = TraceWriter(found.disk_key, incarnation, to_descriptor(STDOUT), listen=listen)
     for line in start_lines(found):
         traces.add(line, read_clocks())
     node = node_on(found, config, random.Random(), incarnation)

@@ -37,6 +37,20 @@ def encode_voters(voters: FormattedVoters, *, timestamp_ms: int) -> bytes:
     return encoder.opening(controls) + encoder.closing()
 
 
+def encode_static(*, timestamp_ms: int) -> bytes:
+    """The 0-0 checkpoint of a static quorum (kraft.version 0): who votes stands in the files of the
+    nodes, and ids alone count."""
+    encoder = SnapshotEncoder(_NO_EPOCH, timestamp_ms)
+    return encoder.opening([KRaftVersion(version=0)]) + encoder.closing()
+
+
+def is_static(disk: Disk) -> bool:
+    """Was the disk formatted for a static quorum? Raises CorruptFile."""
+    if not disk.exists(VOTERS_CHECKPOINT):
+        return False
+    return _read_snapshot(disk, VOTERS_CHECKPOINT) == ([KRaftVersion(version=0)], [])
+
+
 def encode_bootstrap(records: Sequence[MetadataRecord], *, timestamp_ms: int) -> bytes:
     """bootstrap.checkpoint: what the first active controller writes into an empty log."""
     encoder = SnapshotEncoder(_NO_EPOCH, timestamp_ms)

@@ -10,7 +10,12 @@ from uuid import UUID
 
 from node.ids import NodeId
 from node.records.metadata import FeatureLevelRecord
-from node.storage.bootstrap import FormattedVoters, encode_bootstrap, encode_voters
+from node.storage.bootstrap import (
+    FormattedVoters,
+    encode_bootstrap,
+    encode_static,
+    encode_voters,
+)
 from node.storage.disk import Disk
 from node.storage.layout import (
     BOOTSTRAP_CHECKPOINT,
@@ -41,13 +46,15 @@ def format_log_directory(
     timestamp_ms: int,
     directory_id: UUID | None = None,
     ignore_formatted: bool = False,
+    static: bool = False,
 ) -> bool:
     """Write what a node of a quorum starts from; false if it was there already.
 
     A new one (KIP-856, "Log Directory Storage UUID") is given as `directory_id`; otherwise it is
     that of the node's entry in `voters`, which is empty for a node that is to learn from others who
-    votes, and None where the configuration lists the voters of the quorum. `timestamp_ms` is the
-    wall-clock time that the checkpoints carry. Raises AlreadyFormatted on a directory that belongs
+    votes, and None where the configuration lists the voters of the quorum; with `static` these are
+    known by their ids alone (kraft.version 0). `timestamp_ms` is the wall-clock time that the
+    checkpoints carry. Raises AlreadyFormatted on a directory that belongs
     to a node (with `ignore_formatted` only if to another one), ValueError on ids that nobody may
     have.
     """
@@ -60,6 +67,8 @@ def format_log_directory(
     disk.make_directory(METADATA_DIRECTORY)
     if voters is not None:
         disk.replace(VOTERS_CHECKPOINT, encode_voters(voters, timestamp_ms=timestamp_ms))
+    elif static:
+        disk.replace(VOTERS_CHECKPOINT, encode_static(timestamp_ms=timestamp_ms))
     level = FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION)
     disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap([level], timestamp_ms=timestamp_ms))
     disk.replace(META_PROPERTIES, encode_meta(meta))

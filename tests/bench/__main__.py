@@ -3,8 +3,8 @@
     python -m tests.bench [NAME ...]        only the groups named; default all
 
 Groups: recorder, linearizability, files, logs, cluster, runs, kafka, simulator, kept, steps,
-snapshots, shape. Each row is printed as it is known, and all are written to bench.json. Exit code
-1 when a bar is missed.
+snapshots, replaced-disks, shape. Each row is printed as it is known, and all are written to
+bench.json. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from tests.bench import (
     kept,
     logs,
     recorder,
+    replaced_disks,
     runs,
     shape,
     simulator,
@@ -41,6 +42,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "kept": kept.measure,
     "steps": steps.measure,
     "snapshots": snapshots.measure,
+    "replaced-disks": replaced_disks.measure,
     "shape": shape.measure,
 }
 RESULT = Path("bench.json")

@@ -26,4 +26,4 @@ def test_the_quorum_stops_rather_than_forgets(
     assert code == (1 if mutation else 0)
     assert row["verdict"] == verdict
     assert row["looked_at"] > 0
-    assert "of 3 voters the disks of node" in row["message"]
+    assert ", of 3 voters, lost their disks" in row["message"]

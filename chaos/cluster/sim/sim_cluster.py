@@ -35,6 +35,7 @@ from chaos.cluster.sim.sim_machine import Machine, Site
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.named import NODE, target_named
+from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port, lost_disk
 from chaos.conditions import Conditions
@@ -72,7 +73,9 @@ class SimCluster:
         self._loop = loop
         self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
         self._rng = random.Random(f"{seed}:cluster")
-        self._target = target_named(NODE, settings or {}, mutation=mutation, conditions=conditions)
+        target = target_named(NODE, settings or {}, mutation=mutation, conditions=conditions)
+        assert isinstance(target, OwnNode), target
+        self._target, self._is_static = target, target.static
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
         self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)
@@ -136,10 +139,11 @@ class SimCluster:
     async def prepare(self) -> None:
         voters = self._voters()
         for (key, _), machine in zip(voters, self.machines.values(), strict=True):
-            machine.format(self._cluster_id, voters, key.directory)
+            machine.format(self._cluster_id, voters, key.directory, static=self._is_static)
         is_listed = all(machine.is_listed for machine in self.machines.values())
         first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
-        self._keeper.open(first, self._fetch_timeout_ms)
+        if not self._is_static:  # there a disk that was wiped breaks every promise of its node's
+            self._keeper.open(first, self._fetch_timeout_ms)
 
     async def start_all(self) -> None:
         await asyncio.gather(*(self._boot(node) for node in self._nodes))
@@ -277,7 +281,8 @@ class SimCluster:
         before = machine.directory_id
         machine.wipe()
         emptied = not machine.is_formatted
-        machine.format(self._cluster_id, (), parse_uuid(self._uuid()))
+        new = parse_uuid(self._uuid())
+        machine.format(self._cluster_id, (), new, static=self._is_static)
         self._cuts.pop(node, None)
         return fault_evidence.of_wipe(
             uuid_text(before), uuid_text(machine.directory_id), emptied=emptied

@@ -81,7 +81,9 @@ class Machine:
         """Who votes stands in its configuration, and not on its disk (KIP-856)."""
         return bool(self._config.quorum_voters)
 
-    def format(self, cluster_id: str, voters: FormattedVoters, directory_id: UUID) -> None:
+    def format(
+        self, cluster_id: str, voters: FormattedVoters, directory_id: UUID, *, static: bool
+    ) -> None:
         """Make the empty disk this node's."""
         format_log_directory(
             self.drive.disk,
@@ -90,6 +92,7 @@ class Machine:
             voters=None if self.is_listed else voters,
             timestamp_ms=self.clock.now().wall_ns // 1_000_000,
             directory_id=directory_id,
+            static=static,
         )
 
     def run_clock_at(self, rate: float) -> None:
@@ -158,7 +161,7 @@ class Machine:
         drawn = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
         incarnation = UUID(int=drawn.getrandbits(128), version=4)
         traces = TraceWriter(
-            found.key,
+            found.disk_key,
             incarnation,
             self.stdout.extend,
             orjson.dumps,  # the same lines at a fifth of the cost

@@ -19,10 +19,16 @@ WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
     f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 )
-_SYNCED_FORMAT = "synced_format"
+_SYNCED_FORMAT, _QUORUM, _STATIC = "synced_format", "quorum", "static"
 # Up to as many as a seed draws.
 _SYNCED, _SERVERS = ("on", "off", "waits"), tuple(map(str, range(8)))
-_OWN_VALUES = {_SYNCED_FORMAT: _SYNCED, BOOTSTRAP: _SERVERS, QUORUM_VOTERS: _SERVERS}
+_FORMS = ("dynamic", _STATIC)
+_OWN_VALUES = {
+    _SYNCED_FORMAT: _SYNCED,
+    BOOTSTRAP: _SERVERS,
+    QUORUM_VOTERS: _SERVERS,
+    _QUORUM: _FORMS,
+}
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -70,10 +76,15 @@ def target_named(
     for name, value in settings.items():
         if value not in _OWN_VALUES.get(name, ()):
             raise SettingError(
-                f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}), and "
-                f"{BOOTSTRAP} and {QUORUM_VOTERS} ({', '.join(_SERVERS)}); "
-                f"--target {KAFKA} has more"
+                f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}), "
+                f"{_QUORUM} ({', '.join(_FORMS)}), and {BOOTSTRAP} and {QUORUM_VOTERS} "
+                f"({', '.join(_SERVERS)}); --target {KAFKA} has more"
             )
+    static = settings.get(_QUORUM) == _STATIC
+    if static and settings.get(QUORUM_VOTERS, "0") == "0":
+        raise SettingError(
+            f"{_QUORUM}={_STATIC}: needs {QUORUM_VOTERS}, whose ids alone count then"
+        )
     return OwnNode(
         mutation=mutation,
         conditions=conditions,
@@ -81,6 +92,7 @@ def target_named(
         waits_when_formatted=synced == "waits",
         bootstrap=int(settings.get(BOOTSTRAP, "0")),
         quorum_voters=int(settings.get(QUORUM_VOTERS, "0")),
+        static=static,
     )
 
 

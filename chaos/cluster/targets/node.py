@@ -29,6 +29,8 @@ class OwnNode:
     # How many nodes controller.quorum.voters lists, and so who votes (KIP-856); with 0 it is not
     # set, and the disks say who does (KIP-853).
     quorum_voters: int = 0
+    # These are known by their ids alone (kraft.version 0), whatever becomes of their disks.
+    static: bool = False
 
     word = "node"
     bounds = TargetBounds()
@@ -44,6 +46,8 @@ class OwnNode:
         found = {name: str(count) for name, count in counts.items() if count}
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"
+        if self.static:
+            found["quorum"] = "static"
         return found
 
     @property
@@ -90,7 +94,7 @@ class OwnNode:
         voters = ",".join(
             f"{seat.node}@{seat.inner.host}:{seat.inner.port}:{seat.directory_id}" for seat in seats
         )
-        named = () if self.quorum_voters else ("--initial-controllers", voters)
+        named = self._listed() if self.quorum_voters else ("--initial-controllers", voters)
         return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *named)
 
     def reformat_command(
@@ -98,8 +102,12 @@ class OwnNode:
     ) -> Sequence[str]:
         """Never with voters: of a set of their own, two wiped disks would be a majority."""
         del node
-        nobody = () if self.quorum_voters else ("--no-initial-controllers",)
+        nobody = self._listed() if self.quorum_voters else ("--no-initial-controllers",)
         return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *nobody)
+
+    def _listed(self) -> Sequence[str]:
+        """What `format` is told where the file lists the voters."""
+        return ("--feature", "kraft.version=0") if self.static else ()
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node

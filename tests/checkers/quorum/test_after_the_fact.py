@@ -173,7 +173,7 @@ def test_a_difference_below_a_batch_of_the_same_leader() -> None:
     cluster.commit(NO_OP, epoch=2, nodes=[2, 3])
     result = judged(metadata_logs_agree, cluster)
     assert result.verdict is INVALID
-    assert result.message.startswith("the metadata logs of nodes 1 and 2 differ at offset 10")
+    assert result.message.startswith("the metadata logs of node 1 and node 2 differ at offset 10")
 
 
 def test_committed_is_what_a_majority_of_the_controllers_has() -> None:

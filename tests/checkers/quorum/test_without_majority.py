@@ -76,7 +76,7 @@ def test_a_quorum_that_stops_is_right() -> None:
     run = scene(ops=ASKED)
     found = stops_without_a_majority(run)
     assert (found.verdict, found.looked_at) == (VALID, 1)
-    assert found.message.endswith("of 3 voters the disks of node 2, node 3 were lost")
+    assert found.message.endswith("node 2, node 3, of 3 voters, lost their disks")
     told = recovers_when_healed(run)
     assert told.verdict is VALID
     assert told.message.startswith(STUCK)
