@@ -46,13 +46,7 @@ def add_parser(commands: Commands) -> None:
     flags.add_seed(command, beyond=_MOST_TIMES)
     flags.add_json(command, "the table")
     flags.add_out(command, "where run directories and the page are made")
-    command.add_argument(
-        "--target",
-        type=flags.target,
-        default=None,
-        metavar="TARGET",
-        help="what runs (default kafka where the scenario is of brokers, else node)",
-    )
+    flags.add_target(command, default=None, told="kafka for scenarios of brokers, else node")
     flags.add_settings(command)
 
 

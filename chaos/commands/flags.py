@@ -93,13 +93,17 @@ def add_named(command: argparse.ArgumentParser) -> None:
     add_runtime(command)
 
 
-def add_target(command: argparse.ArgumentParser, default: str = "node") -> None:
+def add_target(
+    command: argparse.ArgumentParser, default: str | None = "node", told: str = ""
+) -> None:
+    """`told`: in the words of what it is without, where that is not one target."""
     command.add_argument(
         "--target",
         type=target,
         default=default,
         metavar="TARGET",
-        help=f"what runs: node, our own, kafka or kafka:VERSION, Apache Kafka (default {default})",
+        help="what runs: node, our own, kafka or kafka:VERSION, Apache Kafka "
+        f"(default {told or default})",
     )
 
 

@@ -58,8 +58,8 @@ def test_a_new_disk_is_formatted_without_voters_and_its_node_asks_who_votes() ->
         ("node-2", 9102),
         ("node-3", 9103),
     ]
-    with pytest.raises(SettingError, match="bootstrap=2: our own node has"):
-        target_named("node", {"bootstrap": "2"})
+    with pytest.raises(SettingError, match="bootstrap=8: our own node has"):
+        target_named("node", {"bootstrap": "8"})
 
 
 def test_listed_voters_stand_in_the_configuration_and_on_no_disk() -> None:

@@ -1,0 +1,74 @@
+"""A disk of a static quorum: who votes stands in the file, and ids alone count."""
+
+import random
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from node.config import NodeConfig
+from node.ids import NodeId, ReplicaKey
+from node.server.outcome import Refusal
+from node.server.properties import read_settings
+from node.server.real_disk import RealDisk
+from node.server.recovered import recover
+from node.storage.bootstrap import is_static
+from node.storage.disk import Disk
+from node.storage.format import format_log_directory
+
+VOTERS = "controller.quorum.voters=1@a:9101,2@b:9102,3@c:9103\n"
+
+
+def config(path: Path, voters: str = VOTERS) -> NodeConfig:
+    text = "node.id=2\nlisteners=CONTROLLER://0.0.0.0:9102\n"
+    text += "advertised.listeners=CONTROLLER://b:9102\ncontroller.listener.names=CONTROLLER\n"
+    (path / "node.properties").write_text(
+        f"{text}process.roles=controller\nlog.dirs={path}\n{voters}"
+    )
+    return read_settings(path / "node.properties").config
+
+
+def formatted(path: Path, directory: UUID, *, static: bool = True) -> Disk:
+    disk = RealDisk(path)
+    format_log_directory(
+        disk,
+        cluster_id="4L6g3nShT-eMCtK--X86sw",
+        node_id=NodeId(2),
+        voters=None,
+        timestamp_ms=1,
+        directory_id=directory,
+        static=static,
+    )
+    return disk
+
+
+def drawn() -> UUID:
+    return UUID(int=random.getrandbits(128), version=4)
+
+
+def test_another_disk_is_the_same_voter(tmp_path: Path) -> None:
+    keys = []
+    for name in ("old", "new"):
+        path = tmp_path / name
+        path.mkdir()
+        found = recover(config(path), formatted(path, drawn()), drawn())
+        assert found.disk_key.directory == found.meta.directory_id
+        assert found.key in found.voters.newest
+        assert found.voters.newest.majority == 2
+        assert found.voters.first_records([ReplicaKey(NodeId(1))]) == ()
+        keys.append((found.key, found.disk_key))
+    assert keys[0][0] == keys[1][0] == ReplicaKey(NodeId(2))
+    assert keys[0][1] != keys[1][1]
+
+
+def test_without_a_list_nobody_votes(tmp_path: Path) -> None:
+    disk = formatted(tmp_path, drawn())
+    with pytest.raises(Refusal, match="the file lists"):
+        recover(config(tmp_path, ""), disk, drawn())
+
+
+def test_a_disk_that_learns_directory_ids_is_none_of_it(tmp_path: Path) -> None:
+    disk = formatted(tmp_path, drawn(), static=False)
+    assert not is_static(disk)
+    found = recover(config(tmp_path), disk, drawn())
+    assert found.key == found.disk_key
