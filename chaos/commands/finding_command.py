@@ -57,13 +57,9 @@ def run(parsed: argparse.Namespace) -> int:
 def _script(parsed: argparse.Namespace) -> str:
     from chaos.kafka_findings.all_findings import FINDINGS
 
-    name: str = parsed.name
     if parsed.run_of is not None:
         raise UsageError("--script prints the script alone, and of no run")
-    script = FINDINGS[name].script()
-    if not script:
-        raise UsageError(f"{name} has no script yet\n  try: kraft-chaos compare {name}")
-    return script
+    return FINDINGS[parsed.name].script()
 
 
 def _whole(name: str, run_of: Path | None) -> str:
@@ -71,14 +67,12 @@ def _whole(name: str, run_of: Path | None) -> str:
     from chaos.kafka_findings.run_excerpt import excerpt
 
     finding = FINDINGS[name]
-    parts = [finding.prose(), f"by our harness: kraft-chaos compare {' '.join(finding.scenarios)}"]
-    if finding.has_script:
-        parts += [
-            f"by Apache Kafka's own tools: kraft-chaos finding {name} --script; it printed",
-            "\n".join(f"    {line}".rstrip() for line in finding.printed().splitlines()),
-        ]
-    else:
-        parts.append("by Apache Kafka's own tools: there is no script yet")
+    parts = [
+        finding.prose(),
+        f"by our harness: kraft-chaos compare {' '.join(finding.scenarios)}",
+        f"by Apache Kafka's own tools: kraft-chaos finding {name} --script; it printed",
+        "\n".join(f"    {line}".rstrip() for line in finding.printed().splitlines()),
+    ]
     if run_of is not None:
         parts.append(excerpt(finding, run_of))
     return "\n\n".join(parts)

@@ -24,7 +24,6 @@ class Finding:
     scenarios: Sequence[str]
     says: Sequence[str] = ()
     files: Sequence[str] = ()
-    has_script: bool = False
 
     @property
     def name(self) -> str:
@@ -48,14 +47,10 @@ class Finding:
         raise OperatorError(f"{page} has no section {self.section}\n  try: a whole checkout")
 
     def script(self) -> str:
-        """A whole shell script that shows it; "" where it has none."""
-        if not self.has_script:
-            return ""
+        """A whole shell script that shows it."""
         parts = (_SCRIPTS / "beginning.sh", _SCRIPTS / f"{self.name}.sh")
         return "".join(part.read_text(encoding="utf-8") for part in parts)
 
     def printed(self) -> str:
-        """What the script printed when it was last recorded; "" where it has none."""
-        if not self.has_script:
-            return ""
+        """What the script printed when it was last recorded."""
         return (_SCRIPTS / f"{self.name}.out").read_text(encoding="utf-8").strip()
