@@ -35,6 +35,7 @@ Many runs:
     comparing.py                a scenario's sides
     audit/                      power cuts at given moments, and what disks hold then
     selftest/, mutations/, controls/   planted bugs and lies, which the judge must find
+    model_check/                every order of events of a small quorum
 
 Of Apache Kafka:
 

@@ -1,0 +1,187 @@
+"""Breadth first: every state within the bounds once, so that the first broken promise is found by
+the fewest moves."""
+
+import itertools
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from chaos.model_check.bounds import SmallBounds
+from chaos.model_check.formation import Formation
+from chaos.model_check.forming import formed
+from chaos.model_check.judged_steps import BrokenPromise, Past
+from chaos.model_check.log_entries import Naming
+from chaos.model_check.numbered_states import Quorums, Reached, WholeState
+from chaos.model_check.possible_moves import ChangeVoters, Crash, Elect, Fetch, Move, ReplaceDisk
+from chaos.model_check.views import ReplicaView, view
+from checkers.counted import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeMove:
+    """A move of a counterexample, and the replicas that took part in it, after it."""
+
+    move: Move
+    views: tuple[ReplicaView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    made: tuple[MadeMove, ...]  # from the beginning on
+    broken: tuple[BrokenPromise, ...]  # by the last one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explored:
+    states: int
+    moves: int
+    changes: int  # of the voters that operators were told are done, in all these moves
+    depth: int  # moves from the beginning to the last state
+    seconds: float
+    found: Counterexample | None
+
+
+def explore(
+    bounds: SmallBounds, promises: Collection[str], tell: Callable[[str], None] = lambda _: None
+) -> Explored:
+    """Until one of `promises` is broken, or all is explored."""
+    return _Search(bounds, promises, tell).run()
+
+
+class _Search:
+    def __init__(
+        self, bounds: SmallBounds, promises: Collection[str], tell: Callable[[str], None]
+    ) -> None:
+        self._bounds = bounds
+        self._promises = promises
+        self._tell = tell
+        formation = Formation(listed=bounds.listed, nodes=bounds.nodes, observers=bounds.observers)
+        replicas = formed(formation)
+        views = [view(replica) for replica in replicas]
+        self._entries = len(views[0].log) + bounds.entries
+        past = Past(leaders=((views[0].epoch, views[0].key.id),), committed=views[0].log)
+        self._quorums = Quorums(_namings(views, past))
+        self._first = self._quorums.state(replicas, past)
+        self._came: dict[WholeState, tuple[int, Move] | None] = {}  # by canonical state, in order
+        self._moves = 0
+        self._done = 0
+
+    def run(self) -> Explored:
+        began = time.perf_counter()
+        self._came[self._quorums.canonical(self._first)] = None
+        states, depth = [(0, self._first)], 0
+        found: Counterexample | None = None
+        while states and found is None:
+            self._tell(
+                f"depth {depth}: {counted(len(states), 'state')}, {len(self._came):,} in all"
+            )
+            states, found = self._next(states)
+            depth += bool(states) or found is not None
+        return Explored(
+            states=len(self._came),
+            moves=self._moves,
+            changes=self._done,
+            depth=depth,
+            seconds=time.perf_counter() - began,
+            found=found,
+        )
+
+    def _next(
+        self, states: list[tuple[int, WholeState]]
+    ) -> tuple[list[tuple[int, WholeState]], Counterexample | None]:
+        """Those a move behind `states` that are new."""
+        new: list[tuple[int, WholeState]] = []
+        for number, state in states:
+            for reached in filter(self._is_within, self._successors(state)):
+                self._moves += 1
+                self._done += reached.changes
+                if any(each.promise in self._promises for each in reached.broken):
+                    return [], self._counterexample(number, reached)
+                canonical = self._quorums.canonical(reached.state)
+                if canonical not in self._came:
+                    new.append((len(self._came), reached.state))
+                    self._came[canonical] = number, reached.move
+        return new, None
+
+    def _successors(self, state: WholeState) -> Iterator[Reached]:
+        views, past = self._quorums.views_of(state), self._quorums.past_of(state)
+        for move in self._thinkable(views, past):
+            reached = self._quorums.after(state, move)
+            if reached is not None:
+                yield reached
+        for each in views:
+            yield from self._elections(state, each)
+
+    def _is_within(self, reached: Reached) -> bool:
+        state, past = reached.state, self._quorums.past_of(reached.state)
+        return past.crashes <= self._bounds.crashes and all(
+            each.epoch <= self._bounds.epochs and len(each.log) <= self._entries
+            for each in self._quorums.views_of(state)
+        )
+
+    def _thinkable(self, views: Sequence[ReplicaView], past: Past) -> Iterator[Move]:
+        for each in views:
+            node = each.key.id
+            if each.leads:
+                for other in views:
+                    if other is not each and other.epoch <= each.epoch:
+                        yield Fetch(other.key.id, node)
+                        yield Fetch(other.key.id, node, answered=False)
+                if past.changes < self._bounds.changes:
+                    yield from self._changes(each, views)
+            if past.crashes < self._bounds.crashes:
+                yield Crash(node)
+            if past.disks < self._bounds.disks:
+                yield ReplaceDisk(node)
+
+    def _changes(self, leader: ReplicaView, views: Sequence[ReplicaView]) -> Iterator[Move]:
+        for each in views:
+            if each.key not in leader.voters:
+                yield ChangeVoters(leader.key.id, each.key, adds=True)
+        for key in sorted(leader.voters):
+            yield ChangeVoters(leader.key.id, key, adds=False)
+
+    def _elections(self, state: WholeState, candidate: ReplicaView) -> Iterator[Reached]:
+        """By as few as elect it: more of them hear of it by fetching later."""
+        if candidate.epoch >= self._bounds.epochs:
+            return
+        node = candidate.key.id
+        others = sorted({key.id for key in candidate.says} - {node})
+        enough: list[set[int]] = []
+        for size in range(len(others) + 1):
+            for by in itertools.combinations(others, size):
+                if any(fewer <= set(by) for fewer in enough):
+                    continue
+                reached = self._quorums.after(state, Elect(node, by))
+                if reached is not None:
+                    enough.append(set(by))
+                    yield reached
+                    crashing = self._quorums.after(state, Elect(node, by, crashes=True))
+                    assert crashing is not None, f"{reached.move} was made"
+                    yield crashing
+
+    def _counterexample(self, number: int, last: Reached) -> Counterexample:
+        moves, came = [last.move], list(self._came.values())
+        while (step := came[number]) is not None:
+            number, move = step
+            moves.append(move)
+        state, made = self._first, []
+        for move in reversed(moves):
+            reached = self._quorums.after(state, move)
+            assert reached is not None, f"{move} was made before"
+            state = reached.state
+            views = self._quorums.views_of(state)
+            taking_part = tuple(views[node - 1] for node in move.involved)
+            made.append(MadeMove(move=move, views=taking_part))
+        return Counterexample(made=tuple(made), broken=last.broken)
+
+
+def _namings(views: Sequence[ReplicaView], past: Past) -> list[Naming]:
+    """By which nodes may change places, and nobody can tell at the beginning; as they are first."""
+    nodes = [each.key.id for each in views]
+    namings = [dict(zip(nodes, other, strict=True)) for other in itertools.permutations(nodes)]
+    return [
+        naming
+        for naming in namings
+        if past.renamed(naming) == past and {each.renamed(naming) for each in views} == set(views)
+    ]

@@ -1,0 +1,103 @@
+"""A replica as a value: all that decides what it can do next, and nothing else.
+
+Left out are times, connections and what was asked over them: the explorer lets any time pass, and
+breaks connections at will. Left out too is whether a follower has heard its leader (it may lose it
+at any moment), and who has renewed the leader's licence.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from chaos.model_check.log_entries import Entry, Naming, VotingKeys, entry, renamed
+from chaos.model_check.replica import LiveReplica
+from chaos.model_check.setting import name
+from node.ids import NEVER_NS, NO_NODE, Epoch, NodeId, Offset, ReplicaKey
+from node.raft.quorum import leader_of, voted_in
+from node.raft.roles import STATE_NAMES, Follower, Leader, Prospective, Unattached
+from node.raft.voter_forms import VoterChange
+
+Ends = frozenset[tuple[ReplicaKey, Offset | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaView:
+    # Between moves all of the log is durable.
+    key: ReplicaKey
+    log: tuple[Entry, ...]
+    state: str  # as STATE_NAMES
+    epoch: Epoch
+    leader: NodeId
+    stored_leader: NodeId
+    voted: ReplicaKey | None
+    finds_leader: bool  # knows where it listens
+    stands: bool  # will stand for election when it has waited
+    committed: Offset | None  # as far as it knows
+    high_watermark: Offset | None  # of a leader
+    ends: Ends  # of the replicas, as a leader knows them
+    open: tuple[VoterChange, ...]  # what operators wait for
+    says: VotingKeys  # who votes, as it says itself
+
+    @cached_property
+    def voters(self) -> VotingKeys:
+        """Who votes, by its log."""
+        return voters_by(self.log)
+
+    @cached_property
+    def committed_log(self) -> tuple[Entry, ...]:
+        """As far as it knows."""
+        end = self.committed or 0
+        return tuple(each for each in self.log if each.next <= end)
+
+    @property
+    def leads(self) -> bool:
+        return self.state == STATE_NAMES[Leader]
+
+    def renamed(self, naming: Naming) -> "ReplicaView":
+        def node(known: NodeId) -> NodeId:
+            return NO_NODE if known == NO_NODE else naming[known]
+
+        return replace(
+            self,
+            key=renamed(self.key, naming),
+            log=tuple(each.renamed(naming) for each in self.log),
+            leader=node(self.leader),
+            stored_leader=node(self.stored_leader),
+            voted=None if self.voted is None else renamed(self.voted, naming),
+            ends=frozenset((renamed(key, naming), end) for key, end in self.ends),
+            open=tuple(replace(each, voter=renamed(each.voter, naming)) for each in self.open),
+            says=frozenset(renamed(key, naming) for key in self.says),
+        )
+
+    def __str__(self) -> str:
+        log = " ".join(f"[{each}]" for each in self.log)
+        known = "" if self.committed is None else f", committed below {self.committed}"
+        return f"{name(self.key)} {self.state} in {self.epoch}{known}: {log}"
+
+
+def voters_by(log: tuple[Entry, ...]) -> VotingKeys:
+    voters: VotingKeys = frozenset()
+    for each in log:
+        voters = each.after(voters)
+    return voters
+
+
+def view(replica: LiveReplica) -> ReplicaView:
+    role, quorum = replica.role, replica.raft.quorum
+    leader = role if isinstance(role, Leader) else None
+    known = {} if leader is None else leader.replicas
+    return ReplicaView(
+        key=replica.key,
+        log=tuple(entry(batch) for batch in replica.log.batches),
+        state=STATE_NAMES[type(role)],
+        epoch=role.epoch,
+        leader=leader_of(role),
+        stored_leader=replica.election.leader,
+        voted=voted_in(role),
+        finds_leader=isinstance(role, Follower | Prospective) and role.leader_at is not None,
+        stands=isinstance(role, Unattached) and role.election_deadline_ns != NEVER_NS,
+        committed=quorum.committed,
+        high_watermark=None if leader is None else leader.high_watermark,
+        ends=frozenset((key, each.end) for key, each in known.items()),
+        open=tuple(replica.open.values()),
+        says=frozenset(quorum.voters.keys),
+    )
