@@ -21,7 +21,6 @@ from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uui
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.client import RaftClient, SnapshotPart
-from node.records.batch import Record
 from node.records.metadata import (
     BeginTransactionRecord,
     EndTransactionRecord,
@@ -292,13 +291,13 @@ class Controller:
 
     # --- replay ---
 
-    def on_committed(self, last: Offset, records: Iterable[Record] | None) -> None:
+    def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:
         """Replay a batch: what we appended ourselves from memory, and answer who waits for it."""
-        if records is None:
+        if values is None:
             self._replay_own(last)
         else:
-            for record in records:
-                self.image.replay(decode_metadata(record.value))
+            for value in values:
+                self.image.replay(decode_metadata(value))
         self._snapshots.after_batch(self.image)
 
     def _replay_own(self, last: Offset) -> None:
@@ -315,8 +314,8 @@ class Controller:
         """In place of the image, once it is whole."""
         if part.is_first:
             self._loading = Image()
-        for record in part.records:
-            self._loading.replay(decode_metadata(record.value))
+        for value in part.values:
+            self._loading.replay(decode_metadata(value))
         if part.is_last:
             self.image, self._loading = self._loading, Image()
             self._outbox.trace("c.image", offset=self.applied, digest=self.image.digest)

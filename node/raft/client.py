@@ -19,7 +19,7 @@ from node.raft.local_snapshots import PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft
 from node.raft.roles import Leader
-from node.records.batch import Batch, BatchHeader, Record, split_batches
+from node.records.batch import Batch, BatchHeader, split_batches
 from node.records.control import ControlRecord
 from node.records.snapshot import SnapshotEncoder, SnapshotReader
 from node.storage.snapshots import Snapshot
@@ -29,17 +29,18 @@ _PIECE_BYTES = 1024 * 1024  # of the log at most in one step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotPart:
-    records: Iterable[Record]
+    values: Iterable[bytes | None]  # of its records
     is_first: bool
     is_last: bool
 
 
 class Listener(Protocol):
-    def on_committed(self, last: Offset, records: Iterable[Record] | None) -> None:
-        """A batch is committed; nothing lies between it and the one before.
+    def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:
+        """A batch is committed, of records of these values; nothing lies between it and the one
+        before.
 
-        `records` is None for what this listener appended since it leads, and empty for what is the
-        quorum's own business (control records).
+        None for what this listener appended since it leads, and nothing for what is the quorum's
+        own business (control records).
         """
 
     def on_snapshot(self, part: SnapshotPart) -> None:
@@ -203,16 +204,16 @@ class RaftClient:
             header = batch.header
             if self._is_own(header.base_offset) or header.next_offset > committed:
                 break
-            records = () if header.is_control else batch.records()
-            self._hand_over(listener, header, records)
+            values = () if header.is_control else batch.values()
+            self._hand_over(listener, header, values)
 
     def _hand_over(
-        self, listener: Listener, header: BatchHeader, records: Iterable[Record] | None
+        self, listener: Listener, header: BatchHeader, values: Iterable[bytes | None] | None
     ) -> None:
         self.handed_over = header.next_offset
         self._epoch, self._timestamp_ms = header.leader_epoch, max(header.max_timestamp_ms, 0)
         self.bytes_since_snapshot += header.size
-        listener.on_committed(header.last_offset, records)
+        listener.on_committed(header.last_offset, values)
 
     def _go_on_loading(self, listener: Listener) -> None:
         """The log was replaced by a snapshot, which is seen from the next step on."""
@@ -236,7 +237,7 @@ class RaftClient:
             loading.batches.popleft()
         is_last = reader.is_complete and not loading.batches
         part = SnapshotPart(
-            records=(record for batch in batches for record in batch.records()),
+            values=[value for batch in batches for value in batch.values()],
             is_first=not loading.is_begun,
             is_last=is_last,
         )

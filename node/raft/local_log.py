@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from node.effects import AppendBatches, FlushLog, ReplaceLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset, uuid_text
 from node.outbox import Outbox
-from node.raft.unreplayable import Unreplayable, find_unreplayable, first_unreplayable
+from node.raft.unreplayable import Unreplayable, first_unreplayable, unreplayable_below
 from node.raft.voter_history import VoterHistory
 from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
 from node.records.control import ControlRecord
 from node.storage.view import LogView
 
-_READ_BYTES = 1024 * 1024  # of the log at once, when it is searched for voters
+_READ_BYTES = 1024 * 1024  # of the log at once, when it is opened
 
 
 class LocalLog:
@@ -29,13 +29,15 @@ class LocalLog:
             self.voters = before.after_snapshot(first.controls, first.id.offset)
         # Where metadata begins, as against what the quorum says to itself; None: there is none.
         self.metadata_from: Offset | None = self.start if self.start > 0 else None
-        for batch in _telling_batches(view):
+        self.unreplayable: Unreplayable | None = unreplayable_below(view)
+        for batch in _whole_log(view):
             self.voters = self._read(batch)
+            if self.unreplayable is None:
+                self.unreplayable = first_unreplayable([batch])
         self.end: LogPosition = view.end()
         # Nothing is claimed before the first flush: what a killed process left in the page cache
         # is readable, and not yet durable.
         self.durable: Offset = view.start()
-        self.unreplayable: Unreplayable | None = find_unreplayable(view)
         self._flushed = True
         self._outbox = outbox
 
@@ -163,18 +165,14 @@ class LocalLog:
             self.trace_voters()
 
 
-def _telling_batches(view: LogView) -> Iterator[Batch]:
-    """Control batches and the first other one, of the whole log, which was checked when it was
-    opened."""
+def _whole_log(view: LogView) -> Iterator[Batch]:
+    """As it is when it was opened, and each batch checked."""
     offset, end = view.start(), view.end().offset
-    has_metadata = False
     while offset < end:
         data = view.read(offset, _READ_BYTES)
         position = 0
         while position < len(data):
             header = read_header(data, position)
             following = position + header.size
-            if header.is_control or not has_metadata:
-                yield Batch(header=header, data=data[position:following])
-                has_metadata |= not header.is_control
+            yield Batch(header=header, data=data[position:following])
             position, offset = following, header.next_offset

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import crc32c
 
-from node.codec.varint import INT64_BYTES, encode_signed, read_signed
+from node.codec.varint import INT64_BYTES, encode_signed, read_signed, read_unsigned
 from node.ids import Epoch, Offset
+from node.limits import MAX_RECORDS_PER_BATCH
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
@@ -34,6 +35,11 @@ KeyValue = tuple[bytes | None, bytes | None]
 # What a record without key and headers has beside its value, at most: its length, its offset delta
 # and the value's length of five bytes each, and four bytes for the rest.
 RECORD_OVERHEAD = 19
+# How a record goes on after its length, by its place in the batch, where it has neither key nor
+# time of its own: attributes and timestamp delta 0, its offset delta, no key.
+_OPENINGS = tuple(
+    b"\x00\x00" + encode_signed(delta) + b"\x01" for delta in range(MAX_RECORDS_PER_BATCH)
+)
 
 
 class DamagedBatch(ValueError):
@@ -132,6 +138,20 @@ class Batch:
         if position != len(self.data):
             raise DamagedBatch(position, f"{len(self.data) - position} bytes after the last record")
 
+    def records_in_order(self) -> Iterator[Record]:
+        """One at every offset, as in a metadata log. Raises DamagedBatch as `records`, and where
+        another offset follows."""
+        for offset, record in enumerate(self.records(), self.header.base_offset):
+            if record.offset != offset:
+                reason = f"a record with offset {record.offset} in the place of {offset}"
+                raise DamagedBatch(0, reason)
+            yield record
+
+    def values(self) -> list[bytes | None]:
+        """Of `records_in_order`."""
+        values = _plain_values(self.data, self.header) if self.header.codec == "none" else None
+        return [each.value for each in self.records_in_order()] if values is None else values
+
 
 def encode_batch(
     records: Sequence[KeyValue],
@@ -207,30 +227,45 @@ def split_batches(data: bytes) -> Iterator[Batch]:
         position += header.size
 
 
-def value_starts(data: bytes, position: int, header: BatchHeader) -> Iterator[int]:
-    """Where the value of each record begins, of the sound batch at `position` (-1 for a null).
-
-    For who looks at the first bytes of every value of a whole log: five times as fast as decoding
-    the records.
-    """
-    position += HEADER_SIZE
-    for _ in range(header.record_count):
-        length, position = read_signed(data, position)
-        end = position + length
-        _, position = read_signed(data, position + 1, INT64_BYTES)
-        _, position = read_signed(data, position)
-        key_length, position = read_signed(data, position)
-        size, position = read_signed(data, position + max(key_length, 0))
-        yield position if size >= 0 else -1
-        position = end
-
-
 def _encode_record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
     key_part = b"\x01" if key is None else encode_signed(len(key)) + key
     value_part = b"\x01" if value is None else encode_signed(len(value)) + value
     # Attributes 0 and timestamp delta 0 before, header count 0 after.
     body = b"\x00\x00" + encode_signed(delta) + key_part + value_part + b"\x00"
     return encode_signed(len(body)) + body
+
+
+def _plain_values(data: bytes, header: BatchHeader) -> list[bytes | None] | None:
+    """None where a record is not as controllers write them: no key, no time of its own, no headers,
+    its offset that of its place.
+
+    Calls nothing for a record, and takes an eighth of the time of `_read_record`: a node that
+    starts does this to every record of its log, twice.
+    """
+    values: list[bytes | None] = []
+    position = HEADER_SIZE
+    try:
+        for opening in _OPENINGS[: header.record_count]:
+            length, at = data[position], position + 1
+            if length >= 0x80:
+                length, at = read_unsigned(data, position)
+            end = at + (length >> 1)
+            if not data.startswith(opening, at):
+                return None
+            at += len(opening)
+            size, start = data[at], at + 1
+            if size >= 0x80:
+                size, start = read_unsigned(data, at)
+            last = start + (size >> 1)
+            # Odd ones are negative; at the end is the count of headers.
+            if (length | size) & 1 or last + 1 != end or data[last]:
+                return None
+            values.append(data[start:last])
+            position = end
+    except IndexError:
+        return None
+    is_whole = len(values) == header.record_count and position == len(data)
+    return values if is_whole else None
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:

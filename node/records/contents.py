@@ -23,13 +23,12 @@ def check_contents(batch: Batch) -> None:
     if header.record_count != header.last_offset_delta + 1:
         reason = f"{header.record_count} records in {header.last_offset_delta + 1} offsets"
         raise DamagedBatch(0, reason)
-    for offset, record in enumerate(batch.records(), header.base_offset):
-        if record.offset != offset:
-            raise DamagedBatch(0, f"a record with offset {record.offset} in the place of {offset}")
-        if header.is_control:
+    if header.is_control:
+        for record in batch.records_in_order():
             _check_control(decode_control(record.key, record.value))
-        else:
-            decode_metadata(record.value)
+    else:
+        for value in batch.values():
+            decode_metadata(value)
 
 
 def _check_control(record: ControlRecord) -> None:

@@ -5,6 +5,7 @@ data batch of `__cluster_metadata`; the key is null. Other controllers, Apache K
 write records that this node does not know: it keeps their bytes, but cannot replay them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -105,9 +106,9 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     return unknown
 
 
-def is_known(data: bytes, start: int) -> bool:
-    """Does a record of a type and version that this node can replay begin there?"""
-    return start >= 0 and data[start : start + _FRAME_BYTES] in _BY_FRAME
+def all_known(values: Iterable[bytes | None]) -> bool:
+    """Are all of a type and version that this node can replay?"""
+    return all(value is not None and value[:_FRAME_BYTES] in _BY_FRAME for value in values)
 
 
 def unknown_record(value: bytes | None) -> UnknownRecord | None:
@@ -153,8 +154,8 @@ __all__ = [
     "UnfenceBrokerRecord",
     "UnknownRecord",
     "UnregisterBrokerRecord",
+    "all_known",
     "decode_metadata",
     "encode_metadata",
-    "is_known",
     "unknown_record",
 ]

@@ -10,7 +10,7 @@ from node.limits import MAX_RECORDS_PER_STEP
 from node.raft.client import RaftClient
 from node.raft.quorum import Quorum
 from node.raft.roles import Leader
-from node.records.batch import Record, split_batches
+from node.records.batch import split_batches
 from node.records.metadata import (
     ConfigRecord,
     MetadataRecord,
@@ -44,18 +44,18 @@ class Told:
         self._leads: dict[Controller, Epoch | None] = {}
 
     def on_committed(
-        self, controller: Controller, last: Offset, records: Iterable[Record] | None
+        self, controller: Controller, last: Offset, values: Iterable[bytes | None] | None
     ) -> None:
         logged = self._logged(controller, last)
-        if records is None:
+        if values is None:
             assert self._leads.get(controller) is not None, "own batches, and it does not lead"
             assert controller._appended[0].records == logged
             self.own += 1
         else:
-            records = list(records)
-            assert [decode_metadata(record.value) for record in records] == logged
+            values = list(values)
+            assert [decode_metadata(value) for value in values] == logged
             self.of_the_log += 1
-        self._committed(controller, last, records)
+        self._committed(controller, last, values)
 
     def on_leadership(self, controller: Controller, epoch: Epoch | None, now: Now) -> None:
         quorum = quorum_of(controller)

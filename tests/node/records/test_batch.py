@@ -10,11 +10,14 @@ from kio.records.readers import read_batch
 
 from node.codec.varint import encode_signed
 from node.ids import Epoch, Offset
+from node.limits import MAX_RECORDS_PER_BATCH
 from node.records.batch import (
+    HEADER_SIZE,
     Batch,
     DamagedBatch,
     KeyValue,
     Record,
+    _plain_values,
     check_batch,
     encode_batch,
     read_header,
@@ -76,6 +79,41 @@ def test_what_was_encoded_is_decoded(records: list[KeyValue], control: bool) -> 
         Record(offset=Offset(100 + delta), timestamp_ms=1_700_000_000_123, key=key, value=value)
         for delta, (key, value) in enumerate(records)
     ]
+
+
+@given(batches_of_records)
+def test_values_are_those_of_the_records(records: list[KeyValue]) -> None:
+    assert only(encode(records)).values() == [value for _, value in records]
+
+
+def values_only(count: int) -> list[KeyValue]:
+    return [(None, bytes(number % 300)) for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 65, 5000, MAX_RECORDS_PER_BATCH])
+def test_values_without_keys_are_read_without_their_records(count: int) -> None:
+    """Of lengths and offsets that take one byte, and two, and three."""
+    found = only(encode(values_only(count)))
+    assert _plain_values(found.data, found.header) == found.values()
+    assert found.values() == [record.value for record in found.records()]
+
+
+@given(st.data())
+def test_values_are_read_as_records_are_whatever_the_bytes_are(data: st.DataObject) -> None:
+    """No byte of a record is taken for granted."""
+    sound = bytearray(encode(values_only(data.draw(st.integers(1, 70)))))
+    at = data.draw(st.integers(HEADER_SIZE, len(sound) - 1))
+    sound[at] = data.draw(st.integers(0, 255))
+    changed = Batch(header=read_header(bytes(sound)), data=bytes(sound))
+    try:
+        told: list[bytes | None] | None = [each.value for each in changed.records_in_order()]
+    except DamagedBatch:
+        told = None
+    if told is None:
+        with pytest.raises(DamagedBatch):
+            changed.values()
+    else:
+        assert changed.values() == told
 
 
 @given(batches_of_records)
