@@ -231,7 +231,6 @@ _CATALOGUE = (
         ),
         scenario="remove-leader",
         duration_s=30.0,
-        simulated=True,
     ),
     _of_voters(
         "Q-HWM-DOWN",
@@ -252,7 +251,6 @@ _CATALOGUE = (
         ),
         scenario="remove-leader",
         duration_s=30.0,
-        simulated=True,
     ),
     Mutation(
         id="Q-STAY-CANDIDATE",
@@ -261,7 +259,6 @@ _CATALOGUE = (
         checks=("asked-before-standing",),
         scenario="partition-leader",
         duration_s=12.0,
-        simulated=True,
     ),
     _of_voters(
         "V-NO-EPOCH-COMMIT",
@@ -308,7 +305,6 @@ _CATALOGUE = (
         checks=("Q21-a-majority-elects",),
         scenario="uninformed-voter",
         duration_s=25.0,
-        simulated=True,
     ),
     _of_voters(
         "V-LAG",
@@ -335,7 +331,6 @@ _CATALOGUE = (
         checks=("voters-as-asked-for",),
         scenario="remove-leader",
         duration_s=30.0,
-        simulated=True,
     ),
     Mutation(
         id="V-BAD-ENDPOINT",
