@@ -1,6 +1,8 @@
 """Acknowledged topics are in the committed metadata log: M6."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +33,8 @@ def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
     """M6: of every topic that was acknowledged as created or deleted, the record is committed.
 
     A controller that is not active makes no promise. A topic acknowledged n times has n records; a
-    snapshot hides those before it, so what is not found there is unknown. Needs: ops, log_records.
+    snapshot hides those before it, so what is not found there is unknown. What lay on disks that
+    were lost is told. Needs: ops, log_records.
     """
     ops = evidence.tables["ops"]
     about = pc.is_in(ops["f"], value_set=pa.array([CREATE, DELETE]))
@@ -44,7 +47,8 @@ def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
         if missing is not None and found is not None and found.start > 0:
             gaps.append(f"{topic} may have been in the log before offset {found.start}")
         elif missing is not None:
-            violations.append(missing)
+            held = evidence.once(_created_on_lost_disks).get(topic, []) if f == CREATE else []
+            violations.append(_held_by(missing, held))
     return conclude(
         looked_at=len(acknowledged),
         unit="topics acknowledged as created or deleted",
@@ -62,6 +66,23 @@ def _by_topic(rows: Sequence[_Operation]) -> Mapping[tuple[str, str], list[_Oper
     for row in rows:
         found.setdefault((row["f"], row["key"]), []).append(row)
     return found
+
+
+def _created_on_lost_disks(evidence: Evidence) -> Mapping[str, list[int]]:
+    """By topic, the nodes that lost a disk with its record."""
+    records = evidence.tables["lost_records"]
+    rows = records.filter(pc.equal(records["type"], "Topic")).select(["node", "detail"]).to_pylist()
+    found: dict[str, set[int]] = {}
+    for row in rows:
+        found.setdefault(json.loads(row["detail"])["name"], set()).add(row["node"])
+    return {topic: sorted(nodes) for topic, nodes in found.items()}
+
+
+def _held_by(missing: Violation, nodes: Sequence[int]) -> Violation:
+    if not nodes:
+        return missing
+    told = ", ".join(f"node {node}" for node in nodes)
+    return replace(missing, message=f"{missing.message}; a lost disk of {told} has it")
 
 
 def _missing(found: Timeline, f: str, topic: str, rows: Sequence[_Operation]) -> Violation | None:

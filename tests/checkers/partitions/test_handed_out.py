@@ -1,10 +1,13 @@
 """M3, M5 and M6 against metadata logs by hand."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from checkers.history.sealed_run import Run
+from checkers.history.tables import LOST_RECORDS
 from checkers.partitions.acknowledged_topics import (
     acknowledged_topics_are_committed,
     deleted_topics_are_gone,
@@ -94,6 +97,17 @@ def test_an_acknowledged_topic_that_was_forgotten() -> None:
     assert result.message == (
         "topic precious was acknowledged as created by node 1, and no such record is committed"
     )
+
+
+def test_a_lost_disk_that_has_the_topic_is_named() -> None:
+    run = started().topic_operation("create-topic", "precious").run()
+    record = {"node": 3, "directory": "old-3", "type": "Topic", "detail": '{"name": "precious"}'}
+    lost = pa.Table.from_pylist([record], schema=LOST_RECORDS)
+    result = acknowledged_topics_are_committed(
+        replace(run, tables={**run.tables, "lost_records": lost})
+    )
+    assert result.verdict is INVALID
+    assert result.message.endswith("no such record is committed; a lost disk of node 3 has it")
 
 
 def test_a_topic_created_and_deleted_and_created_again() -> None:

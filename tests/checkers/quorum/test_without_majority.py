@@ -10,6 +10,7 @@ import pytest
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.missing import missing
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
+from checkers.quorum.agreement import metadata_logs_agree
 from checkers.quorum.without_majority import stops_without_a_majority
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.run.recovery import recovers_when_healed
@@ -19,6 +20,7 @@ from tests.support.histories import (
     LostDisk,
     NodeTrace,
     Row,
+    batch,
     config_record,
     disk,
     make_run,
@@ -174,6 +176,15 @@ def test_a_lost_disk_that_cannot_be_read_is_unknown() -> None:
     torn = replace(lost(3, (3, 1)), problem="torn")
     found = acknowledged_writes_survive(scene([], gone=(lost(2, (3, 1)), torn), ops=[EARLY]))
     assert found.verdict is UNKNOWN
+
+
+def test_what_lay_on_lost_disks_is_part_of_the_one_log() -> None:
+    run = scene()
+    assert metadata_logs_agree(run).verdict is VALID
+    other = LostDisk(2, [batch(2, 0, 0, 1, crc=7), *log([2], (1, 1, 1))])
+    found = metadata_logs_agree(scene(gone=(other, lost(3, (3, 1)))))
+    assert found.verdict is INVALID
+    assert "node 1 and a lost disk of node 2 differ at offset 0" in found.message
 
 
 def test_enough_has_to_succeed_before() -> None:
