@@ -6,6 +6,7 @@ of quorums (`CONTROLLER_SCENARIOS`), of a quorum of both kinds of nodes, and of 
 
 from chaos.scenario import Scenario
 from chaos.scenarios.all_unclean import ALL_UNCLEAN
+from chaos.scenarios.auto_join import AUTO_JOIN
 from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
 from chaos.scenarios.bootstrap import BOOTSTRAP
@@ -117,6 +118,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,
         BOOTSTRAP_RACE,
+        AUTO_JOIN,
         UNWAITED_TOPICS,
     )
 }

@@ -46,6 +46,8 @@ QUICK = {
     "replica.socket.timeout.ms": "3000",
     "group.initial.rebalance.delay.ms": "0",
 }
+# A broker that is no controller does not start with them.
+OF_CONTROLLERS = ("controller.quorum.auto.join.enable",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +123,14 @@ class Kafka:
             **self._replication(),
             **SMALL,
             **({} if stock else {**QUICK, **self.conditions.properties()}),
-            **self.chosen.configuration,
+            **self._configuration(self.roles(seat.node)),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+    def _configuration(self, roles: Roles) -> Mapping[str, str]:
+        chosen = self.chosen.configuration
+        refused = () if roles.is_controller else OF_CONTROLLERS
+        return {name: value for name, value in chosen.items() if name not in refused}
 
     def format_command(
         self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str

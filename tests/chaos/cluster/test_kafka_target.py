@@ -173,6 +173,14 @@ def test_nodes_may_know_fewer_controllers_than_there_are() -> None:
     assert properties(kafka(controllers="3"), BROKER)[name].count(",") == 2
 
 
+def test_a_broker_has_no_setting_with_which_it_would_not_start() -> None:
+    name = "controller.quorum.auto.join.enable"
+    joins = kafka(**{name: "true"})
+    assert properties(joins, CONTROLLER)[name] == "true"
+    assert name not in properties(joins, BROKER)
+    assert properties(kafka(**{name: "true", "roles": "combined"}), BROKER)[name] == "true"
+
+
 def test_settings_survive_the_record() -> None:
     words = {
         "elr": "off",
