@@ -57,6 +57,7 @@ class Core:
         self._parking = Parking(self._outbox, config.limits.connections)
         self._stop_by_ns = NEVER_NS
         self._is_stopped = False
+        self._deadline_ns: int | None = None  # as of the last step; None: nobody asked yet
         self.raft = Raft(
             cluster_id=cluster_id,
             key=key,
@@ -166,17 +167,21 @@ class Core:
         return self._finish(now)
 
     def next_deadline_ns(self) -> int:
-        return min(
-            self.raft.deadline_ns(),
-            self.controller.deadline_ns(),
-            self._registrar.deadline_ns(),
-            self._stop_by_ns,
-        )
+        """Asked for more often than there are steps, and changed by steps only."""
+        if self._deadline_ns is None:
+            self._deadline_ns = min(
+                self.raft.deadline_ns(),
+                self.controller.deadline_ns(),
+                self._registrar.deadline_ns(),
+                self._stop_by_ns,
+            )
+        return self._deadline_ns
 
     # --- the end of every step ---
 
     def _finish(self, now: Now) -> list[Output]:
         """Do what is due."""
+        self._deadline_ns = None
         self.raft.poll(now)
         self.controller.poll(now)
         is_wanted = self._registrar.is_wanted(self.controller.image)

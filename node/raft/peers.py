@@ -55,6 +55,7 @@ class Peers:
         self._request_timeout_ns = quorum.timeouts.request_ms * MS
         self._retry_backoff_ns = quorum.timeouts.retry_backoff_ms * MS
         self._next_correlation_id = 0
+        self._due_ns: int | None = NEVER_NS  # None: another than it was
         self._outbox = outbox
 
     def at(self, channel: ChannelId) -> ReplicaKey:
@@ -100,6 +101,7 @@ class Peers:
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
         peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
+        self._due_ns = None
         self._outbox.emit(
             Ask(
                 channel=peer.channel,
@@ -126,6 +128,7 @@ class Peers:
         """The request that this answers; None if it is of a connection since dropped."""
         peer = self._by_channel[channel]
         peer.deadlines_ns.pop(correlation_id, None)
+        self._due_ns = None
         return peer.outstanding.pop(correlation_id, None)
 
     def made_sense(self, channel: ChannelId) -> None:
@@ -135,6 +138,7 @@ class Peers:
     def back_off(self, key: ReplicaKey, mono_ns: int) -> None:
         """The answer was an error: do not ask again at once."""
         self._peer(key).ready_at_ns = mono_ns + self._retry_backoff_ns
+        self._due_ns = None
 
     def lost(self, key: ReplicaKey, mono_ns: int) -> None:
         """The connection failed, or brought nonsense; the longer that lasts, the less often it is
@@ -142,33 +146,35 @@ class Peers:
         peer = self._peer(key)
         doublings = min(peer.failures, _MAX_BACKOFF_DOUBLINGS)
         peer.failures += 1
-        _forget(peer)
+        self._forget(peer)
         peer.ready_at_ns = mono_ns + (self._retry_backoff_ns << doublings)
 
     def drop(self, key: ReplicaKey) -> None:
         """Hang up; what is outstanding will not be answered."""
         peer = self._peer(key)
-        _forget(peer)
+        self._forget(peer)
         self._outbox.emit(DisconnectPeer(channel=peer.channel))
 
     def poll(self, mono_ns: int, on_timed_out: Callable[[ReplicaKey], None]) -> None:
         """End back-offs that are over, and connections whose oldest request is overdue."""
+        if mono_ns < self.deadline_ns():
+            return
         for key, peer in self._peers.items():
             if peer.ready_at_ns and peer.ready_at_ns <= mono_ns:
                 peer.ready_at_ns = 0
+                self._due_ns = None
             if peer.deadlines_ns and min(peer.deadlines_ns.values()) <= mono_ns:
                 self.drop(key)
                 self.lost(key, mono_ns)
                 on_timed_out(key)
 
     def deadline_ns(self) -> int:
-        due_ns = NEVER_NS
-        for peer in self._peers.values():
-            if 0 < peer.ready_at_ns < due_ns:
-                due_ns = peer.ready_at_ns
-            for deadline_ns in peer.deadlines_ns.values():
-                due_ns = min(due_ns, deadline_ns)
-        return due_ns
+        """When `poll` has something to do."""
+        if self._due_ns is None:
+            due = [at for peer in self._peers.values() for at in peer.deadlines_ns.values()]
+            due += [peer.ready_at_ns for peer in self._peers.values() if peer.ready_at_ns]
+            self._due_ns = min(due, default=NEVER_NS)
+        return self._due_ns
 
     def _peer(self, key: ReplicaKey) -> _Peer:
         return self._peers.get(key) or self._meet(key)
@@ -180,7 +186,7 @@ class Peers:
         self._peers = {each: met[each] for each in sorted(met)}
         return peer
 
-
-def _forget(peer: _Peer) -> None:
-    peer.outstanding.clear()
-    peer.deadlines_ns.clear()
+    def _forget(self, peer: _Peer) -> None:
+        peer.outstanding.clear()
+        peer.deadlines_ns.clear()
+        self._due_ns = None
