@@ -22,7 +22,7 @@ from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
 from tests.bench.row import Row
 from workloads.connection import ClientEntry
-from workloads.operator import Operator, Voter
+from workloads.operator import NeverChangedError, Operator, Voter
 from workloads.tally import Tally
 from workloads.wire.client_metrics import Alteration, ConfigChange, alter, read_altered
 from workloads.wire.header import Api
@@ -87,7 +87,10 @@ async def _replaced(cluster: Cluster, probe: QuorumProbe, whose: str, *, leads: 
     began = time.monotonic()
     await cluster.start(node)
     started_s = time.monotonic() - began
-    await _add(cluster, Voter(int(node), str(wiped.facts["directory_id_after"])))
+    try:
+        await _add(cluster, Voter(int(node), str(wiped.facts["directory_id_after"])))
+    except NeverChangedError as error:
+        return Row(name=_name(whose), value=None, unit="s", bar=BAR_S, note=str(error))
     took_s = time.monotonic() - began
     note = f"its process answers after {started_s:.1f} s"
     return Row(name=_name(whose), value=took_s, unit="s", bar=BAR_S, note=note)
