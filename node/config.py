@@ -34,6 +34,16 @@ class SnapshotSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """What a controller is told of brokers, and of topics that do not say themselves."""
+
+    session_ms: int = 9000  # broker.session.timeout.ms
+    partitions: int = 1  # num.partitions
+    replication: int = 1  # default.replication.factor
+    min_isr: int = 1  # min.insync.replicas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
     """What clients may take of a node: SocketServerConfigs, scaled to a controller."""
 
@@ -63,4 +73,5 @@ class NodeConfig:
     timeouts: QuorumTimeouts = QuorumTimeouts()
     limits: ConnectionLimits = ConnectionLimits()
     snapshots: SnapshotSettings = SnapshotSettings()
+    brokers: BrokerSettings = BrokerSettings()
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

@@ -12,6 +12,7 @@ from node.config import NodeConfig
 from node.controller import registration
 from node.controller.controller import Controller
 from node.controller.registration import Active, Registrar, active_controller, own_registration
+from node.controller.writes import refused
 from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now, Offset, ReplicaKey
@@ -22,16 +23,27 @@ from node.raft.raft import QuorumRequest, Raft
 from node.raft.voter_history import VoterHistory
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
+from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
+from node.wire.broker_lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    UnregisterBrokerRequest,
+)
 from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest
 from node.wire.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
 from node.wire.create_topics import CreateTopicsRequest
+from node.wire.delete_topics import DeleteTopicsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
+from node.wire.elect_leaders import ElectLeadersRequest
+from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
+from node.wire.producer_ids import AllocateProducerIdsRequest
+from node.wire.update_features import UpdateFeaturesRequest
 
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation
 _FAILED = 1  # what the process exits with
@@ -82,12 +94,13 @@ class Core:
         client = RaftClient(self.raft)
         self.controller = Controller(
             client,
-            config.timeouts,
-            config.snapshots,
+            config,
+            cluster_id,
             self._outbox,
             self._parking,
             bootstrap,
             self._registrar,
+            random.Random(incarnation.int),
         )
 
     # --- events: each returns what is to be done, in order ---
@@ -219,24 +232,45 @@ class Core:
             case ApiVersionsRequest(supported=supported):
                 error = ErrorCode.NONE if supported else ErrorCode.UNSUPPORTED_VERSION
                 return self._api_versions(error)
-            case AlterConfigsRequest():
-                return self.controller.alter_configs(connection, request, now)
             case DescribeConfigsRequest():
                 return self.controller.describe_configs(connection, request, now)
-            case CreateTopicsRequest():
-                return self.controller.create_topics(request)
             case DescribeClusterRequest():
                 return self.raft.describe_cluster(
                     request, listener, self.controller.image.controller_endpoints()
                 )
-            case ControllerRegistrationRequest():
-                if listener != self._inner:  # as of all that only peers say (`raft.peers_only`)
-                    return ControllerRegistrationResponse(
-                        error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-                    )
-                return self.controller.register_controller(connection, request, now)
+            case EnvelopeRequest():
+                # It came by the wrong way, or with what is not served, or may not come so.
+                return EnvelopeResponse(error=self._why_not_enveloped(listener))
+            case (
+                ControllerRegistrationRequest()
+                | BrokerRegistrationRequest()
+                | BrokerHeartbeatRequest()
+                | AlterPartitionRequest()
+                | AllocateProducerIdsRequest()
+            ):
+                if listener != self._inner:  # as of all that only nodes say (`raft.peers_only`)
+                    return refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
+                return self.controller.write(connection, request, now)
+            case (
+                AlterConfigsRequest()
+                | CreateTopicsRequest()
+                | DeleteTopicsRequest()
+                | ElectLeadersRequest()
+                | UpdateFeaturesRequest()
+                | UnregisterBrokerRequest()
+            ):
+                return self.controller.write(connection, request, now)
             case _:
                 return self._handle_quorum(connection, listener, request, now)
+
+    def takes_envelopes(self, listener: str) -> bool:
+        """Only nodes hand on what others ask, and they come by the inner listener."""
+        return listener == self._inner
+
+    def _why_not_enveloped(self, listener: str) -> ErrorCode:
+        if self.takes_envelopes(listener):
+            return ErrorCode.UNSUPPORTED_VERSION
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
     def _api_versions(self, error: ErrorCode) -> ApiVersionsResponse:
         """With the features that are finalized by all that is committed here."""

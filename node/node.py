@@ -38,7 +38,8 @@ from node.raft.voter_history import VoterHistory
 from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire import API_RANGES, MalformedFrame, UnencodableMessage
-from node.wire.apis import OutgoingRequest, Request, Response
+from node.wire.apis import FORWARDED, OutgoingRequest, Request, Response
+from node.wire.envelope import EnvelopeRequest, enveloped
 from node.wire.headers import RequestHeader
 
 
@@ -93,6 +94,7 @@ class Node:
         self._client_id = f"raft-client-{key.id}"
         # What answers will repeat: of requests that came in, and of those that went out.
         self._incoming: dict[ConnectionId, RequestHeader] = {}
+        self._envelopes: dict[ConnectionId, RequestHeader] = {}  # in which those came
         self._outgoing: dict[ChannelId, dict[int, RequestHeader]] = {}
 
     def start(self, now: Now) -> list[Effect]:
@@ -109,7 +111,7 @@ class Node:
             case FrameReceived():
                 return self._on_frame(event, now)
             case ConnectionClosed(connection=connection):
-                self._incoming.pop(connection, None)
+                self._forget(connection)
                 return self.core.on_connection_closed(connection, now)
             case PeerFrameReceived():
                 return self._on_peer_frame(event, now)
@@ -138,8 +140,23 @@ class Node:
         except MalformedFrame as error:
             return self.core.on_garbled(event.connection, str(error), now)
         assert event.connection not in self._incoming, "its last request was not answered"
+        if isinstance(request, EnvelopeRequest) and self.core.takes_envelopes(event.listener):
+            header, request = self._open(event.connection, header, request)
         self._incoming[event.connection] = header
         return self.core.on_request(event.connection, event.listener, request, now)
+
+    def _open(
+        self, connection: ConnectionId, header: RequestHeader, envelope: EnvelopeRequest
+    ) -> tuple[RequestHeader, Request]:
+        """What is in it, as if it had come by itself; the envelope where that cannot be served."""
+        try:
+            inner, request = self._framing.decode_request(envelope.frame)
+        except MalformedFrame:
+            return header, envelope
+        if not isinstance(request, FORWARDED):
+            return header, envelope
+        self._envelopes[connection] = header
+        return inner, request
 
     def _on_peer_frame(self, event: PeerFrameReceived, now: Now) -> list[Output]:
         """An answer that cannot be read, or that nobody asked for, breaks its connection."""
@@ -176,20 +193,29 @@ class Node:
 
     def _reply(self, answer: Answer) -> list[Effect]:
         header = self._incoming[answer.connection]
+        envelope = self._envelopes.get(answer.connection)
         try:
             frame = self._framing.encode_response(header, answer.response)
+            if envelope is not None:
+                whole = enveloped(answer.response, frame)
+                frame = self._framing.encode_response(envelope, whole)
         except UnencodableMessage as error:
             # Nothing that could be said is true: whoever asked is told nothing.
             return self._hang_up(CloseConnection(connection=answer.connection, reason=str(error)))
-        del self._incoming[answer.connection]
+        self._forget(answer.connection)
         return [SendReply(connection=answer.connection, frame=frame)]
 
     def _hang_up(self, close: CloseConnection) -> list[Effect]:
-        header = self._incoming.pop(close.connection, None)
+        header = self._forget(close.connection)
         if header is None:
             return [close]  # what it sent was no request
         asked: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
         return [Trace(event="n.unanswered", fields={**asked, "reason": close.reason}), close]
+
+    def _forget(self, connection: ConnectionId) -> RequestHeader | None:
+        """It is answered, or nobody waits; what it asked, if anything."""
+        self._envelopes.pop(connection, None)
+        return self._incoming.pop(connection, None)
 
     def _ask(self, ask: Ask) -> Effect:
         header, frame = self._framing.encode_request(

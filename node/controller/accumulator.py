@@ -59,6 +59,10 @@ class Accumulator:
         if len(last.records) >= limits.MAX_RECORDS_PER_BATCH:
             self.deadline_ns = mono_ns
 
+    def count(self) -> int:
+        """Of the records that gathered."""
+        return sum(len(batch.records) for batch in self._batches)
+
     def take(self) -> list[Accumulation]:
         """What gathered, a batch each, oldest first."""
         taken, self._batches = self._batches, []

@@ -2,10 +2,9 @@
 
 import re
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from node import limits
+from node.controller.config_definition import Definition, items, no_fault
 
 _INTERVAL_MS = range(100, 3_600_001)
 _MATCH_KEYS = (
@@ -17,15 +16,6 @@ _MATCH_KEYS = (
     "client_source_port",
 )
 _REPETITION = re.compile(r"\{(\d*),?(\d*)\}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """A key of the schema. `fault` says what is wrong with a value that was given, if anything."""
-
-    default: str
-    is_list: bool
-    fault: Callable[[str], str | None]
 
 
 def _interval_fault(value: str) -> str | None:
@@ -73,17 +63,8 @@ def _most_repetitions(expression: str) -> int:
     return max(counts, default=0)
 
 
-def _no_fault(_value: str) -> None:
-    return None
-
-
 DEFINITIONS = {
     "interval.ms": Definition(default="300000", is_list=False, fault=_interval_fault),
     "match": Definition(default="", is_list=True, fault=_match_fault),
-    "metrics": Definition(default="", is_list=True, fault=_no_fault),
+    "metrics": Definition(default="", is_list=True, fault=no_fault),
 }
-
-
-def items(value: str) -> list[str]:
-    """A LIST's elements."""
-    return [item.strip() for item in value.split(",") if item.strip()]

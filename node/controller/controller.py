@@ -1,23 +1,28 @@
 """The controller on top of the quorum: claims, decides, appends, replays, answers."""
 
+import random
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from node import limits
-from node.config import QuorumTimeouts, SnapshotSettings
-from node.controller import registration, resource_configs
+from node.config import NodeConfig
+from node.controller import heartbeats
 from node.controller.accumulator import (
     Accumulation,
     Accumulator,
     AppendedBatch,
     encode_all,
 )
-from node.controller.image import METADATA_VERSION, Image
+from node.controller.confirmed_reads import ConfirmedReads, refuse_description
+from node.controller.decision import Situation
+from node.controller.image import Image
 from node.controller.registration import Registrar
+from node.controller.sessions import BrokerSessions
 from node.controller.snapshot_generator import SnapshotGenerator
+from node.controller.writes import decide, refused
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset, Ticket, uuid_text
+from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.client import RaftClient, SnapshotPart
@@ -28,17 +33,10 @@ from node.records.metadata import (
     NoOpRecord,
     decode_metadata,
 )
-from node.wire.configs import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-)
-from node.wire.controller_registration import (
-    ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
-)
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, TopicResult
+from node.wire.apis import Response, WriteRequest
+from node.wire.broker_lifecycle import BrokerHeartbeatRequest
+from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
+from node.wire.controller_registration import ControllerRegistrationRequest
 
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."
@@ -49,25 +47,13 @@ def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
     return [BeginTransactionRecord(name="Bootstrap records"), *bootstrap, EndTransactionRecord()]
 
 
-Written = AlterConfigsResponse | ControllerRegistrationResponse
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingWrite:
     """Of a client that waits for its records to be committed, and what it is told if that is no
     longer to be known."""
 
-    response: Written
-    if_lost: Written
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingRead:
-    """Of a client that waits for the confirmation that we still lead."""
-
-    ticket: Ticket
-    arrived_ns: int
-    request: DescribeConfigsRequest
+    response: Response
+    if_lost: Response
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,6 +63,7 @@ class Claim:
 
     epoch: Epoch
     image: Image
+    sessions: BrokerSessions
 
 
 class Controller:
@@ -85,27 +72,32 @@ class Controller:
     def __init__(
         self,
         raft: RaftClient,
-        timeouts: QuorumTimeouts,
-        snapshots: SnapshotSettings,
+        config: NodeConfig,
+        cluster_id: str,
         outbox: Outbox,
         parking: Parking,
         bootstrap: Sequence[MetadataRecord],
         registrar: Registrar,
+        rng: random.Random,
     ) -> None:
+        timeouts = config.timeouts
         self._raft = raft
+        self._cluster_id = cluster_id
+        self._brokers = config.brokers
+        self._rng = rng
         self._registrar = registrar
         self._outbox = outbox
         self._bootstrap = bootstrap
         # 0 switches the no-ops off (MetadataLogConfig).
         self._idle_interval_ns = timeouts.idle_interval_ms * MS or NEVER_NS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
-        self._snapshots = SnapshotGenerator(raft, snapshots, outbox)
+        self._snapshots = SnapshotGenerator(raft, config.snapshots, outbox)
         self.image = Image()  # all that is committed and below `applied`
         self._loading = Image()  # the part of a snapshot that was handed over
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
-        self._reads = Waiting[PendingRead](parking)
+        self._reads = ConfirmedReads(raft, parking, outbox)
         self._idle_deadline_ns = NEVER_NS
 
     @property
@@ -118,45 +110,25 @@ class Controller:
 
     # --- requests ---
 
-    def alter_configs(
-        self, connection: ConnectionId, request: AlterConfigsRequest, now: Now
-    ) -> AlterConfigsResponse | None:
+    def write(self, connection: ConnectionId, request: WriteRequest, now: Now) -> Response | None:
         """None: answered when the records are committed."""
         claim = self._claim
         if claim is None:
-            return _refuse_alteration(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
-        records, results = resource_configs.alter_all(claim.image, request.resources)
-        response = AlterConfigsResponse(results=results)
-        encoded = encode_all(records, claim.image.metadata_version)
+            return refused(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
+        decision = decide(self._situation(claim, now), request)
+        encoded = self._encode(decision.records, claim)
         if encoded.size > limits.MAX_BATCH_BYTES:
-            return _refuse_alteration(
-                request, ErrorCode.MESSAGE_TOO_LARGE, "The records do not fit into one batch."
-            )
-        if request.validate_only or not records:
-            return response
-        if_lost = _refuse_alteration(request, ErrorCode.NOT_CONTROLLER, _LOST)
-        write = PendingWrite(response=response, if_lost=if_lost)
-        self._write_for(connection, write, encoded, claim, now)
-        return None
-
-    def register_controller(
-        self, connection: ConnectionId, request: ControllerRegistrationRequest, now: Now
-    ) -> ControllerRegistrationResponse | None:
-        """None: answered when the record is committed. `ClusterControlManager.registerController`
-        refuses nothing else."""
-        claim = self._claim
-        if claim is None:
-            return ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER, message=_STANDBY)
-        if claim.image.feature_level(METADATA_VERSION) < registration.FIRST_LEVEL:
-            return ControllerRegistrationResponse(
-                error=ErrorCode.UNSUPPORTED_VERSION,
-                message="The current metadata.version is too old for controller registrations.",
-            )
-        encoded = encode_all([registration.record_of(request)], claim.image.metadata_version)
-        lost = ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER, message=_LOST)
-        write = PendingWrite(response=ControllerRegistrationResponse(), if_lost=lost)
-        self._write_for(connection, write, encoded, claim, now)
-        self._register_self(claim, now)
+            why = "The records do not fit into one batch."
+            return refused(request, ErrorCode.MESSAGE_TOO_LARGE, why)
+        if decision.only_validated or not decision.records:
+            self._after(request, claim, now)
+            return decision.answer
+        if_lost = refused(request, ErrorCode.NOT_CONTROLLER, _LOST)
+        write = PendingWrite(response=decision.answer, if_lost=if_lost)
+        if self._writes.park(connection, write):
+            encoded.writers.append(connection)
+            self._gather(encoded, claim, now)
+            self._after(request, claim, now)
         return None
 
     def describe_configs(
@@ -164,28 +136,9 @@ class Controller:
     ) -> DescribeConfigsResponse | None:
         """None: answered when a majority has confirmed that we still lead."""
         if self._claim is None:
-            return _refuse_description(request)
-        ticket = self._raft.take_ticket()
-        read = PendingRead(ticket=ticket, arrived_ns=now.mono_ns, request=request)
-        self._reads.park(connection, read)
+            return refuse_description(request, _STANDBY)
+        self._reads.park(connection, request, now)
         return None
-
-    def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        """There is no broker that could hold a replica."""
-        if self._claim is None:
-            error, message = ErrorCode.NOT_CONTROLLER, _STANDBY
-        else:
-            error = ErrorCode.INVALID_REPLICATION_FACTOR
-            message = (
-                "Unable to replicate the partition: the target replication factor of 1 cannot be "
-                "reached because only 0 broker(s) are registered."
-            )
-        return CreateTopicsResponse(
-            results=tuple(
-                TopicResult(name=topic.name, error=error, message=message)
-                for topic in request.topics
-            )
-        )
 
     # --- what is due ---
 
@@ -199,19 +152,16 @@ class Controller:
         self._raft.poll(self, now)
         self._snapshots.poll(self.image, now)
         if self._claim is not None:
-            self._answer_confirmed_reads(self._claim.epoch)
+            self._reads.answer(self.image, self._claim.epoch)
 
     def on_timeout(self, now: Now) -> None:
         """Append what has gathered. Only here: the shell feeds time-outs when no input is left, so
         even without linger one batch holds all that was ready."""
         if self._claim is None:
             return
+        self._fence_silent_broker(self._claim, now)
         if now.mono_ns >= self._idle_deadline_ns:
-            self._write(
-                encode_all([NoOpRecord()], self._claim.image.metadata_version),
-                self._claim,
-                now.mono_ns,
-            )
+            self._write([NoOpRecord()], self._claim, now)
             self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         if now.mono_ns >= self._accumulator.deadline_ns:
             for taken in self._accumulator.take():
@@ -223,6 +173,7 @@ class Controller:
             self._accumulator.deadline_ns,
             self._idle_deadline_ns,
             self._snapshots.deadline_ns(),
+            NEVER_NS if self._claim is None else self._claim.sessions.deadline_ns(),
         )
 
     # --- leadership ---
@@ -235,11 +186,13 @@ class Controller:
             self._activate(epoch, now)
 
     def _activate(self, epoch: Epoch, now: Now) -> None:
-        self._claim = Claim(epoch=epoch, image=self.image.copy())
+        image = self.image.copy()
+        sessions = BrokerSessions(image, self._brokers.session_ms, now.mono_ns)
+        self._claim = Claim(epoch=epoch, image=image, sessions=sessions)
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
-        if self.image.feature_level(METADATA_VERSION) == 0:
-            self._write(encode_all(first_records(self._bootstrap), 0), self._claim, now.mono_ns)
+        if self.image.metadata_version == 0:
+            self._write(first_records(self._bootstrap), self._claim, now)
         self._register_self(self._claim, now)
 
     def _resign(self) -> None:
@@ -252,35 +205,59 @@ class Controller:
         self._appended.clear()
         for connection, write in self._writes.all():
             self._writes.answer(connection, write.if_lost)
-        for connection, read in self._reads.all():
-            self._reads.answer(connection, _refuse_description(read.request))
+        self._reads.refuse_all(_STANDBY)
 
     # --- writes ---
 
+    def _situation(self, claim: Claim, now: Now) -> Situation:
+        return Situation(
+            image=claim.image,
+            settings=self._brokers,
+            cluster_id=self._cluster_id,
+            sessions=claim.sessions,
+            next_offset=self._raft.log_end() + self._accumulator.count(),
+            now_ns=now.mono_ns,
+            rng=self._rng,
+        )
+
+    def _after(self, request: WriteRequest, claim: Claim, now: Now) -> None:
+        """What only the active controller keeps in mind of a request."""
+        if isinstance(request, ControllerRegistrationRequest):
+            self._register_self(claim, now)
+        if isinstance(request, BrokerHeartbeatRequest):
+            self._hear(request, claim, now)
+        else:
+            claim.sessions.follow(claim.image, now.mono_ns)
+
+    def _hear(self, request: BrokerHeartbeatRequest, claim: Claim, now: Now) -> None:
+        found = claim.image.brokers.find(request.broker)
+        if found is None or found.broker_epoch != request.epoch:
+            return  # it was another that spoke
+        claim.sessions.heard(claim.image, request.broker, request.metadata_offset, now.mono_ns)
+        if found.in_controlled_shutdown:
+            last = self._raft.log_end() + self._accumulator.count() - 1
+            claim.sessions.shuts_down_at(request.broker, last)
+
+    def _fence_silent_broker(self, claim: Claim, now: Now) -> None:
+        broker = claim.sessions.expired(now.mono_ns)
+        if broker is not None:
+            self._write(heartbeats.fence(self._situation(claim, now), broker), claim, now)
+            claim.sessions.follow(claim.image, now.mono_ns)
+
     def _register_self(self, claim: Claim, now: Now) -> None:
         if self._registrar.is_wanted(claim.image):
-            self._write(
-                encode_all([self._registrar.record], claim.image.metadata_version),
-                claim,
-                now.mono_ns,
-            )
+            self._write([self._registrar.record], claim, now)
 
-    def _write_for(
-        self,
-        connection: ConnectionId,
-        write: PendingWrite,
-        added: Accumulation,
-        claim: Claim,
-        now: Now,
-    ) -> None:
-        if self._writes.park(connection, write):
-            added.writers.append(connection)
-            self._write(added, claim, now.mono_ns)
+    def _write(self, records: Sequence[MetadataRecord], claim: Claim, now: Now) -> None:
+        self._gather(self._encode(records, claim), claim, now)
 
-    def _write(self, added: Accumulation, claim: Claim, mono_ns: int) -> None:
+    def _encode(self, records: Sequence[MetadataRecord], claim: Claim) -> Accumulation:
+        return encode_all(records, claim.image.metadata_version)
+
+    def _gather(self, added: Accumulation, claim: Claim, now: Now) -> None:
         for record in added.records:
             claim.image.replay(record)
-        self._accumulator.add(added, mono_ns)
+        self._accumulator.add(added, now.mono_ns)
 
     def _append(self, taken: Accumulation, now: Now) -> None:
         last = self._raft.append(taken.values, now)
@@ -319,46 +296,3 @@ class Controller:
         if part.is_last:
             self.image, self._loading = self._loading, Image()
             self._outbox.trace("c.image", offset=self.applied, digest=self.image.digest)
-
-    # --- reads ---
-
-    def _answer_confirmed_reads(self, epoch: Epoch) -> None:
-        """From the committed image: what was acknowledged before the read arrived is in it."""
-        if not self._reads:
-            return
-        confirmed = self._raft.confirmed()
-        answered: PendingRead | None = None
-        for connection, read in self._reads.all():
-            if read.ticket > confirmed:
-                break
-            results = resource_configs.describe_all(self.image, read.request.resources)
-            self._reads.answer(connection, DescribeConfigsResponse(results=results))
-            answered = read
-        if answered is not None:
-            self._trace_reads(answered, epoch)
-
-    def _trace_reads(self, newest: PendingRead, epoch: Epoch) -> None:
-        """One line for all that are answered together: what confirms the newest confirms all."""
-        heard: list[dict[str, int | str]] = [
-            {"id": key.id, "dir": uuid_text(key.directory), "since": followed_ns}
-            for key, followed_ns in sorted(self._raft.followed_ns().items())
-        ]
-        self._outbox.trace(
-            "c.read", epoch=epoch, ticket=newest.ticket, arrived=newest.arrived_ns, heard=heard
-        )
-
-
-def _refuse_alteration(
-    request: AlterConfigsRequest, error: ErrorCode, message: str
-) -> AlterConfigsResponse:
-    return AlterConfigsResponse(
-        results=resource_configs.refuse_alteration(request.resources, error, message)
-    )
-
-
-def _refuse_description(request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(
-        results=resource_configs.refuse_description(
-            request.resources, ErrorCode.NOT_CONTROLLER, _STANDBY
-        )
-    )

@@ -10,6 +10,7 @@ once another controller has registered, as Apache Kafka's do.
 from dataclasses import dataclass
 from uuid import UUID
 
+from node.controller.decision import Decision, RefusedError
 from node.controller.image import Image
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
@@ -17,6 +18,7 @@ from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, NodeId
 from node.outbox import Ask, Outbox
 from node.records.metadata import RegisterControllerRecord
+from node.records.metadata_versions import CONTROLLER_REGISTRATIONS
 from node.records.schemas import ControllerEndpoint, ControllerFeature
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.controller_registration import (
@@ -27,7 +29,6 @@ from node.wire.controller_registration import (
 )
 
 CHANNEL = ChannelId(-1)  # the quorum numbers its own from 0
-FIRST_LEVEL = 15  # of metadata.version: 3.7-IV0, isControllerRegistrationSupported
 _FIRST_PAUSE_NS = 100 * MS
 _LONGEST_PAUSE_NS = 10_000 * MS
 
@@ -44,6 +45,16 @@ def own_registration(
             for name, low, high in SUPPORTED_FEATURES
         ),
     )
+
+
+def register(image: Image, request: ControllerRegistrationRequest) -> Decision:
+    """`ClusterControlManager.registerController` refuses nothing else. Raises RefusedError."""
+    if image.metadata_version < CONTROLLER_REGISTRATIONS:
+        raise RefusedError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            "The current metadata.version is too old for controller registrations.",
+        )
+    return Decision(records=[record_of(request)], answer=ControllerRegistrationResponse())
 
 
 def record_of(request: ControllerRegistrationRequest) -> RegisterControllerRecord:
@@ -100,7 +111,7 @@ class Registrar:
         """Do controllers register here, and is ours not known?"""
         return (
             bool(image.controllers)
-            and image.feature_level("metadata.version") >= FIRST_LEVEL
+            and image.metadata_version >= CONTROLLER_REGISTRATIONS
             and image.controllers.get(self._registration.controller) != self._record
         )
 

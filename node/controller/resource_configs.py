@@ -1,4 +1,8 @@
-"""The configuration of CLIENT_METRICS resources: all that a quorum without brokers can alter.
+"""The configuration of topics, of brokers, and of CLIENT_METRICS resources.
+
+Brokers look at what is to be set on a broker before they hand it on; of topics and metrics the
+schema is known here. Who changes min.insync.replicas clears the ELRs that it holds for, as shipped;
+and with eligible leader replicas it is set for the whole cluster, and for no broker.
 
 Rules of Kafka's `ConfigurationControlManager`. A resource is altered whole or not at all; one that
 is refused does not keep others of the same request from succeeding. What a request has too much of
@@ -6,13 +10,17 @@ is refused does not keep others of the same request from succeeding. What a requ
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from node import limits
-from node.controller.client_metrics import DEFINITIONS, Definition, items
+from node.controller import client_metrics, topic_configs
+from node.controller.config_definition import Definition, items, no_fault
+from node.controller.decision import RefusedError
 from node.controller.image import Image
+from node.controller.image.configurations import BROKER, CLUSTER, TOPIC
+from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
-from node.records.metadata import ConfigRecord
+from node.records.metadata import ClearElrRecord, ConfigRecord
 from node.wire.configs import (
     ConfigChange,
     ConfigEntry,
@@ -23,16 +31,19 @@ from node.wire.configs import (
 )
 
 CLIENT_METRICS = 16
+_SCHEMAS = {CLIENT_METRICS: client_metrics.DEFINITIONS, TOPIC: topic_configs.DEFINITIONS}
+_LONGEST_ID = 9  # of a broker, in digits
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
-class RefusedError(Exception):
-    """A resource cannot be altered or described as asked; becomes its result."""
-
-    def __init__(self, error: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.error = error
-        self.message = message[: limits.MAX_MESSAGE_CHARACTERS]
+# What Kafka's brokers know as a list; they look at the values themselves.
+_BROKER_LISTS = (
+    "advertised.listeners",
+    "cordoned.log.dirs",
+    "listeners",
+    "log.cleanup.policy",
+    "metric.reporters",
+)
 
 
 # --- whole requests ---
@@ -40,7 +51,7 @@ class RefusedError(Exception):
 
 def alter_all(
     image: Image, changes: Sequence[ResourceChange]
-) -> tuple[list[ConfigRecord], tuple[ResourceResult, ...]]:
+) -> tuple[list[ConfigRecord | ClearElrRecord], tuple[ResourceResult, ...]]:
     """The records that alter what can be altered, and a result for each resource."""
     try:
         _check_amount(image, changes)
@@ -58,7 +69,19 @@ def alter_all(
         decided, result = alter(image, change)
         records += decided
         results.append(result)
-    return records, tuple(results)
+    return [*records, *_clear_elr(image, records)], tuple(results)
+
+
+def _clear_elr(image: Image, records: Sequence[ConfigRecord]) -> list[ClearElrRecord]:
+    """Who is in an ELR is there by the minimum that held till then."""
+    if not image.has_elr:
+        return []
+    topics = [
+        each.resource_name if each.resource_type == TOPIC else ""
+        for each in records
+        if each.name == MIN_ISR
+    ]
+    return [ClearElrRecord(topic_name=topic) for topic in dict.fromkeys(topics)]
 
 
 def refuse_alteration(
@@ -119,10 +142,13 @@ def _check_amount(image: Image, resources: Sequence[ResourceChange]) -> None:
 # --- one resource ---
 
 
-def alter(image: Image, change: ResourceChange) -> tuple[list[ConfigRecord], ResourceResult]:
-    """The records that alter one resource, given the state they will apply to; none if refused."""
+def alter(
+    image: Image, change: ResourceChange, *, is_new: bool = False
+) -> tuple[list[ConfigRecord], ResourceResult]:
+    """The records that alter one resource, given the state they will apply to; none if refused. One
+    that `is_new` is created together with them."""
     try:
-        _check_resource(change.type, change.name)
+        _check_resource(image, change.type, change.name, is_new=is_new)
         repeated = [
             name
             for name, count in Counter(entry.name for entry in change.changes).items()
@@ -134,6 +160,8 @@ def alter(image: Image, change: ResourceChange) -> tuple[list[ConfigRecord], Res
             )
         entries = image.config((change.type, change.name))
         records = [_record(change, entry, entries.get(entry.name)) for entry in change.changes]
+        for record in records:
+            _check_min_isr(image, record)
     except RefusedError as refused:
         return [], ResourceResult(
             type=change.type, name=change.name, error=refused.error, message=refused.message
@@ -144,7 +172,7 @@ def alter(image: Image, change: ResourceChange) -> tuple[list[ConfigRecord], Res
 def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
     """Every key of the schema, or those asked for, with what is set or the default."""
     try:
-        _check_resource(query.type, query.name)
+        _check_resource(image, query.type, query.name)
     except RefusedError as refused:
         return ResourceDescription(
             type=query.type, name=query.name, error=refused.error, message=refused.message
@@ -159,34 +187,79 @@ def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
                 value=entries.get(name, definition.default),
                 is_default=name not in entries,
             )
-            for name, definition in DEFINITIONS.items()
+            for name, definition in _described(query.type, entries).items()
             if query.keys is None or name in query.keys
         ),
     )
 
 
-def _check_resource(resource_type: int, name: str) -> None:
-    if resource_type != CLIENT_METRICS:
-        raise RefusedError(
-            ErrorCode.INVALID_REQUEST,
-            f"Resource type {resource_type} cannot be configured here: no broker is registered, "
-            f"only CLIENT_METRICS ({CLIENT_METRICS}) is known.",
-        )
-    if not name:
-        raise RefusedError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+def _check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) -> None:
     if _is_too_long(name):
         raise RefusedError(
-            ErrorCode.INVALID_REQUEST,
-            f"Subscription name has more than {limits.MAX_STRING_BYTES} bytes",
+            ErrorCode.INVALID_REQUEST, f"The name has more than {limits.MAX_STRING_BYTES} bytes"
         )
+    if kind == CLIENT_METRICS:
+        if not name:
+            raise RefusedError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+    elif kind == TOPIC:
+        if not is_new and image.topics.named(name) is None:
+            raise RefusedError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
+            )
+    elif kind == BROKER:
+        _check_broker(image, name)
+    else:
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST, f"Resource type {kind} cannot be configured here."
+        )
+
+
+def _check_broker(image: Image, name: str) -> None:
+    """One that is registered, or, without a name, every one."""
+    if not name:
+        return
+    if not (name.isascii() and name.isdigit() and len(name) <= _LONGEST_ID):
+        raise RefusedError(ErrorCode.INVALID_REQUEST, f"'{name}' is no broker id.")
+    if image.brokers.find(int(name)) is None:
+        raise RefusedError(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} is registered."
+        )
+
+
+def _definition(kind: int, key: str) -> Definition | None:
+    if kind == BROKER:
+        return Definition(default="", is_list=key in _BROKER_LISTS, fault=no_fault)
+    return _SCHEMAS[kind].get(key)
+
+
+def _described(kind: int, entries: Mapping[str, str]) -> Mapping[str, Definition]:
+    """The keys to be told of: what a broker could be set besides, it says itself."""
+    if kind != BROKER:
+        return _SCHEMAS[kind]
+    return {key: Definition(default="", is_list=False, fault=no_fault) for key in entries}
+
+
+def _check_min_isr(image: Image, record: ConfigRecord) -> None:
+    """It is read as a number here, whoever set it; KAFKA-16540. Raises RefusedError."""
+    resource = (record.resource_type, record.resource_name)
+    if record.name != MIN_ISR or record.resource_type != BROKER:
+        return
+    fault = None
+    if record.value is not None:
+        fault = topic_configs.DEFINITIONS[MIN_ISR].fault(record.value)
+    if image.has_elr and resource != CLUSTER:
+        fault = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
+    elif image.has_elr and record.value is None:
+        fault = f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled."
+    if fault is not None:
+        raise RefusedError(ErrorCode.INVALID_CONFIG, fault)
 
 
 def _record(resource: ResourceChange, change: ConfigChange, current: str | None) -> ConfigRecord:
-    definition = DEFINITIONS.get(change.name)
+    definition = _definition(resource.type, change.name)
     if definition is None:
-        raise RefusedError(
-            ErrorCode.INVALID_CONFIG, f"Unknown client metrics configuration: {change.name}"
-        )
+        kind = "client metrics" if resource.type == CLIENT_METRICS else "topic"
+        raise RefusedError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} configuration: {change.name}")
     value = _new_value(change, definition, current)
     if value is not None and _is_too_long(value):
         raise RefusedError(

@@ -112,6 +112,10 @@ class RaftClient:
         self._appended.append(header)
         return header.last_offset
 
+    def log_end(self) -> Offset:
+        """What is appended next has this offset at least."""
+        return self._raft.log.end.offset
+
     def snapshot_id(self) -> LogPosition:
         """Of one that is taken now: of all below the offset that follows what was handed over."""
         return LogPosition(self._epoch, self.handed_over)

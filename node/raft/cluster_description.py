@@ -27,7 +27,7 @@ def describe_cluster(
 
     Of the others that is known from their registrations (KIP-919). The voter set knows only their
     inner addresses: of one that did not register a client from outside is told that one, and finds
-    the outer one in its bootstrap addresses. There are no brokers to describe (endpoint type 1).
+    the outer one in its bootstrap addresses. Brokers describe themselves (endpoint type 1).
     """
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         return DescribeClusterResponse(

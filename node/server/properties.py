@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts, SnapshotSettings
+from node.config import (
+    BrokerSettings,
+    ConnectionLimits,
+    NodeConfig,
+    QuorumTimeouts,
+    SnapshotSettings,
+)
 from node.endpoint import Endpoint, why_not_taken
 from node.ids import NodeId
 
@@ -44,6 +50,13 @@ LIMIT_KEYS = {
     "socket.request.max.bytes": "request_max_bytes",
     "queued.max.request.bytes": "queued_max_bytes",
 }
+# The same for BrokerSettings.
+BROKER_KEYS = {
+    "broker.session.timeout.ms": "session_ms",
+    "num.partitions": "partitions",
+    "default.replication.factor": "replication",
+    "min.insync.replicas": "min_isr",
+}
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
 QUORUM_VOTERS = "controller.quorum.voters"
@@ -51,6 +64,7 @@ KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
     *SNAPSHOT_KEYS,
+    *BROKER_KEYS,
     BOOTSTRAP_SERVERS,
     QUORUM_VOTERS,
     METRICS_LISTENER,
@@ -85,6 +99,7 @@ def known_numbers() -> str:
         **{key: getattr(QuorumTimeouts(), name) for key, name in TIMEOUT_KEYS.items()},
         **{key: getattr(ConnectionLimits(), name) for key, name in LIMIT_KEYS.items()},
         **{key: getattr(SnapshotSettings(), name) for key, name in SNAPSHOT_KEYS.items()},
+        **{key: getattr(BrokerSettings(), name) for key, name in BROKER_KEYS.items()},
     }
     return "".join(f"  {key}={default}\n" for key, default in defaults.items())
 
@@ -113,6 +128,7 @@ def parse_settings(text: str) -> Settings:
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
+        brokers=BrokerSettings(**_integers(values, BROKER_KEYS)),
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))

@@ -9,7 +9,11 @@ from node.wire.api import Api, ApiRange
 from node.wire.entities import NO_THROTTLE, our_error
 
 # What every controller here can do: name, lowest and highest level.
-SUPPORTED_FEATURES = (("kraft.version", 0, 1), ("metadata.version", 7, 30))
+SUPPORTED_FEATURES = (
+    ("kraft.version", 0, 1),
+    ("metadata.version", 7, 30),
+    ("eligible.leader.replicas.version", 0, 1),
+)
 FIRST_VERSION_WITH_ZERO_FEATURES = 4
 
 

@@ -1,7 +1,23 @@
 """The table of what is served: API keys and version ranges, as ApiVersions tells them."""
 
+from node.wire.alter_partition import (
+    ALTER_PARTITION,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
 from node.wire.api import Api, ApiRange
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest, ApiVersionsResponse
+from node.wire.broker_lifecycle import (
+    BROKER_HEARTBEAT,
+    BROKER_REGISTRATION,
+    UNREGISTER_BROKER,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
 from node.wire.configs import (
     DESCRIBE_CONFIGS,
     INCREMENTAL_ALTER_CONFIGS,
@@ -16,6 +32,7 @@ from node.wire.controller_registration import (
     ControllerRegistrationResponse,
 )
 from node.wire.create_topics import CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse
+from node.wire.delete_topics import DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse
 from node.wire.describe_cluster import (
     DESCRIBE_CLUSTER,
     DescribeClusterRequest,
@@ -26,8 +43,15 @@ from node.wire.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
 )
+from node.wire.elect_leaders import ELECT_LEADERS, ElectLeadersRequest, ElectLeadersResponse
+from node.wire.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FETCH_SNAPSHOT, FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.producer_ids import (
+    ALLOCATE_PRODUCER_IDS,
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
 from node.wire.quorum_epoch import (
     BEGIN_QUORUM_EPOCH,
     END_QUORUM_EPOCH,
@@ -45,20 +69,34 @@ from node.wire.raft_voters import (
     UpdateVoterResponse,
     VoterChangeResponse,
 )
+from node.wire.update_features import (
+    UPDATE_FEATURES,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from node.wire.vote import VOTE, VoteRequest, VoteResponse
 
 APIS: tuple[Api, ...] = (
     FETCH,
     API_VERSIONS,
     CREATE_TOPICS,
+    DELETE_TOPICS,
     DESCRIBE_CONFIGS,
+    ELECT_LEADERS,
     INCREMENTAL_ALTER_CONFIGS,
     VOTE,
     BEGIN_QUORUM_EPOCH,
     END_QUORUM_EPOCH,
     DESCRIBE_QUORUM,
+    ALTER_PARTITION,
+    UPDATE_FEATURES,
+    ENVELOPE,
     FETCH_SNAPSHOT,
     DESCRIBE_CLUSTER,
+    BROKER_REGISTRATION,
+    BROKER_HEARTBEAT,
+    UNREGISTER_BROKER,
+    ALLOCATE_PRODUCER_IDS,
     CONTROLLER_REGISTRATION,
     ADD_RAFT_VOTER,
     REMOVE_RAFT_VOTER,
@@ -76,17 +114,47 @@ PeerRequest = (
     | FetchSnapshotRequest
 )
 OutgoingRequest = PeerRequest | ControllerRegistrationRequest
+# What other nodes say of themselves to the active controller.
+NodeRequest = (
+    ControllerRegistrationRequest
+    | BrokerRegistrationRequest
+    | BrokerHeartbeatRequest
+    | AlterPartitionRequest
+    | AllocateProducerIdsRequest
+)
+# What becomes records, if the active controller grants it.
+WriteRequest = (
+    NodeRequest
+    | AlterConfigsRequest
+    | CreateTopicsRequest
+    | DeleteTopicsRequest
+    | ElectLeadersRequest
+    | UpdateFeaturesRequest
+    | UnregisterBrokerRequest
+)
 Request = (
-    OutgoingRequest
+    PeerRequest
+    | WriteRequest
     | ApiVersionsRequest
     | DescribeQuorumRequest
-    | AlterConfigsRequest
     | DescribeConfigsRequest
     | DescribeClusterRequest
-    | CreateTopicsRequest
+    | EnvelopeRequest
     | AddVoterRequest
     | RemoveVoterRequest
     | UpdateVoterRequest
+)
+# What a broker hands on for a client (Kafka's `ApiKeys.forwardable`).
+FORWARDED = (
+    AlterConfigsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    ElectLeadersRequest,
+    UpdateFeaturesRequest,
+    UnregisterBrokerRequest,
+    DescribeQuorumRequest,
+    AddVoterRequest,
+    RemoveVoterRequest,
 )
 Response = (
     VoteResponse
@@ -102,4 +170,13 @@ Response = (
     | VoterChangeResponse
     | UpdateVoterResponse
     | ControllerRegistrationResponse
+    | BrokerRegistrationResponse
+    | BrokerHeartbeatResponse
+    | UnregisterBrokerResponse
+    | AlterPartitionResponse
+    | AllocateProducerIdsResponse
+    | DeleteTopicsResponse
+    | ElectLeadersResponse
+    | UpdateFeaturesResponse
+    | EnvelopeResponse
 )

@@ -10,7 +10,9 @@ from node.wire.entities import NO_THROTTLE, our_error
 
 # Where a value comes from, as the protocol numbers it (ConfigEntry.ConfigSource).
 DEFAULT_CONFIG = 5
-CLIENT_METRICS_CONFIG = 7
+_SET_ON = {2: 1, 4: 2, 16: 7}  # by the type of the resource: topic, broker, client metrics
+_CLUSTER = (4, "")
+_CLUSTER_CONFIG = 3
 CONFIG_TYPE_UNKNOWN = 0
 
 
@@ -188,19 +190,21 @@ def _write_describe_response(message: DescribeConfigsResponse, kio: SimpleNamesp
             error_message=r.message,
             resource_type=r.type,
             resource_name=r.name,
-            configs=tuple(_entry(entry, kio) for entry in r.entries),
+            configs=tuple(_entry(r, entry, kio) for entry in r.entries),
         )
         for r in message.results
     )
     return kio.DescribeConfigsResponse(throttle_time=NO_THROTTLE, results=results)
 
 
-def _entry(entry: ConfigEntry, kio: SimpleNamespace) -> Any:
+def _entry(resource: ResourceDescription, entry: ConfigEntry, kio: SimpleNamespace) -> Any:
+    is_cluster = (resource.type, resource.name) == _CLUSTER
+    source = _CLUSTER_CONFIG if is_cluster else _SET_ON[resource.type]
     return kio.DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,
         read_only=False,
-        config_source=DEFAULT_CONFIG if entry.is_default else CLIENT_METRICS_CONFIG,
+        config_source=DEFAULT_CONFIG if entry.is_default else source,
         is_sensitive=False,
         synonyms=(),
         config_type=CONFIG_TYPE_UNKNOWN,

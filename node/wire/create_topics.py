@@ -1,29 +1,58 @@
-"""CreateTopics, which a controller without brokers refuses."""
+"""CreateTopics."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 from node.errors import ErrorCode
+from node.ids import ZERO_UUID, NodeId
 from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.entities import NO_THROTTLE, our_error, some_uuid
+
+BY_DEFAULT = -1  # of partitions and replicas: as the controller is configured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Where the replicas of a partition are to be, the preferred leader first."""
+
+    index: int
+    brokers: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSetting:
+    name: str
+    value: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
     name: str
+    partitions: int = 1
+    replication: int = 1
+    assignments: tuple[Assignment, ...] = ()
+    configs: tuple[TopicSetting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicsRequest:
     topics: tuple[NewTopic, ...]
+    validate_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicResult:
+    """`partitions` and `replication` of what was created, -1 else (from version 5 on); `id` from
+    version 7 on."""
+
     name: str
-    error: ErrorCode
+    error: ErrorCode = ErrorCode.NONE
     message: str | None = None
+    id: UUID = ZERO_UUID
+    partitions: int = -1
+    replication: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +61,39 @@ class CreateTopicsResponse:
 
 
 def _read_topics(entity: Any) -> CreateTopicsRequest:
-    return CreateTopicsRequest(topics=tuple(NewTopic(name=topic.name) for topic in entity.topics))
+    topics = tuple(
+        NewTopic(
+            name=topic.name,
+            partitions=topic.num_partitions,
+            replication=topic.replication_factor,
+            assignments=tuple(
+                Assignment(index=each.partition_index, brokers=each.broker_ids)
+                for each in topic.assignments
+            ),
+            configs=tuple(TopicSetting(name=c.name, value=c.value) for c in topic.configs),
+        )
+        for topic in entity.topics
+    )
+    return CreateTopicsRequest(topics=topics, validate_only=entity.validate_only)
 
 
 def _write_topics(message: CreateTopicsRequest, kio: SimpleNamespace) -> Any:
-    """One partition, one replica each: more is not asked for before there are brokers."""
     topics = tuple(
         kio.CreatableTopic(
-            name=topic.name, num_partitions=1, replication_factor=1, assignments=(), configs=()
+            name=topic.name,
+            num_partitions=topic.partitions,
+            replication_factor=topic.replication,
+            assignments=tuple(
+                kio.CreatableReplicaAssignment(partition_index=each.index, broker_ids=each.brokers)
+                for each in topic.assignments
+            ),
+            configs=tuple(
+                kio.CreatableTopicConfig(name=each.name, value=each.value) for each in topic.configs
+            ),
         )
         for topic in message.topics
     )
-    return kio.CreateTopicsRequest(topics=topics)
+    return kio.CreateTopicsRequest(topics=topics, validate_only=message.validate_only)
 
 
 def _read_topics_response(entity: Any) -> CreateTopicsResponse:
@@ -52,6 +102,9 @@ def _read_topics_response(entity: Any) -> CreateTopicsResponse:
             name=topic.name,
             error=our_error(topic.error_code),
             message=getattr(topic, "error_message", None),
+            id=some_uuid(getattr(topic, "topic_id", None)),
+            partitions=getattr(topic, "num_partitions", -1),
+            replication=getattr(topic, "replication_factor", -1),
         )
         for topic in entity.topics
     )
@@ -62,10 +115,12 @@ def _write_topics_response(message: CreateTopicsResponse, kio: SimpleNamespace) 
     results = tuple(
         kio.CreatableTopicResult(
             name=result.name,
-            topic_id=None,
+            topic_id=result.id,
             error_code=result.error,
             error_message=result.message,
-            configs=None,
+            num_partitions=result.partitions,
+            replication_factor=result.replication,
+            configs=(),  # null, with no error, is what clients fail on
         )
         for result in message.results
     )

@@ -68,7 +68,7 @@ def test_who_is_started_again_after_it_ended_by_itself_is_remembered(
 def test_a_node_that_ended_by_itself_makes_a_run_invalid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Controller, "alter_configs", after(40, Controller.alter_configs))
+    monkeypatch.setattr(Controller, "write", after(40, Controller.write))
     assert main([*RUN, "--runtime", "sim", "--out", str(tmp_path)]) == 1
     row = told(tmp_path)["nodes-kept-running"]
     assert row["verdict"] == "invalid"

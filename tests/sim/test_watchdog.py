@@ -20,7 +20,7 @@ MIB = 1 << 20
 MOST_MIB = 512  # that a test takes, should nobody stop it
 
 Break = Callable[[], None]
-right = Controller.alter_configs
+right = Controller.write
 
 
 def loop_for_ever() -> None:
@@ -67,7 +67,7 @@ def run_with(
     monkeypatch: pytest.MonkeyPatch, out: Path, how: Break, limits: Limits
 ) -> tuple[int, dict[str, dict[str, str]]]:
     """The exit code of a run whose leader breaks at its 40th write, and its rows by check."""
-    monkeypatch.setattr(Controller, "alter_configs", breaks_after(40, how))
+    monkeypatch.setattr(Controller, "write", breaks_after(40, how))
     monkeypatch.setattr(watchdog, "Limits", lambda: limits)
     code = main([*RUN, "--runtime", "sim", "--out", str(out)])
     results = json.loads((out / "latest" / "verdict.json").read_text())["results"]

@@ -30,6 +30,7 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 LIST_KEYS = ("match", "metrics")
 # A value of each of Kafka's types; of names and ids of topics, those that are looked at further.
 PLAIN: dict[str, Any] = {
+    "bytes": b"",
     "bool": False,
     "uuid": None,
     "string": "",

@@ -32,11 +32,13 @@ class Topics:
         self._digest = digest
         self._by_id: dict[UUID, Topic] = {}
         self._ids: dict[str, UUID] = {}
+        self._plain: dict[str, str] = {}  # a name as metrics have it, and the topic's own
         self._partitions: dict[PartitionKey, Partition] = {}
 
     def copy(self, digest: Digest) -> "Topics":
         copy = Topics(digest)
         copy._by_id, copy._ids = dict(self._by_id), dict(self._ids)
+        copy._plain = dict(self._plain)
         copy._partitions = dict(self._partitions)
         return copy
 
@@ -55,6 +57,10 @@ class Topics:
     def named(self, name: str) -> Topic | None:
         found = self._ids.get(name)
         return None if found is None else self._by_id[found]
+
+    def rival(self, name: str) -> str | None:
+        """The topic that metrics could not tell from one of that name: there "." is "_"."""
+        return self._plain.get(_plain(name))
 
     def all(self) -> list[Topic]:
         """By name."""
@@ -75,6 +81,7 @@ class Topics:
         assert record.name not in self._ids, f"a second topic {record.name}"
         self._by_id[record.topic_id] = Topic(id=record.topic_id, name=record.name)
         self._ids[record.name] = record.topic_id
+        self._plain[_plain(record.name)] = record.name
         self._digest.count(_TOPIC, "", record.name, None, uuid_text(record.topic_id))
 
     def replay_partition(self, record: PartitionRecord) -> None:
@@ -105,6 +112,7 @@ class Topics:
     def remove(self, record: RemoveTopicRecord) -> Topic:
         topic = self._by_id.pop(record.topic_id)
         del self._ids[topic.name]
+        self._plain.pop(_plain(topic.name), None)
         self._digest.count(_TOPIC, "", topic.name, uuid_text(topic.id), None)
         for index in range(topic.partitions):
             self._put((topic.id, index), None)
@@ -116,6 +124,10 @@ class Topics:
             self._partitions[key] = after
         of, name = uuid_text(key[0]), str(key[1])
         self._digest.count(_PARTITION, of, name, _text(before), _text(after))
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def _text(partition: Partition | None) -> str | None:

@@ -59,7 +59,11 @@ def test_a_registration_is_acknowledged_once_it_is_committed_and_the_leaders_own
     assert theirs == record_of(kafkas())
     assert (own.controller_id, own.incarnation_id) == (1, UUID(int=1 << 64))
     assert [at.name for at in own.end_points] == ["CONTROLLER", "EXTERNAL"]
-    assert {each.name for each in own.features} == {"kraft.version", "metadata.version"}
+    assert {each.name for each in own.features} == {
+        "kraft.version",
+        "metadata.version",
+        "eligible.leader.replicas.version",
+    }
     catch_up(rig, 41)
     assert rig.answered(40) == [ControllerRegistrationResponse()]
     # Another life of the same process replaces it; the leader's own is known.

@@ -54,7 +54,17 @@ def test_a_legal_interval_becomes_one_record(value: str) -> None:
         (change("interval.ms", None), ErrorCode.INVALID_REQUEST),
         (change("interval.ms", "1000", 9), ErrorCode.INVALID_REQUEST),
         (change("interval.ms", "1000", name=""), ErrorCode.INVALID_REQUEST),
-        (change("interval.ms", "1000", resource_type=2), ErrorCode.INVALID_REQUEST),
+        (change("interval.ms", "1000", resource_type=2), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (change("interval.ms", "1000", resource_type=4), ErrorCode.INVALID_REQUEST),
+        (
+            change("interval.ms", "1000", resource_type=4, name="7"),
+            ErrorCode.BROKER_ID_NOT_REGISTERED,
+        ),
+        (change("interval.ms", "1000", resource_type=8), ErrorCode.INVALID_REQUEST),
+        (
+            change("min.insync.replicas", "many", resource_type=4, name=""),
+            ErrorCode.INVALID_CONFIG,
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_without_a_record(wrong: ResourceChange, error: ErrorCode) -> None:
@@ -101,7 +111,7 @@ def test_description_tells_what_is_set_and_what_is_default() -> None:
         ("interval.ms", "300000", True)
     ]
     refused = describe(image, ResourceQuery(type=2, name="t", keys=None))
-    assert refused.error == ErrorCode.INVALID_REQUEST
+    assert refused.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_deleting_the_last_key_leaves_nothing_behind() -> None:

@@ -5,6 +5,7 @@ import pytest
 from node.config import ConnectionLimits
 from node.endpoint import Endpoint
 from node.server.properties import (
+    BROKER_KEYS,
     LIMIT_KEYS,
     SNAPSHOT_KEYS,
     TIMEOUT_KEYS,
@@ -113,7 +114,7 @@ def test_what_cannot_be_served_is_refused(old: str, new: str, words: str) -> Non
 
 def test_help_tells_every_number_and_its_default() -> None:
     told = dict(line.strip().split("=") for line in known_numbers().splitlines())
-    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS}
+    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS, *BROKER_KEYS}
     numbers = "".join(f"{key}={default}\n" for key, default in told.items())
     others = "".join(
         f"{line}\n"

@@ -6,9 +6,24 @@ from uuid import UUID
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.wire.alter_partition import (
+    AlteredPartition,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    IsrMember,
+    PartitionResult,
+)
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
+from node.wire.broker_lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
 from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -27,15 +42,36 @@ from node.wire.controller_registration import (
     FeatureRange,
     RegisteredListener,
 )
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic, TopicResult
+from node.wire.create_topics import (
+    Assignment,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicResult,
+    TopicSetting,
+)
+from node.wire.delete_topics import (
+    DeletedTopic,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeletionResult,
+)
 from node.wire.describe_cluster import (
     ClusterMember,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
+from node.wire.elect_leaders import (
+    ElectionResult,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    NamedPartition,
+)
+from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from node.wire.quorum_epoch import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -47,6 +83,12 @@ from node.wire.raft_voters import (
     UpdateVoterRequest,
     UpdateVoterResponse,
     VoterChangeResponse,
+)
+from node.wire.update_features import (
+    SAFE_DOWNGRADE,
+    FeatureUpdate,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
 )
 from node.wire.vote import VoteRequest, VoteResponse
 
@@ -127,7 +169,74 @@ REQUESTS: tuple[Request, ...] = (
         )
     ),
     DescribeClusterRequest(endpoint_type=1),
-    CreateTopicsRequest(topics=(NewTopic(name="a"), NewTopic(name="b"))),
+    CreateTopicsRequest(
+        topics=(
+            NewTopic(name="a", partitions=3, replication=2),
+            NewTopic(
+                name="b",
+                partitions=-1,
+                replication=-1,
+                assignments=(Assignment(index=1, brokers=(NodeId(2), NodeId(1))),),
+                configs=(
+                    TopicSetting(name="retention.ms", value="7"),
+                    TopicSetting(name="x", value=None),
+                ),
+            ),
+        ),
+        validate_only=True,
+    ),
+    DeleteTopicsRequest(topics=(DeletedTopic(name="a"), DeletedTopic(name="b"))),
+    ElectLeadersRequest(
+        kind=1,
+        partitions=(NamedPartition(topic="a", index=0), NamedPartition(topic="b", index=7)),
+    ),
+    ElectLeadersRequest(kind=0, partitions=None),
+    UpdateFeaturesRequest(
+        updates=(
+            FeatureUpdate(name="metadata.version", level=30),
+            FeatureUpdate(name="f", level=0, kind=SAFE_DOWNGRADE),
+        ),
+        validate_only=True,
+    ),
+    EnvelopeRequest(frame=b"a request"),
+    BrokerRegistrationRequest(
+        broker=NodeId(3),
+        cluster_id=CLUSTER,
+        incarnation=DIRECTORY,
+        listeners=(RegisteredListener(endpoint=INNER),),
+        features=(FeatureRange(name="metadata.version", lowest=7, highest=30),),
+        rack="r",
+        directories=(OTHER, DIRECTORY),
+        previous_epoch=2**40,
+    ),
+    BrokerHeartbeatRequest(
+        broker=NodeId(3),
+        epoch=2**40,
+        metadata_offset=2**41,
+        want_fence=True,
+        want_shutdown=True,
+        offline=(OTHER,),
+        cordoned=(DIRECTORY,),
+    ),
+    UnregisterBrokerRequest(broker=NodeId(3)),
+    AllocateProducerIdsRequest(broker=NodeId(3), epoch=2**40),
+    AlterPartitionRequest(
+        broker=NodeId(3),
+        epoch=2**40,
+        partitions=(
+            AlteredPartition(
+                topic=OTHER,
+                index=1,
+                leader_epoch=4,
+                partition_epoch=9,
+                isr=(
+                    IsrMember(broker=NodeId(3), epoch=2**40),
+                    IsrMember(broker=NodeId(1), epoch=5),
+                ),
+                recovery=1,
+            ),
+        ),
+    ),
     AddVoterRequest(
         cluster_id=CLUSTER,
         voter=ReplicaKey(NodeId(3), OTHER),
@@ -210,9 +319,74 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
             apis=(ApiRange(api_key=1, min_version=12, max_version=18),),
         ),
     ),
+    20: (
+        DeleteTopicsResponse(
+            results=(
+                DeletionResult(name="a", id=OTHER),
+                DeletionResult(
+                    name="b", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message="not here"
+                ),
+            )
+        ),
+    ),
+    43: (
+        ElectLeadersResponse(
+            results=(
+                ElectionResult(partition=NamedPartition(topic="a", index=0)),
+                ElectionResult(
+                    partition=NamedPartition(topic="a", index=1),
+                    error=ErrorCode.ELECTION_NOT_NEEDED,
+                    message="it leads",
+                ),
+            )
+        ),
+        ElectLeadersResponse(error=ErrorCode.NOT_CONTROLLER),
+    ),
+    56: (
+        AlterPartitionResponse(
+            results=(
+                PartitionResult(
+                    topic=OTHER,
+                    index=1,
+                    leader=LEADER,
+                    leader_epoch=4,
+                    partition_epoch=9,
+                    isr=(2, 1),
+                    recovery=1,
+                ),
+                PartitionResult(topic=OTHER, index=2, error=ErrorCode.INELIGIBLE_REPLICA),
+            )
+        ),
+        AlterPartitionResponse(error=ErrorCode.STALE_BROKER_EPOCH),
+    ),
+    57: (
+        UpdateFeaturesResponse(features=("metadata.version",)),
+        UpdateFeaturesResponse(error=ErrorCode.INVALID_UPDATE_VERSION, message="no"),
+    ),
+    58: (
+        EnvelopeResponse(frame=b"an answer"),
+        EnvelopeResponse(error=ErrorCode.NOT_CONTROLLER),
+    ),
+    62: (
+        BrokerRegistrationResponse(epoch=2**40),
+        BrokerRegistrationResponse(error=ErrorCode.DUPLICATE_BROKER_REGISTRATION),
+    ),
+    63: (
+        BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False, should_shut_down=True),
+        BrokerHeartbeatResponse(error=ErrorCode.STALE_BROKER_EPOCH),
+    ),
+    64: (
+        UnregisterBrokerResponse(),
+        UnregisterBrokerResponse(error=ErrorCode.BROKER_ID_NOT_REGISTERED, message="who?"),
+    ),
+    67: (
+        AllocateProducerIdsResponse(first=2**40, count=1000),
+        AllocateProducerIdsResponse(error=ErrorCode.BROKER_ID_NOT_REGISTERED),
+    ),
     19: (
         CreateTopicsResponse(
             results=(
+                TopicResult(name="b", id=OTHER, partitions=3, replication=2),
                 TopicResult(
                     name="a", error=ErrorCode.INVALID_REPLICATION_FACTOR, message="no brokers"
                 ),
@@ -322,6 +496,26 @@ def request_in_version(message: Request, version: int) -> Request:
         case DescribeClusterRequest() if version == 0:
             return replace(message, endpoint_type=2)
         case _:
+            return _older_broker_request(message, version)
+
+
+def _older_broker_request(message: Request, version: int) -> Request:
+    match message:
+        case BrokerRegistrationRequest() if version < 3:
+            without = replace(message, previous_epoch=-1)
+            return replace(without, directories=()) if version < 2 else without
+        case BrokerHeartbeatRequest() if version < 2:
+            without_cordoned = replace(message, cordoned=None)
+            return replace(without_cordoned, offline=()) if version < 1 else without_cordoned
+        case AlterPartitionRequest() if version < 3:
+            (partition,) = message.partitions
+            isr = tuple(replace(member, epoch=-1) for member in partition.isr)
+            return replace(message, partitions=(replace(partition, isr=isr),))
+        case ElectLeadersRequest() if version == 0:
+            return replace(message, kind=0)
+        case UpdateFeaturesRequest() if version == 0:
+            return replace(message, validate_only=False)
+        case _:
             return message
 
 
@@ -340,6 +534,26 @@ def response_in_version(key: int, message: Response, version: int) -> Response:
             return replace(message, endpoint_type=2)
         case _:
             assert key in RESPONSES
+            return _older_topics_response(message, version)
+
+
+def _older_topics_response(message: Response, version: int) -> Response:
+    match message:
+        case CreateTopicsResponse() if version < 7:
+            made = (replace(each, id=ZERO_UUID) for each in message.results)
+            if version < 5:
+                made = (replace(each, partitions=-1, replication=-1) for each in made)
+            return CreateTopicsResponse(results=tuple(made))
+        case DeleteTopicsResponse() if version < 6:
+            gone = (replace(each, id=ZERO_UUID) for each in message.results)
+            if version < 5:
+                gone = (replace(each, message=None) for each in gone)
+            return DeleteTopicsResponse(results=tuple(gone))
+        case ElectLeadersResponse() if version == 0:
+            return replace(message, error=ErrorCode.NONE)
+        case UpdateFeaturesResponse() if version >= 2:
+            return replace(message, features=())
+        case _:
             return message
 
 

@@ -1,0 +1,75 @@
+"""Reads wait until a majority confirmed, after they arrived, that this node still leads.
+
+Then the committed image answers (Raft thesis 6.4, `node.raft.read_index`).
+"""
+
+from dataclasses import dataclass
+
+from node.controller import resource_configs
+from node.controller.image import Image
+from node.errors import ErrorCode
+from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text
+from node.outbox import Outbox
+from node.parking import Parking, Waiting
+from node.raft.client import RaftClient
+from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRead:
+    """Of a client that waits for the confirmation that we still lead."""
+
+    ticket: Ticket
+    arrived_ns: int
+    request: DescribeConfigsRequest
+
+
+class ConfirmedReads:
+    def __init__(self, raft: RaftClient, parking: Parking, outbox: Outbox) -> None:
+        self._raft = raft
+        self._outbox = outbox
+        self._waiting = Waiting[PendingRead](parking)
+
+    def park(self, connection: ConnectionId, request: DescribeConfigsRequest, now: Now) -> None:
+        ticket = self._raft.take_ticket()
+        read = PendingRead(ticket=ticket, arrived_ns=now.mono_ns, request=request)
+        self._waiting.park(connection, read)
+
+    def answer(self, image: Image, epoch: Epoch) -> None:
+        """Those that are confirmed, from the committed image: what was acknowledged before the read
+        arrived is in it."""
+        if not self._waiting:
+            return
+        confirmed = self._raft.confirmed()
+        answered: PendingRead | None = None
+        for connection, read in self._waiting.all():
+            if read.ticket > confirmed:
+                break
+            results = resource_configs.describe_all(image, read.request.resources)
+            self._waiting.answer(connection, DescribeConfigsResponse(results=results))
+            answered = read
+        if answered is not None:
+            self._trace(answered, epoch)
+
+    def refuse_all(self, message: str) -> None:
+        """It leads no more."""
+        for connection, read in self._waiting.all():
+            self._waiting.answer(connection, refuse_description(read.request, message))
+
+    def _trace(self, newest: PendingRead, epoch: Epoch) -> None:
+        """One line for all that are answered together: what confirms the newest confirms all."""
+        heard: list[dict[str, int | str]] = [
+            {"id": key.id, "dir": uuid_text(key.directory), "since": followed_ns}
+            for key, followed_ns in sorted(self._raft.followed_ns().items())
+        ]
+        self._outbox.trace(
+            "c.read", epoch=epoch, ticket=newest.ticket, arrived=newest.arrived_ns, heard=heard
+        )
+
+
+def refuse_description(request: DescribeConfigsRequest, message: str) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=resource_configs.refuse_description(
+            request.resources, ErrorCode.NOT_CONTROLLER, message
+        )
+    )

@@ -1,0 +1,113 @@
+"""UpdateFeatures: metadata.version, and eligible leader replicas (KIP-584, KIP-966).
+
+An update is done whole or not at all. A level must be one that every registered node supports.
+metadata.version never goes below a level that knows more: what is written would be lost.
+"""
+
+from collections.abc import Iterator
+
+from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.image import ELR_VERSION, METADATA_VERSION, Image
+from node.controller.image.configurations import BROKER, CLUSTER
+from node.controller.replica_rules import MIN_ISR
+from node.errors import ErrorCode
+from node.records.metadata import (
+    ClearElrRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+)
+from node.records.metadata_versions import CHANGED, ELR
+from node.wire.api_versions import SUPPORTED_FEATURES
+from node.wire.update_features import (
+    SAFE_DOWNGRADE,
+    UNSAFE_DOWNGRADE,
+    UPGRADE,
+    FeatureUpdate,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+_OURS = {name: (low, high) for name, low, high in SUPPORTED_FEATURES}
+
+
+def update(situation: Situation, request: UpdateFeaturesRequest) -> Decision:
+    """Raises RefusedError."""
+    image = situation.image
+    levels = {**image.feature_levels(), **{each.name: each.level for each in request.updates}}
+    records: list[MetadataRecord] = []
+    for each in request.updates:
+        why = _why_not(image, each) or _why_not_together(each, levels)
+        if why:
+            raise RefusedError(
+                ErrorCode.INVALID_UPDATE_VERSION,
+                f"Invalid update version {each.level} for feature {each.name}. {why}",
+            )
+        records += _beside(situation, each)
+        records.append(FeatureLevelRecord(name=each.name, feature_level=each.level))
+    answer = UpdateFeaturesResponse(features=tuple(each.name for each in request.updates))
+    return Decision(records=records, answer=answer, only_validated=request.validate_only)
+
+
+def _why_not(image: Image, update: FeatureUpdate) -> str:
+    now = image.feature_level(update.name)
+    if update.kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+        return "The controller does not support the given upgrade type."
+    if update.name == "kraft.version":
+        return "The quorum was formatted with its kraft.version."
+    for who, low, high in _supported(image, update.name):
+        if not low <= update.level <= high:
+            return f"{who} only supports versions {low}-{high}"
+    if update.level < now and update.kind == UPGRADE:
+        return "Can't downgrade without setting the upgrade type to a downgrade."
+    if update.level > now and update.kind != UPGRADE:
+        return "Can't downgrade to a newer version."
+    if update.name == METADATA_VERSION and any(update.level < level <= now for level in CHANGED):
+        return "The downgrade might delete metadata information."
+    return ""
+
+
+def _why_not_together(update: FeatureUpdate, levels: dict[str, int]) -> str:
+    if update.name == ELR_VERSION and update.level and levels.get(METADATA_VERSION, 0) < ELR:
+        return f"It needs {METADATA_VERSION} {ELR}."
+    return ""
+
+
+def _supported(image: Image, name: str) -> Iterator[tuple[str, int, int]]:
+    """By whom, and which levels: this node, and whoever registered."""
+    yield "This controller", *_OURS.get(name, (0, 0))
+    for controller in image.controllers.values():
+        ranges = {
+            each.name: (each.min_supported_version, each.max_supported_version)
+            for each in controller.features
+        }
+        yield f"Controller {controller.controller_id}", *ranges.get(name, (0, 0))
+    for broker in image.brokers.all():
+        ranges = {
+            each.name: (each.min_supported_version, each.max_supported_version)
+            for each in broker.features
+        }
+        yield f"Broker {broker.broker_id}", *ranges.get(name, (0, 0))
+
+
+def _beside(situation: Situation, update: FeatureUpdate) -> Iterator[MetadataRecord]:
+    """What has to be so with and without an ELR.
+
+    With: one min.insync.replicas for the whole cluster, and none of single brokers (KAFKA-16540).
+    Without: no ELR.
+    """
+    configs = situation.image.configs
+    if update.name != ELR_VERSION:
+        return
+    if not update.level:
+        yield ClearElrRecord(topic_name="")
+        return
+    if MIN_ISR not in configs.of(CLUSTER):
+        yield _min_isr("", str(situation.settings.min_isr))
+    for broker in sorted(configs.resources(BROKER)):
+        if broker and MIN_ISR in configs.of((BROKER, broker)):
+            yield _min_isr(broker, None)
+
+
+def _min_isr(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=BROKER, resource_name=broker, name=MIN_ISR, value=value)

@@ -1,0 +1,189 @@
+"""What becomes of a partition: its ISR, its ELR, its leader (Kafka's `PartitionChangeBuilder`).
+
+One function, `change`: of the partition and of what is proposed for it comes one record, or none if
+nothing changes. In this order: a reassignment is completed if it can be, the ELR follows the ISR
+(KIP-966, "ELR update"), a leader is elected if there is none that may lead, and the last one is
+remembered as long as there is no other.
+
+*Election.* Whoever leads and may lead stays. Else the first in replica order that is active and in
+the ISR, or, where the ISR is empty, in the ELR: it is then the ISR. Else, where both are empty, the
+last leader; or anybody active, where unclean elections are allowed. Both of these are unclean: the
+leader alone is the ISR, it is RECOVERING (KIP-704), and there is no ELR.
+
+*Without the feature* the ELR is left empty, and the last member of an ISR stays in it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from uuid import UUID
+
+from node.controller.image import Partition, PartitionKey
+from node.controller.image.partition import RECOVERING
+from node.records.metadata import PartitionChangeRecord
+from node.records.metadata_versions import DIRECTORIES
+from node.records.topic_schemas import NO_LEADER
+
+_SHRINKS_IN_EPOCH = 12  # level of metadata.version, 3.6-IV0: else brokers get lost (KAFKA-15021)
+Ids = tuple[int, ...]
+
+
+class Election(Enum):
+    ONLINE = auto()
+    PREFERRED = auto()  # the first replica before others
+    UNCLEAN = auto()  # anybody rather than nobody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a change has to go by."""
+
+    level: int  # of metadata.version
+    elr: bool  # are there eligible leader replicas?
+    min_isr: int  # the effective one
+    may_lead: Callable[[int], bool]
+    directory: Callable[[int], UUID]  # of a new replica
+    election: Election = Election.ONLINE
+    unclean: Ids = ()  # shut down uncleanly: they have what they have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Elected:
+    leader: int
+    is_unclean: bool = False
+
+
+def change(
+    key: PartitionKey, before: Partition, proposed: Partition, rules: Rules
+) -> PartitionChangeRecord | None:
+    """From `before` to what is `proposed` of ISR, replicas, reassignment and recovery."""
+    after = _follow_isr(before, _complete_reassignment(proposed, rules.min_isr), rules)
+    elected = _elect(before, after, rules)
+    record = PartitionChangeRecord(topic_id=key[0], partition_id=key[1])
+    if elected.leader != before.leader:
+        record = replace(record, leader=elected.leader)
+        after = _led(after, elected)
+    elif not set(before.replicas) <= set(after.replicas):
+        record = replace(record, leader=before.leader)  # a replica less is a new leader epoch
+    if not rules.elr:
+        after = replace(after, isr=after.isr or before.isr, elr=())
+    if rules.level < _SHRINKS_IN_EPOCH and not set(before.isr) <= set(after.isr):
+        record = replace(record, leader=elected.leader)
+    assert elected.leader == NO_LEADER or elected.leader in after.isr, f"{elected} of {after}"
+    after = _remember_leader(before, after, record.leader, rules)
+    record = _with_differences(record, before, _with_directories(before, after, rules))
+    return None if record == PartitionChangeRecord(topic_id=key[0], partition_id=key[1]) else record
+
+
+def without(ids: Sequence[int], *others: int) -> Ids:
+    return tuple(each for each in ids if each not in others)
+
+
+def _complete_reassignment(proposed: Partition, min_isr: int) -> Partition:
+    """All targets are in the ISR, and as many as the minimum (KIP-966, other behaviors 4)."""
+    targets = without(proposed.replicas, *proposed.removing)
+    isr = without(proposed.isr, *proposed.removing)
+    if not proposed.is_reassigning or not targets or not set(targets) <= set(isr):
+        return proposed
+    if len(isr) < min(min_isr, len(targets)):
+        return proposed
+    kept = dict(zip(proposed.replicas, proposed.directories, strict=True))
+    return replace(
+        proposed,
+        replicas=targets,
+        isr=isr,
+        directories=tuple(kept[broker] for broker in targets),
+        removing=(),
+        adding=(),
+        elr=without(proposed.elr, *proposed.removing),
+    )
+
+
+def _follow_isr(before: Partition, proposed: Partition, rules: Rules) -> Partition:
+    """KIP-966, "ELR update": whoever leaves an ISR that is then too small has all that is below the
+    high watermark, and that goes no higher meanwhile."""
+    if not rules.elr:
+        return proposed
+    if len(proposed.isr) >= rules.min_isr:
+        return replace(proposed, elr=())
+    members = {*before.elr, *before.isr} - {*proposed.isr, *rules.unclean}
+    return replace(proposed, elr=tuple(sorted(members & set(proposed.replicas))))
+
+
+# --- election ---
+
+
+def _elect(before: Partition, after: Partition, rules: Rules) -> _Elected:
+    def is_valid(broker: int) -> bool:
+        known = broker in after.isr or (not after.isr and broker in after.elr)
+        return known and rules.may_lead(broker)
+
+    first = after.replicas[:1] if rules.election is Election.PREFERRED else ()
+    for broker in (*first, before.leader, *after.replicas):
+        if is_valid(broker):
+            return _Elected(leader=broker)
+    last = before.last_known_elr
+    if rules.elr and not after.isr and not after.elr and len(last) == 1 and rules.may_lead(last[0]):
+        return _Elected(leader=last[0], is_unclean=True)
+    if rules.election is Election.UNCLEAN:
+        for broker in after.replicas:
+            if rules.may_lead(broker):
+                return _Elected(leader=broker, is_unclean=True)
+    return _Elected(leader=NO_LEADER)
+
+
+def _led(after: Partition, elected: _Elected) -> Partition:
+    """By whom was just elected."""
+    leader = elected.leader
+    if elected.is_unclean:
+        return replace(after, isr=(leader,), elr=(), recovery=RECOVERING)
+    if leader in after.elr:
+        return replace(after, isr=(leader,), elr=without(after.elr, leader))
+    return after
+
+
+def _remember_leader(before: Partition, after: Partition, led: int, rules: Rules) -> Partition:
+    """As shipped, without a recovery manager: the last leader alone, from when there
+    is none until there is another."""
+    if not rules.elr:
+        return replace(after, last_known_elr=())
+    if led == NO_LEADER and not before.last_known_elr and before.has_leader:
+        return replace(after, last_known_elr=(before.leader,))
+    if led >= 0 and before.last_known_elr:
+        return replace(after, last_known_elr=())
+    return after
+
+
+# --- the record ---
+
+
+def _with_directories(before: Partition, after: Partition, rules: Rules) -> Partition:
+    if rules.level < DIRECTORIES:
+        return replace(after, directories=before.directories)
+    known = dict(zip(before.replicas, before.directories, strict=True))
+    known.update(zip(after.replicas, after.directories, strict=False))
+    directories = tuple(
+        known[broker] if broker in known else rules.directory(broker) for broker in after.replicas
+    )
+    return replace(after, directories=directories)
+
+
+def _with_differences(
+    record: PartitionChangeRecord, before: Partition, after: Partition
+) -> PartitionChangeRecord:
+    """A field for each that differs; `record` has the leader already."""
+    return replace(
+        record,
+        isr=_new(before.isr, after.isr),
+        replicas=_new(before.replicas, after.replicas),
+        removing_replicas=_new(before.removing, after.removing),
+        adding_replicas=_new(before.adding, after.adding),
+        leader_recovery_state=-1 if before.recovery == after.recovery else after.recovery,
+        directories=after.directories if after.directories != before.directories else None,
+        eligible_leader_replicas=_new(before.elr, after.elr),
+        last_known_elr=_new(before.last_known_elr, after.last_known_elr),
+    )
+
+
+def _new(before: Ids, after: Ids) -> Ids | None:
+    return None if before == after else after

@@ -1,0 +1,226 @@
+"""CreateTopics and DeleteTopics."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID
+
+from node import limits
+from node.controller import replica_rules, resource_configs
+from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.image import Image, Partition, Topic
+from node.controller.image.configurations import TOPIC
+from node.controller.placement import place
+from node.errors import ErrorCode
+from node.records.metadata import (
+    MetadataRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from node.wire.configs import ConfigChange, ResourceChange
+from node.wire.create_topics import (
+    BY_DEFAULT,
+    Assignment,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicResult,
+)
+from node.wire.delete_topics import (
+    DeletedTopic,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeletionResult,
+)
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)
+_SET = 0
+_Places = Sequence[tuple[int, ...]]
+
+
+def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
+    """A topic is created whole or not at all; one that is refused keeps no other back."""
+    image = situation.image.copy()  # with what this request has created so far
+    records: list[MetadataRecord] = []
+    results: list[TopicResult] = []
+    repeated = {name for name, n in Counter(each.name for each in request.topics).items() if n > 1}
+    for topic in request.topics:
+        try:
+            if topic.name in repeated:
+                raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            made, result = _create_one(situation, image, topic)
+            if len(records) + len(made) > limits.MAX_RECORDS_PER_BATCH:
+                raise RefusedError(ErrorCode.INVALID_PARTITIONS, "Too many partitions at once.")
+        except RefusedError as refused:
+            results.append(
+                TopicResult(name=topic.name, error=refused.error, message=refused.message)
+            )
+            continue
+        for record in made:
+            image.replay(record)
+        records += made
+        results.append(result)
+    answer = CreateTopicsResponse(results=tuple(results))
+    return Decision(records=records, answer=answer, only_validated=request.validate_only)
+
+
+def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
+    records: list[MetadataRecord] = []
+    results: list[DeletionResult] = []
+    seen: set[UUID] = set()
+    for each in request.topics:
+        try:
+            topic = _found(situation.image, each)
+            if topic.id in seen:
+                raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")
+        except RefusedError as refused:
+            results.append(
+                DeletionResult(
+                    name=each.name, id=each.id, error=refused.error, message=refused.message
+                )
+            )
+            continue
+        seen.add(topic.id)
+        records.append(RemoveTopicRecord(topic_id=topic.id))
+        results.append(DeletionResult(name=topic.name, id=topic.id))
+    return Decision(records=records, answer=DeleteTopicsResponse(results=tuple(results)))
+
+
+def _found(image: Image, asked: DeletedTopic) -> Topic:
+    if asked.name is None:
+        found = image.topics.find(asked.id)
+        error = ErrorCode.UNKNOWN_TOPIC_ID
+    else:
+        found = image.topics.named(asked.name)
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if found is None:
+        raise RefusedError(error)
+    return found
+
+
+# --- one topic ---
+
+
+def _create_one(
+    situation: Situation, image: Image, topic: NewTopic
+) -> tuple[list[MetadataRecord], TopicResult]:
+    """Raises RefusedError."""
+    _check_name(image, topic.name)
+    configs = _configs(image, topic)
+    places = _assigned(image, topic.assignments) if topic.assignments else None
+    if places is None:
+        places = _placed(situation, image, topic)
+    elif (topic.partitions, topic.replication) != (BY_DEFAULT, BY_DEFAULT):
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but the number of partitions or the "
+            "replication factor was not set to -1.",
+        )
+    id_ = _new_id(image, situation.rng)
+    partitions = [
+        _partition(image, replicas).record((id_, index), image.metadata_version)
+        for index, replicas in enumerate(places)
+    ]
+    result = TopicResult(
+        name=topic.name, id=id_, partitions=len(places), replication=len(places[0])
+    )
+    return [TopicRecord(name=topic.name, topic_id=id_), *configs, *partitions], result
+
+
+def _check_name(image: Image, name: str) -> None:
+    if name in (".", "..") or not _LEGAL.fullmatch(name):
+        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name '{name}' is illegal")
+    if image.topics.named(name) is not None:
+        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    rival = image.topics.rival(name)
+    if rival is not None:
+        raise RefusedError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{name}' collides with existing topic: {rival}",
+        )
+
+
+def _configs(image: Image, topic: NewTopic) -> list[MetadataRecord]:
+    changes = tuple(
+        ConfigChange(name=each.name, operation=_SET, value=each.value) for each in topic.configs
+    )
+    change = ResourceChange(type=TOPIC, name=topic.name, changes=changes)
+    records, result = resource_configs.alter(image, change, is_new=True)
+    if result.error != ErrorCode.NONE:
+        raise RefusedError(result.error, result.message or "")
+    return [*records]
+
+
+def _placed(situation: Situation, image: Image, topic: NewTopic) -> _Places:
+    settings = situation.settings
+    replication, partitions = topic.replication, topic.partitions
+    if replication != BY_DEFAULT and replication <= 0:
+        raise RefusedError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if partitions != BY_DEFAULT and partitions <= 0:
+        raise RefusedError(
+            ErrorCode.INVALID_PARTITIONS,
+            "Number of partitions was set to an invalid non-positive value.",
+        )
+    replication = settings.replication if replication == BY_DEFAULT else replication
+    partitions = settings.partitions if partitions == BY_DEFAULT else partitions
+    if partitions > limits.MAX_RECORDS_PER_BATCH:
+        raise RefusedError(ErrorCode.INVALID_PARTITIONS, "Too many partitions at once.")
+    places = place(image.brokers.all(), partitions, replication, situation.rng)
+    _require_active(image, places, ErrorCode.INVALID_REPLICATION_FACTOR)
+    return places
+
+
+def _assigned(image: Image, assignments: Sequence[Assignment]) -> _Places:
+    """As somebody said where each is to be."""
+    places = {each.index: tuple(int(broker) for broker in each.brokers) for each in assignments}
+    wrong = (
+        (len(places) != len(assignments), "a partition is assigned more than once"),
+        (sorted(places) != list(range(len(places))), "partitions are to be numbered from 0"),
+        (len({len(replicas) for replicas in places.values()}) != 1, "replication factors differ"),
+        (not all(places.values()), "an assignment has no replicas"),
+        (any(len(set(r)) != len(r) for r in places.values()), "a broker is assigned twice"),
+        (
+            any(image.brokers.find(broker) is None for r in places.values() for broker in r),
+            "a broker is not registered",
+        ),
+    )
+    for is_wrong, why in wrong:
+        if is_wrong:
+            raise RefusedError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment: {why}"
+            )
+    ordered = [places[index] for index in range(len(places))]
+    _require_active(image, ordered, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+    return ordered
+
+
+def _require_active(image: Image, places: _Places, error: ErrorCode) -> None:
+    """Somebody can lead each (KIP-841)."""
+    if not all(any(map(image.brokers.is_active, replicas)) for replicas in places):
+        raise RefusedError(
+            error, "All brokers of a partition are currently fenced or in controlled shutdown."
+        )
+
+
+def _partition(image: Image, replicas: tuple[int, ...]) -> Partition:
+    """Active replicas alone are in its first ISR (KIP-841)."""
+    isr = tuple(broker for broker in replicas if image.brokers.is_active(broker))
+    return Partition(
+        replicas=replicas,
+        isr=isr,
+        leader=isr[0],
+        directories=tuple(replica_rules.first_directory(image, broker) for broker in replicas),
+    )
+
+
+def _new_id(image: Image, rng: random.Random) -> UUID:
+    """A random one (RFC 4122) whose text does not begin with a dash, as Kafka's do not."""
+    while True:
+        found = UUID(int=rng.getrandbits(128), version=4)
+        is_dashed = found.bytes[0] >> 2 == 62
+        if not is_dashed and image.topics.find(found) is None:
+            return found

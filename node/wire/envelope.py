@@ -1,0 +1,74 @@
+"""Envelope: a broker hands on what a client asked of it and only the active controller can do
+(KIP-590). What is in it has a header of its own, and so has the answer."""
+
+from dataclasses import dataclass, fields
+from types import SimpleNamespace
+from typing import Any
+
+from node.errors import ErrorCode
+from node.wire.api import Api
+from node.wire.entities import our_error
+
+_LOOPBACK = b"\x7f\0\0\1"  # nobody is told apart by the address of a client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvelopeRequest:
+    """`frame` is a request as a client would send it."""
+
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvelopeResponse:
+    """`frame` is the answer to that request; without an error alone."""
+
+    error: ErrorCode = ErrorCode.NONE
+    frame: bytes | None = None
+
+
+def enveloped(response: Any, frame: bytes) -> EnvelopeResponse:
+    """An answer, and its frame. That another controller is the active one is said of the envelope:
+    the broker then looks for it, and the client never knows."""
+    if _is_of_standby(response):
+        return EnvelopeResponse(error=ErrorCode.NOT_CONTROLLER)
+    return EnvelopeResponse(frame=frame)
+
+
+def _is_of_standby(response: Any) -> bool:
+    """Whether any error in it says so."""
+    names = {each.name for each in fields(response)}
+    parts = (response, *(response.results if "results" in names else ()))
+    return any(getattr(part, "error", None) == ErrorCode.NOT_CONTROLLER for part in parts)
+
+
+def _read_request(entity: Any) -> EnvelopeRequest:
+    return EnvelopeRequest(frame=entity.request_data)
+
+
+def _write_request(message: EnvelopeRequest, kio: SimpleNamespace) -> Any:
+    return kio.EnvelopeRequest(
+        request_data=message.frame, request_principal=None, client_host_address=_LOOPBACK
+    )
+
+
+def _read_response(entity: Any) -> EnvelopeResponse:
+    return EnvelopeResponse(error=our_error(entity.error_code), frame=entity.response_data)
+
+
+def _write_response(message: EnvelopeResponse, kio: SimpleNamespace) -> Any:
+    return kio.EnvelopeResponse(response_data=message.frame, error_code=message.error)
+
+
+ENVELOPE = Api(
+    key=58,
+    name="Envelope",
+    package="envelope",
+    min_version=0,
+    max_version=0,
+    request=EnvelopeRequest,
+    read_request=_read_request,
+    write_request=_write_request,
+    read_response=_read_response,
+    write_response=_write_response,
+)

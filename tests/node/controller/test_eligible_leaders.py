@@ -1,0 +1,255 @@
+"""Eligible leader replicas (KIP-966): its own examples, and the rules it states."""
+
+from dataclasses import replace
+
+import pytest
+
+from node.controller.image.partition import RECOVERED, RECOVERING
+from node.errors import ErrorCode
+from node.records.metadata import (
+    ClearElrRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+)
+from node.wire.alter_partition import PartitionResult
+from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
+from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, NamedPartition
+from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
+from tests.support.brokers import Brokers
+
+NONE = -1
+
+
+def four_of_three() -> Brokers:
+    """Four brokers, min ISR 3: the KIP's example."""
+    brokers = Brokers()
+    brokers.come_up(1, 2, 3, 4)
+    brokers.create("t", (1, 2, 3, 4), min_insync_replicas="3")
+    return brokers
+
+
+def three_of_two(**configs: str) -> Brokers:
+    brokers = Brokers()
+    brokers.come_up(1, 2, 3)
+    brokers.create("t", (1, 2, 3), **{"min_insync_replicas": "2", **configs})
+    return brokers
+
+
+def test_the_seven_steps_of_the_kip() -> None:
+    brokers = four_of_three()
+    assert brokers.state() == ((1, 2, 3, 4), (), 1)  # T0: everyone is online
+    brokers.propose(1, 2)  # T1: 3 and 4 lag
+    assert brokers.state() == ((1, 2), (3, 4), 1)
+    brokers.propose(1, 2, 3)  # T2: 3 catches up
+    assert brokers.state() == ((1, 2, 3), (), 1)
+    brokers.fence(2)  # T3: 2 and 3 are offline
+    brokers.fence(3)
+    assert brokers.state() == ((1,), (2, 3), 1)
+    brokers.propose(1, 4)  # T4: 4 catches up
+    assert brokers.state() == ((1, 4), (2, 3), 1)
+    brokers.fence(4)  # T5: 1 and 4 are offline
+    brokers.fence(1)
+    assert brokers.state() == ((), (1, 2, 3, 4), NONE)
+    brokers.register(3)  # and 3 comes back with an unclean shutdown
+    assert brokers.state() == ((), (1, 2, 4), NONE)
+    brokers.register(1)  # T6: so does 1
+    assert brokers.state() == ((), (2, 4), NONE)
+    brokers.beat(2)  # 2 comes back after the partition
+    assert brokers.state() == ((2,), (4,), 2)
+    brokers.beat(1)  # T7: 1 and 3 catch up
+    brokers.beat(3)
+    brokers.propose(2, 1, 3)
+    assert brokers.state() == ((2, 1, 3), (), 2)
+
+
+def test_a_member_of_the_elr_keeps_its_place_while_another_joins_the_isr() -> None:
+    """ISR [0], ELR [1], maximal ISR [0, 2]: until [0, 2] is committed 1 is eligible."""
+    brokers = three_of_two()
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    assert brokers.state() == ((1,), (2,), 1)
+    brokers.propose(1, 3)
+    assert brokers.state() == ((1, 3), (), 1)
+
+
+def test_more_than_all_replicas_cannot_be_asked_for() -> None:
+    """min.insync.replicas 3 of two replicas is 2 (KIP-966, backward compatibility)."""
+    brokers = Brokers()
+    brokers.come_up(1, 2)
+    brokers.create("t", (1, 2), min_insync_replicas="3")
+    brokers.propose(1)
+    assert brokers.state() == ((1,), (2,), 1)
+    brokers.propose(1, 2)
+    assert brokers.state() == ((1, 2), (), 1)
+
+
+def test_the_last_replica_standing() -> None:
+    """The motivation: 3 loses its log, and is not elected, for 2 has all that was acknowledged."""
+    brokers = three_of_two()
+    brokers.fence(1)
+    brokers.fence(2)
+    assert brokers.state() == ((3,), (2,), 3)
+    brokers.fence(3)
+    assert brokers.partition().last_known_elr == (3,)
+    brokers.come_up(3)
+    assert brokers.state() == ((), (2,), NONE)
+    brokers.beat(2)
+    assert brokers.state() == ((2,), (), 2)
+    assert brokers.partition().last_known_elr == ()
+    assert brokers.partition().recovery == RECOVERED
+
+
+def test_without_the_feature_the_last_member_stays_and_leads_again() -> None:
+    brokers = Brokers(elr=False)
+    brokers.come_up(1, 2, 3)
+    brokers.create("t", (1, 2, 3), min_insync_replicas="2")
+    for broker in (1, 2, 3):
+        brokers.fence(broker)
+    assert brokers.state() == ((3,), (), NONE)
+    brokers.come_up(1, 2)
+    assert brokers.state() == ((3,), (), NONE)
+    brokers.come_up(3)
+    assert brokers.state() == ((3,), (), 3)
+
+
+def test_an_elr_that_changes_alone_keeps_the_leader_epoch() -> None:
+    """E11: an unclean registration of a member of the ELR."""
+    brokers = three_of_two()
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    brokers.fence(2)
+    before = brokers.partition()
+    brokers.register(2)
+    change, registration = brokers.records
+    assert isinstance(change, PartitionChangeRecord)
+    assert (change.eligible_leader_replicas, change.isr, change.leader) == ((), None, -2)
+    assert isinstance(registration, RegisterBrokerRecord)
+    after = brokers.partition()
+    assert after.leader_epoch == before.leader_epoch
+    assert after.partition_epoch == before.partition_epoch + 1
+
+
+@pytest.mark.parametrize(("clean", "elr"), [(True, (2,)), (False, ())])
+def test_who_shut_down_cleanly_stays_eligible(clean: bool, elr: tuple[int, ...]) -> None:
+    """E5."""
+    brokers = three_of_two()
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    brokers.fence(2)
+    brokers.register(2, clean=clean)
+    assert brokers.state() == ((1,), elr, 1)
+
+
+def test_where_all_are_in_doubt_the_last_leader_is_waited_for() -> None:
+    """E8, E9: its election is an unclean one."""
+    brokers = three_of_two()
+    for broker in (1, 2, 3):
+        brokers.fence(broker)
+    for broker in (1, 2, 3):
+        brokers.register(broker)
+    assert brokers.state() == ((), (), NONE)
+    assert brokers.partition().last_known_elr == (3,)
+    brokers.beat(1)
+    brokers.beat(2)
+    assert brokers.state() == ((), (), NONE)
+    brokers.beat(3)
+    assert brokers.state() == ((3,), (), 3)
+    found = brokers.partition()
+    assert (found.recovery, found.last_known_elr) == (RECOVERING, ())
+    refused = brokers.propose(3, 1, recovery=RECOVERING)
+    assert isinstance(refused, PartitionResult)
+    assert refused.error == ErrorCode.INVALID_REQUEST
+    brokers.propose(3, 1)
+    assert (brokers.state(), brokers.partition().recovery) == (((3, 1), (), 3), RECOVERED)
+
+
+def test_unclean_elections_are_held_where_a_topic_allows_them() -> None:
+    """Before anybody is waited for, and only where nobody is eligible."""
+    brokers = three_of_two(unclean_leader_election_enable="true")
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    brokers.fence(2)
+    brokers.register(2)
+    assert brokers.state() == ((1,), (), 1)
+    brokers.fence(1)
+    assert brokers.state() == ((3,), (), 3)
+    assert brokers.partition().recovery == RECOVERING
+
+
+def test_an_operator_elects_anybody() -> None:
+    brokers = three_of_two()
+    for broker in (1, 2, 3):
+        brokers.fence(broker)
+    for broker in (1, 2, 3):
+        brokers.register(broker)
+    brokers.beat(2)
+    asked = NamedPartition(topic="t", index=0)
+    answer = brokers.ask(ElectLeadersRequest(kind=1, partitions=(asked,)))
+    assert isinstance(answer, ElectLeadersResponse)
+    assert answer.results[0].error == ErrorCode.NONE
+    assert brokers.state() == ((2,), (), 2)
+    again = brokers.ask(ElectLeadersRequest(kind=1, partitions=(asked,)))
+    assert isinstance(again, ElectLeadersResponse)
+    assert again.results[0].error == ErrorCode.ELECTION_NOT_NEEDED
+
+
+def test_the_preferred_leader_is_elected_where_it_may_lead() -> None:
+    brokers = three_of_two()
+    brokers.fence(1)
+    assert brokers.partition().leader == 2
+    asked = ElectLeadersRequest(kind=0, partitions=(NamedPartition(topic="t", index=0),))
+    refused = brokers.ask(asked)
+    assert isinstance(refused, ElectLeadersResponse)
+    assert refused.results[0].error == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    brokers.beat(1)
+    brokers.propose(2, 3, 1)
+    brokers.ask(asked)
+    assert brokers.partition().leader == 1
+
+
+def altered(brokers: Brokers, kind: int, name: str, value: str | None) -> None:
+    change = ConfigChange(name="min.insync.replicas", operation=0, value=value)
+    resource = ResourceChange(type=kind, name=name, changes=(change,))
+    brokers.ask(AlterConfigsRequest(resources=(resource,), validate_only=False))
+
+
+@pytest.mark.parametrize(("kind", "name"), [(2, "t"), (4, "")])
+def test_another_minimum_clears_the_elr(kind: int, name: str) -> None:
+    """Whether or not the ISR is large enough then: stricter than KIP-966, as shipped."""
+    brokers = three_of_two()
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    altered(brokers, kind, name, "1")
+    assert isinstance(brokers.records[-1], ClearElrRecord)
+    assert brokers.state() == ((1,), (), 1)
+
+
+def test_with_the_feature_the_minimum_is_of_the_cluster() -> None:
+    """KAFKA-16540: turning it on makes one for all, and brokers have none of their own."""
+    brokers = Brokers(elr=False)
+    brokers.come_up(1)
+    altered(brokers, 4, "1", "2")
+    update = FeatureUpdate(name="eligible.leader.replicas.version", level=1)
+    brokers.ask(UpdateFeaturesRequest(updates=(update,)))
+    common, own, level = brokers.records
+    assert isinstance(common, ConfigRecord)
+    assert (common.resource_name, common.value) == ("", "1")
+    assert isinstance(own, ConfigRecord)
+    assert (own.resource_name, own.value) == ("1", None)
+    assert isinstance(level, FeatureLevelRecord)
+    altered(brokers, 4, "1", "2")
+    assert brokers.records == []
+
+
+def test_turning_it_off_leaves_no_elr() -> None:
+    brokers = three_of_two()
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    update = FeatureUpdate(name="eligible.leader.replicas.version", level=0)
+    brokers.ask(UpdateFeaturesRequest(updates=(update,)))
+    assert brokers.state() == ((1,), (2,), 1), "an upgrade is no downgrade"
+    brokers.ask(UpdateFeaturesRequest(updates=(replace(update, kind=2),)))
+    assert brokers.state() == ((1,), (), 1)
+    assert not brokers.image.has_elr

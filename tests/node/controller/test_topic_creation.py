@@ -1,0 +1,185 @@
+"""CreateTopics, DeleteTopics, and where replicas are placed."""
+
+import random
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node import limits
+from node.controller.decision import RefusedError
+from node.controller.placement import place
+from node.errors import ErrorCode
+from node.records.metadata import PartitionRecord, RegisterBrokerRecord
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
+from tests.support.brokers import Brokers
+
+
+def created(brokers: Brokers, *topics: NewTopic) -> list[ErrorCode]:
+    answer = brokers.ask(CreateTopicsRequest(topics=topics))
+    assert isinstance(answer, CreateTopicsResponse)
+    return [result.error for result in answer.results]
+
+
+def three() -> Brokers:
+    brokers = Brokers()
+    brokers.come_up(1, 2, 3)
+    return brokers
+
+
+@pytest.mark.parametrize(
+    ("topic", "error"),
+    [
+        (NewTopic(name=""), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (NewTopic(name=".."), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (NewTopic(name="a/b"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (NewTopic(name="x" * 250), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (NewTopic(name="a.b"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (NewTopic(name="a_b"), ErrorCode.TOPIC_ALREADY_EXISTS),
+        (NewTopic(name="t", replication=4), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (NewTopic(name="t", replication=0), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (NewTopic(name="t", partitions=0), ErrorCode.INVALID_PARTITIONS),
+        (
+            NewTopic(name="t", partitions=limits.MAX_RECORDS_PER_BATCH),
+            ErrorCode.INVALID_PARTITIONS,
+        ),
+        (NewTopic(name="t", partitions=2**31 - 1), ErrorCode.INVALID_PARTITIONS),
+    ],
+)
+def test_a_topic_that_cannot_be_is_refused_and_no_other_with_it(
+    topic: NewTopic, error: ErrorCode
+) -> None:
+    brokers = three()
+    assert created(brokers, NewTopic(name="a_b")) == [ErrorCode.NONE]
+    assert created(brokers, topic, NewTopic(name="good")) == [error, ErrorCode.NONE]
+
+
+@pytest.mark.parametrize(
+    "places", [[()], [(1, 1)], [(9,)], [(1, 2), (3,)]], ids=["none", "twice", "unknown", "uneven"]
+)
+def test_an_assignment_that_cannot_be_is_refused(places: list[tuple[int, ...]]) -> None:
+    answer = three().create("t", *places)
+    assert answer.results[0].error == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+@pytest.mark.parametrize(
+    ("configs", "error"),
+    [
+        ({"retention_ms": "7"}, ErrorCode.NONE),
+        ({"retention_ms": "soon"}, ErrorCode.INVALID_CONFIG),
+        ({"min_insync_replicas": "0"}, ErrorCode.INVALID_CONFIG),
+        ({"cleanup_policy": "compact,delete"}, ErrorCode.NONE),
+        ({"cleanup_policy": "keep"}, ErrorCode.INVALID_CONFIG),
+        ({"no_such_thing": "7"}, ErrorCode.INVALID_CONFIG),
+    ],
+)
+def test_a_topic_is_created_with_its_configuration(
+    configs: dict[str, str], error: ErrorCode
+) -> None:
+    brokers = three()
+    assert brokers.create("t", (1, 2), **configs).results[0].error == error
+    expected = {} if error else {key.replace("_", "."): value for key, value in configs.items()}
+    assert brokers.image.config((2, "t")) == expected
+
+
+def test_only_active_replicas_are_in_the_first_isr() -> None:
+    """KIP-841."""
+    brokers = three()
+    brokers.fence(1)
+    brokers.create("t", (1, 2, 3))
+    assert brokers.state() == ((2, 3), (), 2)
+    brokers.fence(2)
+    brokers.fence(3)
+    assert brokers.create("u", (1, 2, 3)).results[0].error == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_two_topics_of_one_request_see_each_other() -> None:
+    brokers = three()
+    pair = (NewTopic(name="a.b"), NewTopic(name="a_b"), NewTopic(name="c"), NewTopic(name="c"))
+    assert created(brokers, *pair) == [
+        ErrorCode.NONE,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
+    ]
+
+
+def test_validation_creates_nothing() -> None:
+    brokers = three()
+    request = CreateTopicsRequest(topics=(NewTopic(name="t"),), validate_only=True)
+    answer = brokers.ask(request)
+    assert isinstance(answer, CreateTopicsResponse)
+    assert answer.results[0].error == ErrorCode.NONE
+    assert brokers.image.topics.named("t") is None
+
+
+def test_a_topic_is_deleted_by_name_or_by_id() -> None:
+    brokers = three()
+    brokers.create("t", (1,))
+    brokers.create("u", (1,))
+    found = brokers.image.topics.named("u")
+    assert found is not None
+    asked = (DeletedTopic(name="t"), DeletedTopic(id=found.id), DeletedTopic(name="v"))
+    answer = brokers.ask(DeleteTopicsRequest(topics=(*asked, DeletedTopic(id=UUID(int=5)))))
+    assert isinstance(answer, DeleteTopicsResponse)
+    assert [each.error for each in answer.results] == [
+        ErrorCode.NONE,
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    ]
+    assert brokers.image.topics.all() == []
+
+
+def test_a_partition_is_written_with_the_one_directory_of_each_broker() -> None:
+    brokers = three()
+    brokers.create("t", (3, 1))
+    (record,) = (each for each in brokers.records if isinstance(each, PartitionRecord))
+    assert record.directories == (UUID(int=(1 << 91) + 3), UUID(int=(1 << 91) + 1))
+
+
+# --- placement ---
+
+
+def broker(number: int, rack: str | None, fenced: bool = False) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=number,
+        incarnation_id=UUID(int=number),
+        broker_epoch=number,
+        end_points=(),
+        features=(),
+        rack=rack,
+        fenced=fenced,
+    )
+
+
+CLUSTERS = st.lists(
+    st.tuples(st.sampled_from([None, "a", "b", "c"]), st.booleans()), min_size=1, max_size=9
+).map(lambda rows: [broker(number, *row) for number, row in enumerate(rows)])
+
+
+@given(CLUSTERS, st.integers(1, 9), st.integers(1, 40), st.integers(0, 99))
+def test_replicas_are_spread_and_an_unfenced_one_is_first(
+    brokers: list[RegisterBrokerRecord], replication: int, partitions: int, seed: int
+) -> None:
+    unfenced = {each.broker_id for each in brokers if not each.fenced}
+    if replication > len(brokers) or not unfenced:
+        with pytest.raises(RefusedError):
+            place(brokers, partitions, replication, random.Random(seed))
+        return
+    places = place(brokers, partitions, replication, random.Random(seed))
+    assert len(places) == partitions
+    racks = {each.broker_id: each.rack for each in brokers}
+    for replicas in places:
+        assert len(set(replicas)) == len(replicas) == replication
+        assert replicas[0] in unfenced
+        covered = {racks[each] for each in replicas}
+        assert len(covered) == min(replication, len(set(racks.values())))
+
+
+def test_leaders_take_turns() -> None:
+    brokers = [broker(number, None) for number in range(4)]
+    leaders = [replicas[0] for replicas in place(brokers, 400, 3, random.Random(1))]
+    assert {leaders.count(number) for number in range(4)} == {100}
