@@ -25,11 +25,6 @@ from chaos.setup.places import repository
 
 NODES = tuple(NodeId(number) for number in (1, 2, 3))
 CLUSTER_ID = "a3JhZnQtY2hhb3MtcGxheQ"  # fixed: this cluster is to play with by hand
-DIRECTORY_IDS = {
-    1: "bm9kZS1vbmUtZGlza19fMQ",
-    2: "bm9kZS10d28tZGlza19fMg",
-    3: "bm9kZS0zLWRpc2tfX19fMw",
-}
 FRONT = "front"
 HEAD = """\
 # Three controllers behind toxiproxy, to play with by hand:
@@ -106,7 +101,7 @@ def _node(topology: Topology, node: NodeId) -> Tree:
     seats = [
         Seat(
             node=other,
-            directory_id=DIRECTORY_IDS[other],
+            directory_id="",  # the format draws one
             inner=Address(host_name(other), inner_port(other)),
             outer=Address("127.0.0.1", topology.published[other]),
         )
@@ -114,7 +109,7 @@ def _node(topology: Topology, node: NodeId) -> Tree:
     ]
     seat = next(seat for seat in seats if seat.node == node)
     directory = f"{DATA}/{LOG_DIRECTORY}"
-    target = OwnNode()
+    target = OwnNode(nodes=len(NODES))
     new = shlex.join(target.format_command(CLUSTER_ID, seat, seats, PROPERTIES_FILE))
     begin = shlex.join(target.start_command(node, PROPERTIES_FILE))
     script = f"test -e {directory}/meta.properties || {new} && exec {begin}"

@@ -84,5 +84,5 @@ MEMBERSHIP_CHURN = Scenario(
     faults=(_CUT, _SLOW_DEATH, _DEATH, _POWER, _ONE, _TWO, _LOSS),
     draw=_draw,
     default_duration_s=60.0,
-    settings={"bootstrap": "3"},
+    settings={"quorum": "dynamic", "bootstrap": "3"},
 )

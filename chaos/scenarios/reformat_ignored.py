@@ -49,7 +49,7 @@ REFORMAT_IGNORED = Scenario(
     sides=(
         Side(
             name="directory-ids=off",
-            settings={"quorum": "static", "quorum_voters": "3"},
+            settings={"quorum": "static"},
             expected=Expectation(
                 verdict=Verdict.INVALID, check="durability", anomaly="acknowledged, is lost"
             ),

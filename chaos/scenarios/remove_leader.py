@@ -28,4 +28,5 @@ REMOVE_LEADER = Scenario(
     ),
     faults=(_REMOVAL,),
     draw=_draw,
+    settings={"quorum": "dynamic"},
 )

@@ -13,7 +13,7 @@ decided by the wrong set shows while the quorum is hurt.
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from chaos.cluster.targets.node import BOOTSTRAP, QUORUM_VOTERS
+from chaos.cluster.targets.node import BOOTSTRAP, DYNAMIC, LISTED, QUORUM
 from chaos.nemesis.fault import Aspect, Menace
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.schedule import Window
@@ -21,7 +21,6 @@ from chaos.scenarios.swarm_windows import at_random, one_window
 
 OF_VOTERS = (LoseDisk, RemoveVoter)
 _LOSE_DISK, _REMOVE_VOTER = (menace for kind in OF_VOTERS for menace in kind.menaces.values())
-_NONE = ("", "0")
 _CHANGING_SHARE = 0.5
 _MEANS_S = (8.0, 15.0, 30.0)
 _MOST_CHANGES = 10
@@ -32,10 +31,10 @@ _AFTER_CHANGE_S, _AFTER_CHANGE_SHARE = (-0.2, 1.0), 0.6
 
 def form(rng: random.Random, nodes: int, asked: Mapping[str, str]) -> Mapping[str, str]:
     """The settings of the nodes: as somebody asks, or as the seed says."""
-    drawn = rng.choice((BOOTSTRAP, QUORUM_VOTERS))
-    if asked.keys() & {BOOTSTRAP, QUORUM_VOTERS}:
-        return {}
-    return {drawn: str(nodes)}
+    drawn = rng.choice((DYNAMIC, LISTED))
+    chosen = asked.get(QUORUM, drawn)
+    known = {BOOTSTRAP: str(nodes)} if chosen == DYNAMIC else {}
+    return {QUORUM: chosen, **known}
 
 
 def changes(
@@ -59,9 +58,9 @@ def changes(
 def _possible(settings: Mapping[str, str], nodes: int) -> list[Menace]:
     """Of listed voters none is removed for good. A new disk finds the others where its node's
     configuration tells of them."""
-    listed = settings.get(QUORUM_VOTERS, "") not in _NONE
-    known = listed or settings.get(BOOTSTRAP, "") not in _NONE
-    able = [_LOSE_DISK] * known + [_REMOVE_VOTER] * (not listed)
+    dynamic = settings[QUORUM] == DYNAMIC
+    known = settings[BOOTSTRAP] != "0" if dynamic else settings[QUORUM] == LISTED
+    able = [_LOSE_DISK] * known + [_REMOVE_VOTER] * dynamic
     return [menace for menace in able if menace.least_nodes <= nodes]
 
 

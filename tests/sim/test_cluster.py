@@ -317,7 +317,7 @@ def test_listed_voters_are_named_by_the_log_and_a_wiped_disk_is_none_of_them() -
         assert not process.node.core.raft.quorum.is_voter
         assert cluster.broken_invariant is None
 
-    lived(story, settings={"quorum_voters": "3"})
+    lived(story)
 
 
 def test_what_it_leaves_is_laid_out_as_containers_do(tmp_path: Path) -> None:

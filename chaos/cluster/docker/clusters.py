@@ -28,7 +28,7 @@ def new_cluster(
     Raises SetupError where the engine or an image is missing.
     """
     client = docker_engine.require()
-    target = target or OwnNode()
+    target = target or OwnNode(nodes=nodes)
     labels = RunLabels(
         run_id=run_id,
         owner=Owner.KEPT if keep else Owner.RUN,

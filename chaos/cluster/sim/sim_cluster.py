@@ -34,8 +34,8 @@ from chaos.cluster.sim.sim_links import SimLinks
 from chaos.cluster.sim.sim_machine import Machine, Site
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
-from chaos.cluster.targets.named import NODE, target_named
-from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.named import NODE, layout
+from chaos.cluster.targets.node import STATIC, OwnNode
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port, lost_disk
 from chaos.conditions import Conditions
@@ -73,9 +73,9 @@ class SimCluster:
         self._loop = loop
         self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
         self._rng = random.Random(f"{seed}:cluster")
-        target = target_named(NODE, settings or {}, mutation=mutation, conditions=conditions)
+        target, _ = layout(NODE, nodes, settings or {}, mutation=mutation, conditions=conditions)
         assert isinstance(target, OwnNode), target
-        self._target, self._is_static = target, target.static
+        self._target, self._is_static = target, target.form == STATIC
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
         self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_settings import KafkaSettings, SettingError
-from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.node import DYNAMIC, QUORUM, OwnNode
 from chaos.cluster.targets.target import Seat, Target
 from chaos.cluster.topology import inner_port
 from chaos.conditions import Conditions
@@ -19,6 +19,7 @@ from chaos.conditions import Conditions
 MIXED = "mixed"
 SIZE = 3
 _KAFKAS = "kafkas"  # the setting
+_VALUES = {_KAFKAS: ("1", "2"), QUORUM: (DYNAMIC,)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ class Mixed:
 
     def _of(self, node: NodeId) -> Target:
         is_own = node <= SIZE - self.kafkas
-        return OwnNode(conditions=self.conditions) if is_own else self._kafka
+        return OwnNode(conditions=self.conditions, form=DYNAMIC) if is_own else self._kafka
 
     @property
     def _kafka(self) -> Kafka:
@@ -85,9 +86,9 @@ class Mixed:
 def mixed(release: str, settings: Mapping[str, str], conditions: Conditions) -> Mixed:
     """Raises SettingError."""
     for name, value in settings.items():
-        if name != _KAFKAS or value not in ("1", "2"):
+        if value not in _VALUES.get(name, ()):
             raise SettingError(
-                f"{name}={value}: a quorum of both has {_KAFKAS}=1 or 2 of {SIZE} alone"
+                f"{name}={value}: a quorum of both has {_KAFKAS}=1 or 2 of {SIZE}, and is {DYNAMIC}"
             )
     kafkas = int(settings.get(_KAFKAS, "1"))
     return Mixed(release=release, kafkas=kafkas, conditions=conditions)

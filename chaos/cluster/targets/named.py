@@ -1,14 +1,14 @@
 """The targets by the words that a command line knows them by."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_releases import why_lacking
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.mixed import MIXED as MIXED
 from chaos.cluster.targets.mixed import SIZE, mixed
-from chaos.cluster.targets.node import BOOTSTRAP, QUORUM_VOTERS, OwnNode
+from chaos.cluster.targets.node import BOOTSTRAP, FORMS, LISTED, NODES, QUORUM, OwnNode
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
 from chaos.releases import KAFKA as KAFKA
@@ -19,15 +19,13 @@ WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
     f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 )
-_SYNCED_FORMAT, _QUORUM, _STATIC = "synced_format", "quorum", "static"
-# Up to as many as a seed draws.
-_SYNCED, _SERVERS = ("on", "off", "waits"), tuple(map(str, range(8)))
-_FORMS = ("dynamic", _STATIC)
-_OWN_VALUES = {
-    _SYNCED_FORMAT: _SYNCED,
-    BOOTSTRAP: _SERVERS,
-    QUORUM_VOTERS: _SERVERS,
-    _QUORUM: _FORMS,
+_SYNCED_FORMAT = "synced_format"
+_MOST = 7  # nodes, as many as a seed draws
+_OWN_VALUES: Mapping[str, Sequence[str]] = {
+    _SYNCED_FORMAT: ("on", "off", "waits"),
+    QUORUM: FORMS,
+    BOOTSTRAP: [str(count) for count in range(_MOST + 1)],
+    NODES: [str(count) for count in range(1, _MOST + 1)],
 }
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
@@ -76,24 +74,21 @@ def target_named(
     for name, value in settings.items():
         if value not in _OWN_VALUES.get(name, ()):
             raise SettingError(
-                f"{name}={value}: our own node has {_SYNCED_FORMAT} ({', '.join(_SYNCED)}), "
-                f"{_QUORUM} ({', '.join(_FORMS)}), and {BOOTSTRAP} and {QUORUM_VOTERS} "
-                f"({', '.join(_SERVERS)}); --target {KAFKA} has more"
+                f"{name}={value}: our own node has {_own_settings()}; --target {KAFKA} has more"
             )
-    static = settings.get(_QUORUM) == _STATIC
-    if static and settings.get(QUORUM_VOTERS, "0") == "0":
-        raise SettingError(
-            f"{_QUORUM}={_STATIC}: needs {QUORUM_VOTERS}, whose ids alone count then"
-        )
     return OwnNode(
         mutation=mutation,
         conditions=conditions,
         synced_format=synced == "on",
         waits_when_formatted=synced == "waits",
+        nodes=int(settings.get(NODES, "3")),
+        form=settings.get(QUORUM, LISTED),
         bootstrap=int(settings.get(BOOTSTRAP, "0")),
-        quorum_voters=int(settings.get(QUORUM_VOTERS, "0")),
-        static=static,
     )
+
+
+def _own_settings() -> str:
+    return ", ".join(f"{name} ({' '.join(values)})" for name, values in _OWN_VALUES.items())
 
 
 def layout(
@@ -111,9 +106,9 @@ def layout(
         raise SettingError(f"a quorum of both has {SIZE} controllers, not {nodes}")
     if release_of(word) and not is_mixed(word):
         settings = {"brokers": str(nodes), **settings}
+    if word == NODE:
+        settings = {NODES: str(nodes), **settings}
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
-    if isinstance(made, OwnNode) and made.quorum_voters not in (0, nodes):
-        raise SettingError(
-            f"{QUORUM_VOTERS}={made.quorum_voters}: all {nodes} nodes are to vote, or 0"
-        )
+    if isinstance(made, OwnNode) and made.nodes != nodes:
+        raise SettingError(f"{NODES}={made.nodes}: there are {nodes}")
     return made, len(made.nodes) if isinstance(made, Kafka) else nodes

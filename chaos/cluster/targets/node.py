@@ -11,12 +11,16 @@ from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
 PROGRAM = ("python3", "-m", "node.server.cli")
 MUTATED = ("python3", "-m", "chaos.mutations")
-BOOTSTRAP, QUORUM_VOTERS = "bootstrap", "quorum_voters"  # settings by which nodes know others
+# Settings, by the words of a command line, and how nodes know who votes.
+NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"
+LISTED, DYNAMIC, STATIC = "listed", "dynamic", "static"
+FORMS = (LISTED, DYNAMIC, STATIC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnNode:
-    """Configured by a `server.properties` like Kafka's; `mutation` names a bug to plant in it."""
+    """Configured by a `server.properties` like Kafka's; `mutation` names a bug to plant in it. All
+    nodes of its cluster vote."""
 
     mutation: str = ""
     conditions: Conditions = field(default_factory=Conditions)
@@ -26,11 +30,12 @@ class OwnNode:
     # How many controllers a node knows by controller.quorum.bootstrap.servers. Who was formatted
     # as a voter needs none; a new disk knows nobody else.
     bootstrap: int = 0
-    # How many nodes controller.quorum.voters lists, and so who votes (KIP-856); with 0 it is not
-    # set, and the disks say who does (KIP-853).
-    quorum_voters: int = 0
-    # These are known by their ids alone (kraft.version 0), whatever becomes of their disks.
-    static: bool = False
+    nodes: int = 3
+    # Who votes: all nodes, which controller.quorum.voters lists in every configuration (LISTED,
+    # KIP-856; with STATIC they are known by their ids alone, kraft.version 0, whatever becomes of
+    # their disks), or whoever is formatted and recorded so (DYNAMIC, KIP-853), as Apache Kafka's
+    # controllers and tools know it.
+    form: str = LISTED
 
     word = "node"
     bounds = TargetBounds()
@@ -42,12 +47,13 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        counts = {BOOTSTRAP: self.bootstrap, QUORUM_VOTERS: self.quorum_voters}
-        found = {name: str(count) for name, count in counts.items() if count}
+        found = {
+            NODES: str(self.nodes),
+            QUORUM: self.form,
+            BOOTSTRAP: str(self.bootstrap),
+        }
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"
-        if self.static:
-            found["quorum"] = "static"
         return found
 
     @property
@@ -94,7 +100,7 @@ class OwnNode:
         voters = ",".join(
             f"{seat.node}@{seat.inner.host}:{seat.inner.port}:{seat.directory_id}" for seat in seats
         )
-        named = self._listed() if self.quorum_voters else ("--initial-controllers", voters)
+        named = ("--initial-controllers", voters) if self._is_dynamic else self._listed()
         return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *named)
 
     def reformat_command(
@@ -102,12 +108,16 @@ class OwnNode:
     ) -> Sequence[str]:
         """Never with voters: of a set of their own, two wiped disks would be a majority."""
         del node
-        nobody = self._listed() if self.quorum_voters else ("--no-initial-controllers",)
+        nobody = ("--no-initial-controllers",) if self._is_dynamic else self._listed()
         return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *nobody)
+
+    @property
+    def _is_dynamic(self) -> bool:
+        return self.form == DYNAMIC
 
     def _listed(self) -> Sequence[str]:
         """What `format` is told where the file lists the voters."""
-        return ("--feature", "kraft.version=0") if self.static else ()
+        return ("--feature", "kraft.version=0") if self.form == STATIC else ()
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node
@@ -117,9 +127,8 @@ class OwnNode:
     def _known(self) -> Mapping[str, str]:
         """The other controllers that its configuration tells a node of."""
         servers = ",".join(f"{host}:{port}" for _, host, port in _first(self.bootstrap))
-        voters = ",".join(
-            f"{node}@{host}:{port}" for node, host, port in _first(self.quorum_voters)
-        )
+        listed = () if self._is_dynamic else _first(self.nodes)
+        voters = ",".join(f"{node}@{host}:{port}" for node, host, port in listed)
         return {
             **({"controller.quorum.bootstrap.servers": servers} if servers else {}),
             **({"controller.quorum.voters": voters} if voters else {}),

@@ -113,19 +113,21 @@ def test_even_and_large_clusters_are_as_common_as_others() -> None:
 
 
 def test_voters_are_listed_or_formatted_and_changed_in_many_trials() -> None:
-    forms = Counter(next(iter(each.settings)) for each in TRIALS)
-    assert set(forms) == {"bootstrap", "quorum_voters"}
+    forms = Counter(each.settings["quorum"] for each in TRIALS)
+    assert set(forms) == {"dynamic", "listed"}
     assert min(forms.values()) > len(TRIALS) / 3
-    assert all(set(each.settings.values()) == {str(each.nodes)} for each in TRIALS)
+    for each in TRIALS:
+        known = str(each.nodes) if each.settings["quorum"] == "dynamic" else None
+        assert each.settings.get("bootstrap") == known
     changed = Counter(
-        (kind, *each.settings)
+        (kind, each.settings["quorum"])
         for each in TRIALS
         for kind in {window.fault.kind for window in each.schedule.windows} & OF_VOTERS
     )
     assert set(changed) == {
-        ("lose-disk", "bootstrap"),
-        ("lose-disk", "quorum_voters"),
-        ("removed-voter", "bootstrap"),  # of listed nodes none is removed for good
+        ("lose-disk", "dynamic"),
+        ("lose-disk", "listed"),
+        ("removed-voter", "dynamic"),  # of listed nodes none is removed for good
     }
     assert min(changed.values()) > len(TRIALS) / 10
 
@@ -142,10 +144,11 @@ def test_a_change_of_the_voters_takes_its_majority_from_nobody() -> None:
 
 def test_the_form_that_somebody_asks_for_is_not_drawn() -> None:
     for seed in range(50):
-        listed = trial(seed, None, 3, {"quorum_voters": "3"})
-        assert not listed.settings
+        listed = trial(seed, None, 3, {"quorum": "listed"})
+        assert listed.settings == {"quorum": "listed"}
         assert "removed-voter" not in {window.fault.kind for window in listed.schedule.windows}
-        alone = trial(seed, None, 3, {"bootstrap": "0"})
+        alone = trial(seed, None, 3, {"quorum": "dynamic", "bootstrap": "0"})
+        assert alone.settings["quorum"] == "dynamic"
         assert "lose-disk" not in {window.fault.kind for window in alone.schedule.windows}
 
 

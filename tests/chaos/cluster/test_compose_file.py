@@ -4,7 +4,6 @@ import json
 
 from chaos.cluster.compose_file import (
     CLUSTER_ID,
-    DIRECTORY_IDS,
     compose_text,
     compose_topology,
     toxiproxy_text,
@@ -26,6 +25,12 @@ def test_every_link_and_entrance_is_configured() -> None:
     assert len(names) == 6 + 3
 
 
-def test_its_ids_have_kafkas_form() -> None:
-    assert {len(text) for text in (CLUSTER_ID, *DIRECTORY_IDS.values())} == {22}
-    assert len(set(DIRECTORY_IDS.values())) == 3
+def test_its_id_has_kafkas_form() -> None:
+    assert len(CLUSTER_ID) == 22
+
+
+def test_no_disk_is_told_who_votes() -> None:
+    """KIP-856: every node's configuration is."""
+    text = compose_text()
+    assert "initial-controllers" not in text
+    assert text.count("controller.quorum.voters=1@node-1:9101,2@node-2:9102,3@node-3:9103") == 3

@@ -232,9 +232,9 @@ def test_nodes_are_controllers_of_ours_and_brokers_of_kafkas() -> None:
 
 
 def test_a_cluster_that_a_seed_draws_must_be_one_that_can_be_made() -> None:
-    listed = Choices(scenario="swarm", seed=98, runtime=SIM, settings={"quorum_voters": "3"})
-    with pytest.raises(UsageError, match="all 6 nodes are to vote"):
-        plan_of(listed)
-    assert plan_of(replace(listed, nodes=3)).nodes == 3
+    asked = Choices(scenario="swarm", seed=98, runtime=SIM, settings={"nodes": "3"})
+    with pytest.raises(UsageError, match="nodes=3: there are 6"):
+        plan_of(asked)
+    assert plan_of(replace(asked, nodes=3)).nodes == 3
     with pytest.raises(SettingError, match="our own node only"):
         layout("kafka", 3, {}, mutation="q-zombie")

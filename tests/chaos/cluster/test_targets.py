@@ -5,7 +5,7 @@ import pytest
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import layout, target_named
-from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.node import DYNAMIC, OwnNode
 from chaos.cluster.targets.target import Seat
 from node.server.properties import parse_settings
 
@@ -31,12 +31,13 @@ def test_the_configuration_is_kafkas() -> None:
         "listeners": "CONTROLLER://0.0.0.0:9102,EXTERNAL://0.0.0.0:9200",
         "advertised.listeners": "CONTROLLER://node-2:9102,EXTERNAL://127.0.0.1:25002",
         "log.dirs": "/data/kraft",
+        "controller.quorum.voters": "1@node-1:9101,2@node-2:9102,3@node-3:9103",
         "controller.quorum.append.linger.ms": "0",
     }
 
 
-def test_format_names_every_voter_with_its_directory() -> None:
-    command = OwnNode().format_command("cluster", SEATS[0], SEATS, "file")
+def test_format_of_a_dynamic_quorum_names_every_voter_with_its_directory() -> None:
+    command = OwnNode(form=DYNAMIC).format_command("cluster", SEATS[0], SEATS, "file")
     assert command[-1] == (
         "1@node-1:9101:abcdefghijklmnopqrstu1,2@node-2:9102:abcdefghijklmnopqrstu2"
     )
@@ -48,7 +49,8 @@ def test_our_node_reads_it() -> None:
 
 
 def test_a_new_disk_is_formatted_without_voters_and_its_node_asks_who_votes() -> None:
-    target = target_named("node", {"bootstrap": "3"})
+    """Of a dynamic quorum."""
+    target = target_named("node", {"quorum": "dynamic", "bootstrap": "3"})
     assert isinstance(target, OwnNode)
     assert target == target_named("node", target.settings)
     assert target.reformat_command("cluster", NodeId(2), "file")[-1] == "--no-initial-controllers"
@@ -58,12 +60,15 @@ def test_a_new_disk_is_formatted_without_voters_and_its_node_asks_who_votes() ->
         ("node-2", 9102),
         ("node-3", 9103),
     ]
+    assert read.quorum_voters == {}
     with pytest.raises(SettingError, match="bootstrap=8: our own node has"):
         target_named("node", {"bootstrap": "8"})
+    with pytest.raises(SettingError, match=r"quorum=off: .* \(listed dynamic static\)"):
+        target_named("node", {"quorum": "off"})
 
 
 def test_listed_voters_stand_in_the_configuration_and_on_no_disk() -> None:
-    target = target_named("node", {"quorum_voters": "3"})
+    target = target_named("node", {})
     assert isinstance(target, OwnNode)
     assert target == target_named("node", target.settings)
     commands = (
@@ -77,7 +82,10 @@ def test_listed_voters_stand_in_the_configuration_and_on_no_disk() -> None:
     assert at == [(1, "node-1", 9101), (2, "node-2", 9102), (3, "node-3", 9103)]
 
 
-def test_all_nodes_or_none_are_listed() -> None:
-    layout("node", 3, {"quorum_voters": "3"})
-    with pytest.raises(SettingError, match="quorum_voters=3: all 5 nodes are to vote"):
-        layout("node", 5, {"quorum_voters": "3"})
+@pytest.mark.parametrize("nodes", [1, 3, 5])
+def test_all_nodes_are_listed(nodes: int) -> None:
+    target, count = layout("node", nodes, {})
+    listed = parse_settings(target.properties(SEATS[0], "/data/kraft")).config.quorum_voters
+    assert list(listed) == list(range(1, count + 1)) == list(range(1, nodes + 1))
+    with pytest.raises(SettingError, match=f"nodes=2: there are {nodes}"):
+        layout("node", nodes, {"nodes": "2"})
