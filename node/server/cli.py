@@ -24,19 +24,24 @@ from node.storage.storage_errors import StorageError
 STATIC_QUORUM = "kraft.version=0"
 FORMAT_EXAMPLE = """\
 example:
+  kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties
+
+  Where the file of every node sets controller.quorum.voters=1@node-1:9101,2@node-2:9102, these vote
+  (KIP-856): every disk gets a new directory id, a replaced one too, and the first leader learns
+  them. The id is printed. With --feature kraft.version=0 as well, the quorum is static: it knows
+  voters by their ids alone, and a disk that was replaced votes as the lost one did. Two of three
+  that were replaced can so elect a leader that knows nothing of what was committed.
+
   kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties \\
     --initial-controllers 1@node-1:9101:JEXY6aqzQY-32P5TStzaFg,2@node-2:9102:aQIQ6wMPRwuLmGHy1MQbqA
 
-  CLUSTER_ID and directory ids are 22 characters of URL-safe base64; every node of the quorum is
-  formatted with the same list, and takes its own directory id from its own entry. With --standalone
-  and --no-initial-controllers the disk is given a new one, which is printed. A node whose disk was
-  replaced is formatted with --no-initial-controllers: the voter that it was is another replica.
+  Where no file does, the disks say who votes (KIP-853), as for Apache Kafka's controllers and
+  tools: every node of the quorum is formatted with the same list, and takes its own directory id
+  from its own entry. With --standalone and --no-initial-controllers the disk is given a new one. A
+  node whose disk was replaced is formatted with --no-initial-controllers: the voter that it was is
+  another replica.
 
-  Where the file sets controller.quorum.voters=1@node-1:9101,2@node-2:9102, these vote (KIP-856),
-  and none of the three is given: every disk gets a new directory id, a replaced one too, and the
-  first leader learns them. With --feature kraft.version=0 as well, the quorum is static: it knows
-  voters by their ids alone, and a disk that was replaced votes as the lost one did. Two of three
-  that were replaced can so elect a leader that knows nothing of what was committed.
+  CLUSTER_ID and directory ids are 22 characters of URL-safe base64.
 """
 START_EXAMPLE = """\
 example:
@@ -308,7 +313,8 @@ def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
     if bool(chosen) != bool(config.quorum_voters):
         return
     options_ = "--initial-controllers, --standalone or --no-initial-controllers"
-    what, step = f"nothing says who votes: give one of {options_}", "kraft-node format --help"
+    what = f"nothing says who votes: the file lists no voters, and none of {options_} is given"
+    step = "set controller.quorum.voters in every node's file; or kraft-node format --help"
     if chosen:
         what = f"the file lists the voters: none of {options_} can be given as well"
         step = "leave the option out, or take controller.quorum.voters out of every node's file"
