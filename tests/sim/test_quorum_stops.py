@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 CHECK = "stops-without-a-majority"
 
 
-@pytest.mark.parametrize("form", ["quorum_voters=0", "quorum_voters=3"])
+@pytest.mark.parametrize("form", ["quorum=dynamic", "quorum=listed"])
 @pytest.mark.parametrize(("mutation", "verdict"), [("", "valid"), ("V-REFORMAT", "invalid")])
 def test_the_quorum_stops_rather_than_forgets(
     form: str, mutation: str, verdict: str, tmp_path: Path
