@@ -322,6 +322,7 @@ _CATALOGUE = (
         ),
         scenario="disk-loss",
         duration_s=40.0,
+        settings={"quorum": "dynamic"},
         simulated=True,
     ),
     Mutation(

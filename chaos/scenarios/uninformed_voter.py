@@ -38,4 +38,5 @@ UNINFORMED_VOTER = Scenario(
     faults=(_REMOVAL, _CUT, _DEATH),
     script=_SCRIPT,
     default_duration_s=25.0,
+    settings={"quorum": "dynamic"},
 )
