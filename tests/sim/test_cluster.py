@@ -288,7 +288,7 @@ def test_a_wiped_disk_knows_no_voters_and_the_lost_one_is_kept(tmp_path: Path) -
         tables = read_disks(tmp_path / "disks")
         assert tables["disks"]["node"].to_pylist() == [1, 2, 3]
 
-    lived(story)
+    lived(story, settings={"quorum": "dynamic"})
 
 
 def test_listed_voters_are_named_by_the_log_and_a_wiped_disk_is_none_of_them() -> None:
