@@ -24,10 +24,11 @@ class KafkaTools:
     java: Path
     jars: Path
 
-    def run(self, tool: str, *words: str | Path) -> Done:
+    def run(self, tool: str, *words: str | Path, told: str = "") -> Done:
+        """`told` is what it reads from its input."""
         command = [str(self.java), *JVM, "-cp", f"{self.jars}/*", tool, *map(str, words)]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+            command, input=told, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
 
 
