@@ -21,7 +21,7 @@ _ABOUT = (
     "state is explored once, breadth first, and after every move the promises are judged: "
     "Q2 (one leader an epoch), Q11 and Q12 (nothing committed is lost or differs), V1 to V6 "
     "(docs/invariants.md). The first one that is broken is told with the shortest way there. "
-    "SmallBounds multiply: one more of anything is some ten times as many states. "
+    "Bounds multiply: one more of anything is some ten times as many states. "
     "Exits 1 if a promise is broken."
 )
 
