@@ -131,9 +131,10 @@ class VoterChanges:
         return is_known and not self._quorum.is_voter and not self.is_pending()
 
     def may_change(self, leader: Leader) -> bool:
-        """Are LeaderChange of this epoch and the last change of the voters committed?"""
+        """Are LeaderChange of this epoch and the last change of the voters committed? A leader
+        whose own removal is committed writes no other: it resigns."""
         is_free = self.has_committed_epoch(leader) and not self.is_pending()
-        return is_free and self._replicas.may_write(leader)
+        return is_free and self._quorum.is_voter and self._replicas.may_write(leader)
 
     def has_committed_epoch(self, leader: Leader) -> bool:
         return leader.high_watermark is not None

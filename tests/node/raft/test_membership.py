@@ -132,8 +132,8 @@ def test_safe_while_voters_change_and_live_after(seed: int, listed: bool) -> Non
 # --- stories ---
 
 
-def led(size: int = 3, observers: int = 1) -> tuple[Quorum, NodeId]:
-    quorum = Quorum(size, observers=observers, seed=7, invariants=True)
+def led(size: int = 3, observers: int = 1, seed: int = 7) -> tuple[Quorum, NodeId]:
+    quorum = Quorum(size, observers=observers, seed=seed, invariants=True)
     quorum.start()
     assert quorum.run_until(lambda: bool(quorum.active()), 20 * SECOND)
     quorum.run_for(SECOND)
@@ -176,6 +176,21 @@ def test_a_leader_is_removed_and_another_leads() -> None:
     assert not isinstance(role, Leader | Resigned)
     assert quorum.core(leader).raft.log.end.offset > 0
     assert_progress(quorum)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_leader_that_was_removed_writes_no_other_change(seed: int) -> None:
+    """Also not one that waits for its own removal to be committed."""
+    quorum, leader = led(size=5, seed=seed)
+    gone = quorum.members[leader].key
+    others = [member.key for node, member in quorum.members.items() if node != leader]
+    for key in (gone, *others[:2]):
+        quorum.ask(leader, removal(key), lambda _: None)
+    epoch = quorum.core(leader).raft.quorum.epoch
+    assert quorum.run_until(lambda: any(node != leader for node in quorum.active()), 10 * SECOND)
+    sets = [s.voters for s in quorum.core(leader).raft.log.voters.sets if s.epoch == epoch]
+    assert gone not in sets[-1]
+    assert all(gone in voters for voters in sets[:-1])
 
 
 def test_all_voters_are_replaced_one_by_one() -> None:
