@@ -23,7 +23,7 @@ from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import NO_DIRECTORY
 
-_HEADER = "SnapshotHeader"
+_HEADER, _WHOLE = "SnapshotHeader", "KRaftVoters"
 _Row = Mapping[str, Any]
 VoterRecords = Mapping[int, Sequence[_Row]]  # by node
 
@@ -107,8 +107,10 @@ class VoterHistory:
         """The sets that were in force in an epoch: the one that it began with, and its changes.
 
         Of an epoch of which nothing is in the log, the set with which the next one began. None of
-        an epoch whose beginning a snapshot hides.
+        an epoch whose beginning a snapshot hides, as it does of the first that is in the log.
         """
+        if self.known > 0 and epoch <= min(self.epochs, default=epoch):
+            return ()
         begun, ended = bisect_left(self.epochs, epoch), bisect_right(self.epochs, epoch)
         start = self.starts[begun] if begun < len(self.starts) else self.offsets[-1]
         if start < self.known:
@@ -163,10 +165,19 @@ def voter_history(
         others = [one for one in logs if logs[one][0].base < head and log[0] in logs[one]]
         longest = min(others or [node], key=lambda one: (logs[one][0].base, one))
         rows = [row for row in records.get(longest, ()) if row["offset"] < head] + rows
-        head = logs[longest][0].base
-    named = (row["offset"] for row in rows if row["type"] != _HEADER)
-    known = min(named, default=0) if head > 0 else 0
+        log = [batch for batch in logs[longest] if batch.base < head] + list(log)
+        head = log[0].base
+    known = _first_whole(rows) if head > 0 else 0
     return _history(*_sets(rows, planned), known=known, log=log)
+
+
+def _first_whole(rows: Sequence[_Row]) -> int:
+    """Where a log names all voters for the first time; a change alone says nothing of the others.
+    0 where it names none, as with a static quorum."""
+    heads = {row["offset"] for row in rows if row["type"] == _HEADER}
+    named = [row for row in rows if row["type"] != _HEADER]
+    whole = [row for row in named if row["type"] == _WHOLE or row["offset"] in heads]
+    return min((int(row["offset"]) for row in whole), default=0)
 
 
 def _history(
@@ -229,7 +240,7 @@ def _key(fields: _Row) -> ReplicaKey:
 
 
 _CHANGES: Mapping[str, Callable[[VoterKeys, VoterKeys, _Row], VoterKeys]] = {
-    "KRaftVoters": _whole,
+    _WHOLE: _whole,
     "AddVoter": _added,
     "RemoveVoter": _removed,
     _HEADER: _anew,

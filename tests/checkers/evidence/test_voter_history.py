@@ -121,6 +121,25 @@ def test_what_a_snapshot_hides_another_log_may_have() -> None:
     assert (alone.known, alone.during(3), len(alone.during(4))) == (54, (), 1)
 
 
+def test_changes_alone_do_not_tell_who_votes() -> None:
+    """What there was before them was in a snapshot that is gone."""
+    changed = control([1], 45, "AddVoter", told((3, "new")))
+    named = [
+        row for one in (*FIRST[:2], (3, "new")) for row in control([1], 49, "AddVoter", told(one))
+    ]
+    records = [*changed, *control([1], 49, "SnapshotHeader", {}), *named]
+    found = evidence(log([1], (40, 60, 3)), records).voters
+    assert found.known == 49
+    assert keys(found.at(49)) == [*FIRST[:2], (3, "new")]
+
+
+def test_of_an_epoch_before_the_log_nobody_knows_who_voted() -> None:
+    """Also where the log begins just behind the snapshot, perhaps amid its first epoch."""
+    head = control([1], 49, "SnapshotHeader", {}, 3) + whole([1], 49, [key(7), key(8), key(9)], 3)
+    found = evidence(log([1], (50, 60, 3), (61, 70, 4)), head).voters
+    assert [len(found.during(epoch)) for epoch in (1, 3, 4, 5)] == [0, 0, 1, 1]
+
+
 def test_nobody_is_accused_by_a_set_that_a_snapshot_hides() -> None:
     head = control([2], 54, "SnapshotHeader", {}, 3) + whole([2], 54, [key(7), key(8), key(9)], 3)
     changes = [leader_change(2, 52, 3, 5, [4, 5, 6]), leader_change(2, 61, 4, 7, [7, 8, 9])]
