@@ -38,6 +38,7 @@ def check_state(brokers: Brokers, found: Partition, elr: bool) -> None:
 
 def check_change(before: Partition, after: Partition, uncleanly: int) -> None:
     """P1, E3-E5, E8, E11: what one decision made of a partition."""
+    assert not uncleanly or uncleanly not in {*after.isr, *after.elr}
     if before == after:
         return
     assert after.partition_epoch > before.partition_epoch
@@ -52,8 +53,6 @@ def check_change(before: Partition, after: Partition, uncleanly: int) -> None:
         assert after.leader in known or is_last
     if len(known) >= MIN_ISR and not uncleanly:
         assert len({*after.isr, *after.elr}) >= MIN_ISR
-    if uncleanly:
-        assert uncleanly not in {*after.isr, *after.elr}
 
 
 def act(brokers: Brokers, rng: random.Random) -> int:
