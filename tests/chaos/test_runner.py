@@ -247,11 +247,15 @@ def test_a_kept_cluster_stays(tmp_path: Path) -> None:
 
 
 def test_a_lost_write_is_found_and_leaves_its_command(tmp_path: Path) -> None:
-    """The registers forget everything when a partition heals: nobody may call that valid."""
+    """The registers keep nothing from the moment a partition heals: nobody may call that valid."""
+
+    class KeepsNothing(dict[str, str]):
+        def __setitem__(self, key: str, value: str) -> None:
+            """Where only what was there is forgotten, keys may be written again before a read."""
 
     class Forgetful(FakeCluster):
         async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
-            self.registers.values.clear()
+            self.registers.values = KeepsNothing()
             return await super().heal(links)
 
     judgement = run(tmp_path, Forgetful(), "partition-leader", duration_s=2.0)
