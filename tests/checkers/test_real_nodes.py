@@ -184,6 +184,8 @@ NOTHING_TO_JUDGE = {
     "Q14-log-starts-at-a-snapshot",
     "Q15-snapshots-of-committed",
     "Q16-leader-loads-none",
+    # No disk is lost.
+    "stops-without-a-majority",
     # Nobody changes who votes.
     "V2-one-change-uncommitted",
     "V3-epoch-committed-before-change",

