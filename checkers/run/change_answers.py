@@ -17,6 +17,7 @@ from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult, EventValue
 
 _REFUSED = "error-"  # how the error of an answer begins
+_VOTERS_AFTER = "voters_after"  # how a fact ends that only changes of voters measure
 _Row = Mapping[str, Any]
 
 
@@ -64,9 +65,14 @@ def _is_disturbed(evidence: Evidence, row: _Row, until: int) -> bool:
 
 
 def _is_part_of(fault: FaultFact, row: _Row) -> bool:
-    """Whether the change was asked for to inject the fault, or to cure it."""
+    """Whether the change was asked for to inject the fault, or to cure it. By a process that ends
+    nobody asks, and who changes no voters asks for nothing: in the moment in which a leader is
+    killed an operator may be waiting for its answer."""
+    if not any(name.endswith(_VOTERS_AFTER) for name in fault.facts):
+        return False
     asked = int(row["t0"])
-    return fault.t_start <= asked <= fault.begin_ns or fault.end_ns <= asked <= fault.over_ns
+    injects = not fault.ends_process and fault.t_start <= asked <= fault.begin_ns
+    return injects or fault.end_ns <= asked <= fault.over_ns
 
 
 def _lacks_answer(row: _Row) -> bool:

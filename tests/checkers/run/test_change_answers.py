@@ -12,6 +12,7 @@ from tests.support.judged import saw_nothing
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 REMOVED = op("remove-voter", None, 10_000, 10_050, key="2:dir-2", node=2)
 LOST = {**REMOVED, "outcome": "info", "error": "closed: reset by peer"}
+CHANGED = '{"node 1 voters_after": "1:dir-9 2:dir-2"}'  # what a change of voters measures
 QUIET = {"longest_late_ms": 40.0}
 
 
@@ -69,8 +70,16 @@ def test_what_is_hurt_by_something_else_is_excused(ops: list[Row]) -> None:
 
 
 def test_what_is_asked_for_to_cure_a_fault_is_not_excused_by_it() -> None:
-    cured = fault(1, "lose-disk", 1_000, 30_000) | {"t_heal": 9_000 * MS}
+    cured = fault(1, "lose-disk", 1_000, 30_000) | {"t_heal": 9_000 * MS, "facts": CHANGED}
     assert judged(LOST, *writes(0, 50_000), faults=(cured,)).verdict is INVALID
+
+
+@pytest.mark.parametrize("kind", ["kill", "lose-disk"])
+def test_a_leader_that_is_killed_as_it_is_asked_owes_no_answer(kind: str) -> None:
+    """Of the swarm's seed 46: asked for while another fault's process was on its way out."""
+    killed = fault(1, kind, 9_990, 30_000) | {"t_bit": 10_040 * MS}
+    facts = CHANGED if kind == "lose-disk" else "{}"
+    assert saw_nothing(judged(LOST, *writes(0, 50_000), faults=(killed | {"facts": facts},)))
 
 
 def test_a_machine_that_was_starved_proves_nothing() -> None:
