@@ -90,7 +90,12 @@ def _differ(one: _Log, two: _Log, mine: StoredBatch | None, other: StoredBatch |
     return Violation(f"{text}batches of the same leader behind it", shown)
 
 
-@check("Q20-one-cluster", applies=everywhere, source="KIP-595, INCONSISTENT_CLUSTER_ID")
+@check(
+    "Q20-one-cluster",
+    applies=everywhere,
+    source="KIP-595, INCONSISTENT_CLUSTER_ID",
+    rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
+)
 def one_cluster(evidence: Evidence) -> CheckResult:
     """Q20: all nodes of a run, whatever disks they have had, are of one cluster.
 
