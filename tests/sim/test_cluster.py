@@ -1,6 +1,7 @@
 """The simulated cluster's promises: life, powers and evidence, and what it leaves."""
 
 import asyncio
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -91,6 +92,26 @@ def test_links_that_are_cut_before_any_process_runs_let_nobody_lead() -> None:
 
     world = SimWorld(seed=1)
     world.run(main())
+
+
+def test_what_a_run_left_is_gone_when_the_next_has_begun() -> None:
+    """A campaign's worker makes thousands of them."""
+
+    async def leave_a_cycle() -> weakref.ref[_Cycle]:
+        return weakref.ref(_Cycle())
+
+    async def is_there() -> bool:
+        return left() is not None
+
+    left = SimWorld(seed=1).run(leave_a_cycle())
+    assert not SimWorld(seed=1).run(is_there())
+
+
+class _Cycle:
+    """What only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
 
 
 @pytest.mark.parametrize("nodes", [1, 3, 5, 7])

@@ -102,7 +102,9 @@ class SimWorld:
 @contextmanager
 def _old_objects_kept() -> Iterator[None]:
     """What was imported or made before a run is no garbage by its end: the collector, which would
-    walk all of it every few thousand steps, is told so."""
+    walk all of it every few thousand steps, is told so. What is garbage by now it never would
+    find: between two runs nothing makes it look at what is old, and in them that is kept."""
+    gc.collect()
     gc.freeze()
     try:
         yield
