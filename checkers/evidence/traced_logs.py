@@ -2,7 +2,9 @@
 
 A crash can leave a line unwritten: a new process may find more on its disk than was traced (then
 those offsets are *unseen*, as are those for which a fetched snapshot stands) or less (then they
-were lost or cut off). Traces with lines missing in between are not followed at all.
+were lost or cut off). The line that a snapshot replaced the log may be the one: a log that ends
+with a snapshot of what its node did not know to be committed was replaced, for all that is known.
+Traces with lines missing in between are not followed at all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,7 @@ from checkers.array_types import Ints
 from checkers.evidence.lives import Life
 from checkers.evidence.metadata_logs import StoredBatch
 
-_EVENTS = ("n.start", "q.append", "q.truncate", "q.loaded", "q.hwm", "q.state")
+_EVENTS = ("n.start", "q.append", "q.truncate", "q.loaded", "q.snapshot", "q.hwm", "q.state")
 
 
 class TracedBatch(NamedTuple):
@@ -102,14 +104,19 @@ class _Log:
                 case "q.truncate":
                     self._cut(log_end)
                 case "q.loaded":
-                    self._cut(0)
-                    self._start(log_end)
+                    self._replace(log_end)
+                case "q.snapshot" if self.highest < log_end == self.end:
+                    self._replace(log_end)
                 case "q.hwm":
                     self._commit(row, hwm, epoch)
                 case "q.state" if is_leader:
                     log = np.array([one.batch for one in self.batches], np.int64).reshape(-1, 4)
                     self.logs.elections.append(Election(row, epoch, log, tuple(self.holes)))
         self.logs.highest[self.life.node] = self.highest
+
+    def _replace(self, end: int) -> None:
+        self._cut(0)
+        self._start(end)
 
     def _start(self, end: int) -> None:
         if end > self.end:

@@ -1,5 +1,7 @@
 """Q5, Q11, Q12: logs agree; each check accepts and rejects by hand."""
 
+import pytest
+
 from checkers.quorum.log_matching import committed_agree, leader_completeness, log_matching
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, batch, make_run
@@ -109,6 +111,27 @@ def test_a_tail_lost_in_a_restart_is_forgotten() -> None:
     node.append(1, 1, 2, "follower").hwm(2, 2, "follower")
     other = trace(2).append(0, 0, 1, "follower").append(1, 1, 2).hwm(2, 2)
     assert committed_agree(make_run(traces=[node, other])).verdict is VALID
+
+
+def replaced(node: NodeTrace, end: int) -> NodeTrace:
+    """The node ends as it has replaced its log by a snapshot, before it can tell of that."""
+    node.restart(log_end=end)
+    return node.emit("q.snapshot", what="found", end=end, epoch=1, start=end)
+
+
+@pytest.mark.parametrize("end", [4, 9], ids=["it had more", "it had less"])
+def test_a_log_that_was_replaced_as_its_node_ended(end: int) -> None:
+    one = trace(1).append(0, end - 1, 2).hwm(end, 2)
+    two = trace(2).append(0, 3, 1).append(4, 6, 1)
+    replaced(two, end).hwm(end, 2, "follower")
+    assert committed_agree(make_run(traces=[one, two])).verdict is VALID
+    assert leader_completeness(make_run(traces=[one, leader(two, 3, end)])).verdict is VALID
+
+
+def test_a_snapshot_of_what_its_node_had_committed_replaced_nothing() -> None:
+    one = trace(1).append(0, 3, 2).hwm(4, 2)
+    two = trace(2).append(0, 3, 1).hwm(4, 1)
+    assert committed_agree(make_run(traces=[one, replaced(two, 4)])).verdict is INVALID
 
 
 # --- Q11 ---
