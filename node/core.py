@@ -27,6 +27,7 @@ from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
+from node.wire.assign_directories import AssignDirectoriesRequest
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
@@ -37,12 +38,14 @@ from node.wire.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from node.wire.create_partitions import CreatePartitionsRequest
 from node.wire.create_topics import CreateTopicsRequest
 from node.wire.delete_topics import DeleteTopicsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
 from node.wire.elect_leaders import ElectLeadersRequest
 from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
 from node.wire.producer_ids import AllocateProducerIdsRequest
+from node.wire.reassignments import AlterReassignmentsRequest, ListReassignmentsRequest
 from node.wire.update_features import UpdateFeaturesRequest
 
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation
@@ -232,8 +235,8 @@ class Core:
             case ApiVersionsRequest(supported=supported):
                 error = ErrorCode.NONE if supported else ErrorCode.UNSUPPORTED_VERSION
                 return self._api_versions(error)
-            case DescribeConfigsRequest():
-                return self.controller.describe_configs(connection, request, now)
+            case DescribeConfigsRequest() | ListReassignmentsRequest():
+                return self.controller.read(connection, request, now)
             case DescribeClusterRequest():
                 return self.raft.describe_cluster(
                     request, listener, self.controller.image.controller_endpoints()
@@ -247,6 +250,7 @@ class Core:
                 | BrokerHeartbeatRequest()
                 | AlterPartitionRequest()
                 | AllocateProducerIdsRequest()
+                | AssignDirectoriesRequest()
             ):
                 if listener != self._inner:  # as of all that only nodes say (`raft.peers_only`)
                     return refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
@@ -254,7 +258,9 @@ class Core:
             case (
                 AlterConfigsRequest()
                 | CreateTopicsRequest()
+                | CreatePartitionsRequest()
                 | DeleteTopicsRequest()
+                | AlterReassignmentsRequest()
                 | ElectLeadersRequest()
                 | UpdateFeaturesRequest()
                 | UnregisterBrokerRequest()

@@ -5,14 +5,13 @@ Then the committed image answers (Raft thesis 6.4, `node.raft.read_index`).
 
 from dataclasses import dataclass
 
-from node.controller import resource_configs
+from node.controller import reads
 from node.controller.image import Image
-from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.client import RaftClient
-from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
+from node.wire.apis import ReadRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +20,7 @@ class PendingRead:
 
     ticket: Ticket
     arrived_ns: int
-    request: DescribeConfigsRequest
+    request: ReadRequest
 
 
 class ConfirmedReads:
@@ -30,7 +29,7 @@ class ConfirmedReads:
         self._outbox = outbox
         self._waiting = Waiting[PendingRead](parking)
 
-    def park(self, connection: ConnectionId, request: DescribeConfigsRequest, now: Now) -> None:
+    def park(self, connection: ConnectionId, request: ReadRequest, now: Now) -> None:
         ticket = self._raft.take_ticket()
         read = PendingRead(ticket=ticket, arrived_ns=now.mono_ns, request=request)
         self._waiting.park(connection, read)
@@ -45,8 +44,7 @@ class ConfirmedReads:
         for connection, read in self._waiting.all():
             if read.ticket > confirmed:
                 break
-            results = resource_configs.describe_all(image, read.request.resources)
-            self._waiting.answer(connection, DescribeConfigsResponse(results=results))
+            self._waiting.answer(connection, reads.answer(image, read.request))
             answered = read
         if answered is not None:
             self._trace(answered, epoch)
@@ -54,7 +52,7 @@ class ConfirmedReads:
     def refuse_all(self, message: str) -> None:
         """It leads no more."""
         for connection, read in self._waiting.all():
-            self._waiting.answer(connection, refuse_description(read.request, message))
+            self._waiting.answer(connection, reads.refused(read.request, message))
 
     def _trace(self, newest: PendingRead, epoch: Epoch) -> None:
         """One line for all that are answered together: what confirms the newest confirms all."""
@@ -65,11 +63,3 @@ class ConfirmedReads:
         self._outbox.trace(
             "c.read", epoch=epoch, ticket=newest.ticket, arrived=newest.arrived_ns, heard=heard
         )
-
-
-def refuse_description(request: DescribeConfigsRequest, message: str) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(
-        results=resource_configs.refuse_description(
-            request.resources, ErrorCode.NOT_CONTROLLER, message
-        )
-    )

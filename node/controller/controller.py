@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from node import limits
 from node.config import NodeConfig
-from node.controller import heartbeats
+from node.controller import heartbeats, reads
 from node.controller.accumulator import (
     Accumulation,
     Accumulator,
     AppendedBatch,
     encode_all,
 )
-from node.controller.confirmed_reads import ConfirmedReads, refuse_description
+from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
 from node.controller.image import Image
 from node.controller.registration import Registrar
@@ -33,9 +33,8 @@ from node.records.metadata import (
     NoOpRecord,
     decode_metadata,
 )
-from node.wire.apis import Response, WriteRequest
+from node.wire.apis import ReadRequest, Response, WriteRequest
 from node.wire.broker_lifecycle import BrokerHeartbeatRequest
-from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
 from node.wire.controller_registration import ControllerRegistrationRequest
 
 _STANDBY = "The active controller is another node."
@@ -131,12 +130,10 @@ class Controller:
             self._after(request, claim, now)
         return None
 
-    def describe_configs(
-        self, connection: ConnectionId, request: DescribeConfigsRequest, now: Now
-    ) -> DescribeConfigsResponse | None:
+    def read(self, connection: ConnectionId, request: ReadRequest, now: Now) -> Response | None:
         """None: answered when a majority has confirmed that we still lead."""
         if self._claim is None:
-            return refuse_description(request, _STANDBY)
+            return reads.refused(request, _STANDBY)
         self._reads.park(connection, request, now)
         return None
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from node import limits
@@ -47,6 +47,13 @@ class Situation:
     next_offset: int
     now_ns: int
     rng: random.Random  # for topic ids and places
+
+    def after(self, records: Sequence[MetadataRecord]) -> "Situation":
+        """What more is decided of the same request, once these are."""
+        image = self.image.copy()
+        for record in records:
+            image.replay(record)
+        return replace(self, image=image)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

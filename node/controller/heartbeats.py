@@ -26,12 +26,16 @@ def heartbeat(situation: Situation, request: BrokerHeartbeatRequest) -> Decision
     found = at_epoch(situation.image, request.broker, request.epoch)
     # The batch of a registration begins at its epoch at the latest, and is replayed at once.
     is_caught_up = request.metadata_offset >= found.broker_epoch
+    # What is on a disk that failed leads nothing, whatever else becomes of the broker.
+    on_disks = _directories(situation, found, request)
+    if on_disks:
+        situation = situation.after(on_disks)
+        found = at_epoch(situation.image, request.broker, request.epoch)
     records, is_fenced, is_released = _next_state(situation, found, request, is_caught_up)
-    records += _directories(situation, found, request)
     answer = BrokerHeartbeatResponse(
         is_caught_up=is_caught_up, is_fenced=is_fenced, should_shut_down=is_released
     )
-    return Decision(records=records, answer=answer)
+    return Decision(records=[*on_disks, *records], answer=answer)
 
 
 def fence(situation: Situation, broker: int) -> list[MetadataRecord]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from node.controller.broker_registration import at_epoch
 from node.controller.decision import Decision, RefusedError, Situation
-from node.controller.image import Image, Partition
+from node.controller.image import Image, Partition, PartitionKey
 from node.controller.image.partition import RECOVERING
 from node.controller.isr_updates import rules_for
 from node.controller.partition_changes import change
@@ -33,8 +33,12 @@ def alter(situation: Situation, request: AlterPartitionRequest) -> Decision:
     at_epoch(situation.image, request.broker, request.epoch)
     records: list[PartitionChangeRecord] = []
     results: list[PartitionResult] = []
+    seen: set[PartitionKey] = set()
     for proposal in request.partitions:
         try:
+            if (proposal.topic, proposal.index) in seen:
+                raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate partition.")
+            seen.add((proposal.topic, proposal.index))
             record, result = _alter_one(situation, request.broker, proposal)
         except RefusedError as refused:
             results.append(

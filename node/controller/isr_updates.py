@@ -34,7 +34,6 @@ def rules_for(
         elr=image.has_elr,
         min_isr=replica_rules.min_isr(image, topic, count, situation.settings.min_isr),
         may_lead=replica_rules.acceptable(image, partition, active or image.brokers.is_active),
-        directory=lambda broker: replica_rules.first_directory(image, broker),
         election=election,
         unclean=unclean,
     )

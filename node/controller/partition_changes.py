@@ -16,7 +16,6 @@ leader alone is the ISR, it is RECOVERING (KIP-704), and there is no ELR.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from uuid import UUID
 
 from node.controller.image import Partition, PartitionKey
 from node.controller.image.partition import RECOVERING
@@ -42,7 +41,6 @@ class Rules:
     elr: bool  # are there eligible leader replicas?
     min_isr: int  # the effective one
     may_lead: Callable[[int], bool]
-    directory: Callable[[int], UUID]  # of a new replica
     election: Election = Election.ONLINE
     unclean: Ids = ()  # shut down uncleanly: they have what they have
 
@@ -71,7 +69,7 @@ def change(
         record = replace(record, leader=elected.leader)
     assert elected.leader == NO_LEADER or elected.leader in after.isr, f"{elected} of {after}"
     after = _remember_leader(before, after, record.leader, rules)
-    record = _with_differences(record, before, _with_directories(before, after, rules))
+    record = _with_differences(record, before, after, rules.level)
     return None if record == PartitionChangeRecord(topic_id=key[0], partition_id=key[1]) else record
 
 
@@ -87,16 +85,9 @@ def _complete_reassignment(proposed: Partition, min_isr: int) -> Partition:
         return proposed
     if len(isr) < min(min_isr, len(targets)):
         return proposed
-    kept = dict(zip(proposed.replicas, proposed.directories, strict=True))
-    return replace(
-        proposed,
-        replicas=targets,
-        isr=isr,
-        directories=tuple(kept[broker] for broker in targets),
-        removing=(),
-        adding=(),
-        elr=without(proposed.elr, *proposed.removing),
-    )
+    kept = proposed.moved(targets, proposed.directory)
+    elr = without(proposed.elr, *proposed.removing)
+    return replace(kept, isr=isr, removing=(), adding=(), elr=elr)
 
 
 def _follow_isr(before: Partition, proposed: Partition, rules: Rules) -> Partition:
@@ -157,21 +148,11 @@ def _remember_leader(before: Partition, after: Partition, led: int, rules: Rules
 # --- the record ---
 
 
-def _with_directories(before: Partition, after: Partition, rules: Rules) -> Partition:
-    if rules.level < DIRECTORIES:
-        return replace(after, directories=before.directories)
-    known = dict(zip(before.replicas, before.directories, strict=True))
-    known.update(zip(after.replicas, after.directories, strict=False))
-    directories = tuple(
-        known[broker] if broker in known else rules.directory(broker) for broker in after.replicas
-    )
-    return replace(after, directories=directories)
-
-
 def _with_differences(
-    record: PartitionChangeRecord, before: Partition, after: Partition
+    record: PartitionChangeRecord, before: Partition, after: Partition, level: int
 ) -> PartitionChangeRecord:
     """A field for each that differs; `record` has the leader already."""
+    on_others = (after.replicas, after.directories) != (before.replicas, before.directories)
     return replace(
         record,
         isr=_new(before.isr, after.isr),
@@ -179,7 +160,7 @@ def _with_differences(
         removing_replicas=_new(before.removing, after.removing),
         adding_replicas=_new(before.adding, after.adding),
         leader_recovery_state=-1 if before.recovery == after.recovery else after.recovery,
-        directories=after.directories if after.directories != before.directories else None,
+        directories=after.directories if on_others and level >= DIRECTORIES else None,
         eligible_leader_replicas=_new(before.elr, after.elr),
         last_known_elr=_new(before.last_known_elr, after.last_known_elr),
     )

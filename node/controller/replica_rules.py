@@ -5,6 +5,7 @@ from uuid import UUID
 
 from node.controller.image import Image, Partition, Topic
 from node.ids import ZERO_UUID
+from node.records.metadata import RegisterBrokerRecord
 from node.records.metadata_versions import DIRECTORIES
 
 # Directory ids that stand for no directory (`DirectoryId`).
@@ -29,7 +30,12 @@ def acceptable(image: Image, partition: Partition, active: Acceptable) -> Accept
 def _is_online(image: Image, partition: Partition, broker: int) -> bool:
     registration = image.brokers.find(broker)
     directory = partition.directory(broker) if broker in partition.replicas else UNASSIGNED
-    if registration is None or directory in (MIGRATING, UNASSIGNED):
+    return registration is None or is_there(registration, directory)
+
+
+def is_there(registration: RegisterBrokerRecord, directory: UUID) -> bool:
+    """Is it a disk that the broker has, as far as anybody knows?"""
+    if directory in (MIGRATING, UNASSIGNED):
         return True
     known = registration.log_dirs  # none: it registered before metadata.version knew them
     return directory != LOST and (not known or directory in known)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from node import limits
-from node.controller import replica_rules, resource_configs
+from node.controller import resource_configs
+from node.controller.assignments import Places, check_assignment, new_partitions, require_active
 from node.controller.decision import Decision, RefusedError, Situation
-from node.controller.image import Image, Partition, Topic
+from node.controller.image import Image, Topic
 from node.controller.image.configurations import TOPIC
 from node.controller.placement import place
 from node.errors import ErrorCode
@@ -36,7 +37,6 @@ from node.wire.delete_topics import (
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)
 _SET = 0
-_Places = Sequence[tuple[int, ...]]
 
 
 def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
@@ -118,10 +118,8 @@ def _create_one(
             "replication factor was not set to -1.",
         )
     id_ = _new_id(image, situation.rng)
-    partitions = [
-        _partition(image, replicas).record((id_, index), image.metadata_version)
-        for index, replicas in enumerate(places)
-    ]
+    keys = [(id_, index) for index in range(len(places))]
+    partitions = new_partitions(image, keys, places)
     result = TopicResult(
         name=topic.name, id=id_, partitions=len(places), replication=len(places[0])
     )
@@ -152,7 +150,7 @@ def _configs(image: Image, topic: NewTopic) -> list[MetadataRecord]:
     return [*records]
 
 
-def _placed(situation: Situation, image: Image, topic: NewTopic) -> _Places:
+def _placed(situation: Situation, image: Image, topic: NewTopic) -> Places:
     settings = situation.settings
     replication, partitions = topic.replication, topic.partitions
     if replication != BY_DEFAULT and replication <= 0:
@@ -170,51 +168,27 @@ def _placed(situation: Situation, image: Image, topic: NewTopic) -> _Places:
     if partitions > limits.MAX_RECORDS_PER_BATCH:
         raise RefusedError(ErrorCode.INVALID_PARTITIONS, "Too many partitions at once.")
     places = place(image.brokers.all(), partitions, replication, situation.rng)
-    _require_active(image, places, ErrorCode.INVALID_REPLICATION_FACTOR)
+    require_active(image, places, ErrorCode.INVALID_REPLICATION_FACTOR)
     return places
 
 
-def _assigned(image: Image, assignments: Sequence[Assignment]) -> _Places:
+def _assigned(image: Image, assignments: Sequence[Assignment]) -> Places:
     """As somebody said where each is to be."""
     places = {each.index: tuple(int(broker) for broker in each.brokers) for each in assignments}
     wrong = (
         (len(places) != len(assignments), "a partition is assigned more than once"),
         (sorted(places) != list(range(len(places))), "partitions are to be numbered from 0"),
-        (len({len(replicas) for replicas in places.values()}) != 1, "replication factors differ"),
-        (not all(places.values()), "an assignment has no replicas"),
-        (any(len(set(r)) != len(r) for r in places.values()), "a broker is assigned twice"),
-        (
-            any(image.brokers.find(broker) is None for r in places.values() for broker in r),
-            "a broker is not registered",
-        ),
     )
     for is_wrong, why in wrong:
         if is_wrong:
             raise RefusedError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment: {why}"
             )
+    for replicas in places.values():
+        check_assignment(image, replicas, len(places[0]))
     ordered = [places[index] for index in range(len(places))]
-    _require_active(image, ordered, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+    require_active(image, ordered, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
     return ordered
-
-
-def _require_active(image: Image, places: _Places, error: ErrorCode) -> None:
-    """Somebody can lead each (KIP-841)."""
-    if not all(any(map(image.brokers.is_active, replicas)) for replicas in places):
-        raise RefusedError(
-            error, "All brokers of a partition are currently fenced or in controlled shutdown."
-        )
-
-
-def _partition(image: Image, replicas: tuple[int, ...]) -> Partition:
-    """Active replicas alone are in its first ISR (KIP-841)."""
-    isr = tuple(broker for broker in replicas if image.brokers.is_active(broker))
-    return Partition(
-        replicas=replicas,
-        isr=isr,
-        leader=isr[0],
-        directories=tuple(replica_rules.first_directory(image, broker) for broker in replicas),
-    )
 
 
 def _new_id(image: Image, rng: random.Random) -> UUID:

@@ -4,11 +4,14 @@ from typing import assert_never
 
 from node.controller import (
     broker_registration,
+    directory_assignments,
     feature_updates,
     heartbeats,
     isr_proposals,
     leader_elections,
+    partition_creation,
     producer_id_blocks,
+    reassignments,
     registration,
     resource_configs,
     topic_creation,
@@ -17,6 +20,7 @@ from node.controller.decision import Decision, RefusedError, Situation
 from node.errors import ErrorCode
 from node.wire.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from node.wire.apis import Response, WriteRequest
+from node.wire.assign_directories import AssignDirectoriesRequest, AssignDirectoriesResponse
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -30,10 +34,16 @@ from node.wire.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from node.wire.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    NewPartitionsResult,
+)
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, TopicResult
 from node.wire.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeletionResult
 from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.reassignments import AlterReassignmentsRequest, AlterReassignmentsResponse
 from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 
@@ -69,6 +79,12 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
             return producer_id_blocks.allocate(situation, request)
         case CreateTopicsRequest():
             return topic_creation.create(situation, request)
+        case CreatePartitionsRequest():
+            return partition_creation.create(situation, request)
+        case AlterReassignmentsRequest():
+            return reassignments.alter(situation, request)
+        case AssignDirectoriesRequest():
+            return directory_assignments.assign(situation, request)
         case DeleteTopicsRequest():
             return topic_creation.delete(situation, request)
         case ElectLeadersRequest():
@@ -103,6 +119,17 @@ def refused(request: WriteRequest, error: ErrorCode, message: str | None) -> Res
                     TopicResult(name=topic.name, error=error, message=message) for topic in topics
                 )
             )
+        case CreatePartitionsRequest(topics=wanted):
+            return CreatePartitionsResponse(
+                results=tuple(
+                    NewPartitionsResult(topic=each.topic, error=error, message=message)
+                    for each in wanted
+                )
+            )
+        case AlterReassignmentsRequest(may_resize=may_resize):
+            return AlterReassignmentsResponse(error=error, message=message, may_resize=may_resize)
+        case AssignDirectoriesRequest():
+            return AssignDirectoriesResponse(error=error)
         case DeleteTopicsRequest(topics=deleted):
             return DeleteTopicsResponse(
                 results=tuple(

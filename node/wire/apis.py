@@ -7,6 +7,11 @@ from node.wire.alter_partition import (
 )
 from node.wire.api import Api, ApiRange
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest, ApiVersionsResponse
+from node.wire.assign_directories import (
+    ASSIGN_DIRECTORIES,
+    AssignDirectoriesRequest,
+    AssignDirectoriesResponse,
+)
 from node.wire.broker_lifecycle import (
     BROKER_HEARTBEAT,
     BROKER_REGISTRATION,
@@ -30,6 +35,11 @@ from node.wire.controller_registration import (
     CONTROLLER_REGISTRATION,
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
+)
+from node.wire.create_partitions import (
+    CREATE_PARTITIONS,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
 )
 from node.wire.create_topics import CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse
 from node.wire.delete_topics import DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse
@@ -69,6 +79,14 @@ from node.wire.raft_voters import (
     UpdateVoterResponse,
     VoterChangeResponse,
 )
+from node.wire.reassignments import (
+    ALTER_REASSIGNMENTS,
+    LIST_REASSIGNMENTS,
+    AlterReassignmentsRequest,
+    AlterReassignmentsResponse,
+    ListReassignmentsRequest,
+    ListReassignmentsResponse,
+)
 from node.wire.update_features import (
     UPDATE_FEATURES,
     UpdateFeaturesRequest,
@@ -82,8 +100,11 @@ APIS: tuple[Api, ...] = (
     CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CONFIGS,
+    CREATE_PARTITIONS,
     ELECT_LEADERS,
     INCREMENTAL_ALTER_CONFIGS,
+    ALTER_REASSIGNMENTS,
+    LIST_REASSIGNMENTS,
     VOTE,
     BEGIN_QUORUM_EPOCH,
     END_QUORUM_EPOCH,
@@ -98,6 +119,7 @@ APIS: tuple[Api, ...] = (
     UNREGISTER_BROKER,
     ALLOCATE_PRODUCER_IDS,
     CONTROLLER_REGISTRATION,
+    ASSIGN_DIRECTORIES,
     ADD_RAFT_VOTER,
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
@@ -121,23 +143,28 @@ NodeRequest = (
     | BrokerHeartbeatRequest
     | AlterPartitionRequest
     | AllocateProducerIdsRequest
+    | AssignDirectoriesRequest
 )
 # What becomes records, if the active controller grants it.
 WriteRequest = (
     NodeRequest
     | AlterConfigsRequest
     | CreateTopicsRequest
+    | CreatePartitionsRequest
     | DeleteTopicsRequest
+    | AlterReassignmentsRequest
     | ElectLeadersRequest
     | UpdateFeaturesRequest
     | UnregisterBrokerRequest
 )
+# What is answered from what is committed, once a majority confirmed that it is.
+ReadRequest = DescribeConfigsRequest | ListReassignmentsRequest
 Request = (
     PeerRequest
     | WriteRequest
+    | ReadRequest
     | ApiVersionsRequest
     | DescribeQuorumRequest
-    | DescribeConfigsRequest
     | DescribeClusterRequest
     | EnvelopeRequest
     | AddVoterRequest
@@ -148,7 +175,10 @@ Request = (
 FORWARDED = (
     AlterConfigsRequest,
     CreateTopicsRequest,
+    CreatePartitionsRequest,
     DeleteTopicsRequest,
+    AlterReassignmentsRequest,
+    ListReassignmentsRequest,
     ElectLeadersRequest,
     UpdateFeaturesRequest,
     UnregisterBrokerRequest,
@@ -176,6 +206,10 @@ Response = (
     | AlterPartitionResponse
     | AllocateProducerIdsResponse
     | DeleteTopicsResponse
+    | CreatePartitionsResponse
+    | AlterReassignmentsResponse
+    | ListReassignmentsResponse
+    | AssignDirectoriesResponse
     | ElectLeadersResponse
     | UpdateFeaturesResponse
     | EnvelopeResponse

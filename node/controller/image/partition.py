@@ -1,6 +1,7 @@
 """A partition as the controller knows it, and what a record makes of it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from node.ids import ZERO_UUID
@@ -45,6 +46,14 @@ class Partition:
     def directory(self, broker: int) -> UUID:
         return self.directories[self.replicas.index(broker)]
 
+    def moved(self, replicas: tuple[int, ...], first: Callable[[int], UUID]) -> "Partition":
+        """With other replicas; `first` has the directory of a new one."""
+        kept = dict(zip(self.replicas, self.directories, strict=True))
+        directories = tuple(
+            kept[broker] if broker in kept else first(broker) for broker in replicas
+        )
+        return replace(self, replicas=replicas, directories=directories)
+
     def record(self, key: PartitionKey, level: int) -> PartitionRecord:
         """Of which `read` makes it again; in older levels of metadata.version, what they know."""
         topic, index = key
@@ -87,7 +96,8 @@ class Partition:
             return change.directories
         if change.replicas is None:
             return self.directories
-        return (ZERO_UUID,) * len(change.replicas)
+        kept = dict(zip(self.replicas, self.directories, strict=True))
+        return tuple(kept.get(broker, ZERO_UUID) for broker in change.replicas)
 
 
 def read(record: PartitionRecord) -> Partition:

@@ -16,6 +16,12 @@ from node.wire.alter_partition import (
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
+from node.wire.assign_directories import (
+    AssignDirectoriesRequest,
+    AssignDirectoriesResponse,
+    AssignedReplica,
+    AssignmentResult,
+)
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -41,6 +47,12 @@ from node.wire.controller_registration import (
     ControllerRegistrationResponse,
     FeatureRange,
     RegisteredListener,
+)
+from node.wire.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    NewPartitionsResult,
+    WantedPartitions,
 )
 from node.wire.create_topics import (
     Assignment,
@@ -83,6 +95,15 @@ from node.wire.raft_voters import (
     UpdateVoterRequest,
     UpdateVoterResponse,
     VoterChangeResponse,
+)
+from node.wire.reassignments import (
+    AlterReassignmentsRequest,
+    AlterReassignmentsResponse,
+    ListReassignmentsRequest,
+    ListReassignmentsResponse,
+    OngoingReassignment,
+    Reassignment,
+    ReassignmentResult,
 )
 from node.wire.update_features import (
     SAFE_DOWNGRADE,
@@ -191,6 +212,35 @@ REQUESTS: tuple[Request, ...] = (
         partitions=(NamedPartition(topic="a", index=0), NamedPartition(topic="b", index=7)),
     ),
     ElectLeadersRequest(kind=0, partitions=None),
+    CreatePartitionsRequest(
+        topics=(
+            WantedPartitions(topic="a", count=4),
+            WantedPartitions(
+                topic="b", count=2, assignments=((NodeId(3), NodeId(1)), (NodeId(2),))
+            ),
+        ),
+        validate_only=True,
+    ),
+    AlterReassignmentsRequest(
+        reassignments=(
+            Reassignment(
+                partition=NamedPartition(topic="a", index=0), replicas=(NodeId(2), NodeId(1))
+            ),
+            Reassignment(partition=NamedPartition(topic="b", index=7), replicas=None),
+        ),
+        may_resize=False,
+    ),
+    AlterReassignmentsRequest(reassignments=(), may_resize=True),
+    ListReassignmentsRequest(partitions=None),
+    ListReassignmentsRequest(partitions=(NamedPartition(topic="a", index=0),)),
+    AssignDirectoriesRequest(
+        broker=NodeId(3),
+        epoch=2**40,
+        replicas=(
+            AssignedReplica(directory=DIRECTORY, topic=OTHER, index=0),
+            AssignedReplica(directory=OTHER, topic=DIRECTORY, index=7),
+        ),
+    ),
     UpdateFeaturesRequest(
         updates=(
             FeatureUpdate(name="metadata.version", level=30),
@@ -328,6 +378,57 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
                 ),
             )
         ),
+    ),
+    37: (
+        CreatePartitionsResponse(
+            results=(
+                NewPartitionsResult(topic="a"),
+                NewPartitionsResult(
+                    topic="b", error=ErrorCode.INVALID_PARTITIONS, message="no increase"
+                ),
+            )
+        ),
+    ),
+    45: (
+        AlterReassignmentsResponse(
+            results=(
+                ReassignmentResult(partition=NamedPartition(topic="a", index=0)),
+                ReassignmentResult(
+                    partition=NamedPartition(topic="a", index=1),
+                    error=ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+                    message="nothing is",
+                ),
+            ),
+            may_resize=False,
+        ),
+        AlterReassignmentsResponse(error=ErrorCode.NOT_CONTROLLER, message="not here"),
+    ),
+    46: (
+        ListReassignmentsResponse(
+            ongoing=(
+                OngoingReassignment(
+                    partition=NamedPartition(topic="a", index=1),
+                    replicas=(4, 2, 1),
+                    adding=(4,),
+                    removing=(1,),
+                ),
+            )
+        ),
+        ListReassignmentsResponse(error=ErrorCode.NOT_CONTROLLER, message="not here"),
+    ),
+    73: (
+        AssignDirectoriesResponse(
+            results=(
+                AssignmentResult(
+                    replica=AssignedReplica(directory=DIRECTORY, topic=OTHER, index=0)
+                ),
+                AssignmentResult(
+                    replica=AssignedReplica(directory=DIRECTORY, topic=OTHER, index=9),
+                    error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                ),
+            )
+        ),
+        AssignDirectoriesResponse(error=ErrorCode.STALE_BROKER_EPOCH),
     ),
     43: (
         ElectLeadersResponse(
@@ -513,6 +614,8 @@ def _older_broker_request(message: Request, version: int) -> Request:
             return replace(message, partitions=(replace(partition, isr=isr),))
         case ElectLeadersRequest() if version == 0:
             return replace(message, kind=0)
+        case AlterReassignmentsRequest() if version == 0:
+            return replace(message, may_resize=True)
         case UpdateFeaturesRequest() if version == 0:
             return replace(message, validate_only=False)
         case _:
@@ -526,6 +629,8 @@ def response_in_version(key: int, message: Response, version: int) -> Response:
             return replace(message, leader_endpoint=None)
         case VoteResponse() | QuorumEpochResponse() | FetchSnapshotResponse() if version == 0:
             return replace(message, leader_endpoint=None)
+        case AlterReassignmentsResponse() if version == 0:
+            return replace(message, may_resize=True)
         case ApiVersionsResponse() if version < 3:
             return replace(message, finalized=(), features_at=-1)
         case DescribeQuorumResponse() if version < 2:

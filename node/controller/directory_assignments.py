@@ -1,0 +1,72 @@
+"""AssignReplicasToDirs: a broker says on which of its disks each of its replicas is (KIP-858).
+
+Nothing else of a partition changes with that, its ELR least of all; unless the disk is none that
+the broker has: it failed, and the replica is in no ISR any more.
+"""
+
+from dataclasses import replace
+
+from node.controller.broker_registration import at_epoch
+from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.image import Partition, PartitionKey
+from node.controller.isr_updates import rules_for
+from node.controller.partition_changes import change, without
+from node.controller.replica_rules import is_there
+from node.errors import ErrorCode
+from node.records.metadata import PartitionChangeRecord
+from node.records.metadata_versions import DIRECTORIES
+from node.wire.assign_directories import (
+    AssignDirectoriesRequest,
+    AssignDirectoriesResponse,
+    AssignedReplica,
+    AssignmentResult,
+)
+
+
+def assign(situation: Situation, request: AssignDirectoriesRequest) -> Decision:
+    """Raises RefusedError."""
+    image, broker = situation.image, request.broker
+    if image.metadata_version < DIRECTORIES:
+        raise RefusedError(ErrorCode.UNSUPPORTED_VERSION)
+    registration = at_epoch(image, broker, request.epoch)
+    records: list[PartitionChangeRecord] = []
+    results: list[AssignmentResult] = []
+    seen: set[PartitionKey] = set()
+    for each in request.replicas:
+        key = (each.topic, each.index)
+        try:
+            if key in seen:
+                raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate replica.")
+            seen.add(key)
+            found = _found(situation, broker, each)
+        except RefusedError as refused:
+            results.append(AssignmentResult(replica=each, error=refused.error))
+            continue
+        is_lost = not is_there(registration, each.directory)
+        record = _assign_one(situation, broker, each, found, is_lost=is_lost)
+        records += [] if record is None else [record]
+        results.append(AssignmentResult(replica=each))
+    return Decision(records=records, answer=AssignDirectoriesResponse(results=tuple(results)))
+
+
+def _found(situation: Situation, broker: int, asked: AssignedReplica) -> Partition:
+    topics = situation.image.topics
+    if topics.find(asked.topic) is None:
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID)
+    found = topics.partition(asked.topic, asked.index)
+    if found is None:
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if broker not in found.replicas:
+        raise RefusedError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return found
+
+
+def _assign_one(
+    situation: Situation, broker: int, asked: AssignedReplica, found: Partition, *, is_lost: bool
+) -> PartitionChangeRecord | None:
+    kept = dict(zip(found.replicas, found.directories, strict=True))
+    placed = replace(found, directories=tuple({**kept, broker: asked.directory}.values()))
+    if is_lost:
+        placed = replace(placed, isr=without(found.isr, broker))
+    key = (asked.topic, asked.index)
+    return change(key, found, placed, rules_for(situation, key, placed))
