@@ -41,6 +41,8 @@ class BrokerSettings:
     partitions: int = 1  # num.partitions
     replication: int = 1  # default.replication.factor
     min_isr: int = 1  # min.insync.replicas
+    unclean_retry_ms: int = 300_000  # unclean.leader.election.interval.ms
+    preferred_check_s: int = 300  # leader.imbalance.check.interval.seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

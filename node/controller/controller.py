@@ -14,11 +14,11 @@ from node.controller.accumulator import (
     AppendedBatch,
     encode_all,
 )
+from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
 from node.controller.image import Image
 from node.controller.registration import Registrar
-from node.controller.sessions import BrokerSessions
 from node.controller.snapshot_generator import SnapshotGenerator
 from node.controller.writes import decide, refused
 from node.errors import ErrorCode
@@ -53,16 +53,6 @@ class PendingWrite:
 
     response: Response
     if_lost: Response
-
-
-@dataclass(slots=True, kw_only=True)
-class Claim:
-    """What only the active controller has. `image` is ahead of the committed one by what it
-    decided since; it is thrown away with the claim (KAFKA-20839: keep nothing, revert nothing)."""
-
-    epoch: Epoch
-    image: Image
-    sessions: BrokerSessions
 
 
 class Controller:
@@ -157,6 +147,7 @@ class Controller:
         if self._claim is None:
             return
         self._fence_silent_broker(self._claim, now)
+        self._hold_elections(self._claim, now)
         if now.mono_ns >= self._idle_deadline_ns:
             self._write([NoOpRecord()], self._claim, now)
             self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
@@ -170,7 +161,7 @@ class Controller:
             self._accumulator.deadline_ns,
             self._idle_deadline_ns,
             self._snapshots.deadline_ns(),
-            NEVER_NS if self._claim is None else self._claim.sessions.deadline_ns(),
+            NEVER_NS if self._claim is None else self._claim.deadline_ns(),
         )
 
     # --- leadership ---
@@ -183,9 +174,7 @@ class Controller:
             self._activate(epoch, now)
 
     def _activate(self, epoch: Epoch, now: Now) -> None:
-        image = self.image.copy()
-        sessions = BrokerSessions(image, self._brokers.session_ms, now.mono_ns)
-        self._claim = Claim(epoch=epoch, image=image, sessions=sessions)
+        self._claim = claim_of(epoch, self.image, self._brokers, now.mono_ns)
         self._idle_deadline_ns = now.mono_ns + self._idle_interval_ns
         self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
         if self.image.metadata_version == 0:
@@ -240,6 +229,12 @@ class Controller:
         if broker is not None:
             self._write(heartbeats.fence(self._situation(claim, now), broker), claim, now)
             claim.sessions.follow(claim.image, now.mono_ns)
+
+    def _hold_elections(self, claim: Claim, now: Now) -> None:
+        if now.mono_ns >= claim.elections.deadline_ns():
+            records = claim.elections.due(self._situation(claim, now))
+            if records:
+                self._write(records, claim, now)
 
     def _register_self(self, claim: Claim, now: Now) -> None:
         if self._registrar.is_wanted(claim.image):

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from node.controller import reassignments, resource_configs
+from node.controller import reassigning, resource_configs
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.wire.apis import ReadRequest, Response
@@ -15,7 +15,7 @@ def answer(image: Image, request: ReadRequest) -> Response:
         case DescribeConfigsRequest(resources=resources):
             return DescribeConfigsResponse(results=resource_configs.describe_all(image, resources))
         case ListReassignmentsRequest():
-            return reassignments.ongoing(image, request)
+            return reassigning.ongoing(image, request)
         case _:
             assert_never(request)
 

@@ -11,7 +11,7 @@ from node.controller import (
     leader_elections,
     partition_creation,
     producer_id_blocks,
-    reassignments,
+    reassigning,
     registration,
     resource_configs,
     topic_creation,
@@ -82,7 +82,7 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
         case CreatePartitionsRequest():
             return partition_creation.create(situation, request)
         case AlterReassignmentsRequest():
-            return reassignments.alter(situation, request)
+            return reassigning.alter(situation, request)
         case AssignDirectoriesRequest():
             return directory_assignments.assign(situation, request)
         case DeleteTopicsRequest():

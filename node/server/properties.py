@@ -56,6 +56,8 @@ BROKER_KEYS = {
     "num.partitions": "partitions",
     "default.replication.factor": "replication",
     "min.insync.replicas": "min_isr",
+    "unclean.leader.election.interval.ms": "unclean_retry_ms",
+    "leader.imbalance.check.interval.seconds": "preferred_check_s",
 }
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"

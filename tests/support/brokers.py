@@ -52,15 +52,32 @@ class Brokers:
         self.records: list[MetadataRecord] = []  # of the last decision
         self._rng = random.Random(7)
         self._lives = 0
-        self._apply([FeatureLevelRecord(name=METADATA_VERSION, feature_level=level)])
-        self._apply([FeatureLevelRecord(name=ELR_VERSION, feature_level=int(elr))])
+        self.apply([FeatureLevelRecord(name=METADATA_VERSION, feature_level=level)])
+        self.apply([FeatureLevelRecord(name=ELR_VERSION, feature_level=int(elr))])
         self.sessions = BrokerSessions(self.image, session_ms, 0)
 
     # --- the controller ---
 
+    def situation(self) -> Situation:
+        return Situation(
+            image=self.image,
+            settings=self.settings,
+            cluster_id=CLUSTER_ID,
+            sessions=self.sessions,
+            next_offset=self.offset,
+            now_ns=self.now_ns,
+            rng=self._rng,
+        )
+
+    def apply(self, records: Sequence[MetadataRecord]) -> None:
+        self.records = list(records)
+        for record in self.records:
+            self.image.replay(record)
+        self.offset += len(self.records)
+
     def ask(self, request: WriteRequest) -> Response:
-        decision = decide(self._situation(), request)
-        self._apply(() if decision.only_validated else decision.records)
+        decision = decide(self.situation(), request)
+        self.apply(() if decision.only_validated else decision.records)
         if isinstance(request, BrokerHeartbeatRequest):
             self.sessions.heard(self.image, request.broker, request.metadata_offset, self.now_ns)
             found = self.image.brokers.find(request.broker)
@@ -78,7 +95,7 @@ class Brokers:
 
     def fence(self, broker: int) -> None:
         """Its session is over."""
-        self._apply(fence(self._situation(), broker))
+        self.apply(fence(self.situation(), broker))
         self.sessions.follow(self.image, self.now_ns)
 
     def fail_over(self) -> None:
@@ -181,24 +198,13 @@ class Brokers:
         assert isinstance(answer, AlterPartitionResponse)
         return answer.results[0] if answer.results else answer
 
+    def put(self, found: Partition, name: str = "t", index: int = 0) -> None:
+        """So it is, however it came about."""
+        topic = self.image.topics.named(name)
+        assert topic is not None
+        self.apply([found.record((topic.id, index), self.image.metadata_version)])
+
     def state(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         """ISR, ELR and leader of t-0."""
         found = self.partition()
         return found.isr, found.elr, found.leader
-
-    def _situation(self) -> Situation:
-        return Situation(
-            image=self.image,
-            settings=self.settings,
-            cluster_id=CLUSTER_ID,
-            sessions=self.sessions,
-            next_offset=self.offset,
-            now_ns=self.now_ns,
-            rng=self._rng,
-        )
-
-    def _apply(self, records: Sequence[MetadataRecord]) -> None:
-        self.records = list(records)
-        for record in self.records:
-            self.image.replay(record)
-        self.offset += len(self.records)
