@@ -1,0 +1,33 @@
+"""What a leader knows of another replica (`Replica.updateFetchStateOrThrow`)."""
+
+from dataclasses import dataclass
+
+from node.ids import Offset
+
+ANY_EPOCH = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class RemoteReplica:
+    """By its Fetches since this leader leads."""
+
+    end: Offset | None = None  # of its log; None: it has not fetched yet
+    caught_up_ns: int  # when its log last ended where the leader's did
+    broker_epoch: int = ANY_EPOCH  # in which it fetched
+    _leader_end: Offset | None = None  # of the leader's log at its last Fetch
+    _fetched_ns: int = 0
+
+    def fetched(self, offset: Offset, leader_end: Offset, broker_epoch: int, now_ns: int) -> None:
+        """It has all below `offset`. One that has what the leader had at its last Fetch had caught
+        up then: under load no Fetch ever reaches the end."""
+        if offset >= leader_end:
+            self.caught_up_ns = max(self.caught_up_ns, now_ns)
+        elif self._leader_end is not None and offset >= self._leader_end:
+            self.caught_up_ns = max(self.caught_up_ns, self._fetched_ns)
+        self.end = offset
+        self.broker_epoch = broker_epoch
+        self._leader_end, self._fetched_ns = leader_end, now_ns
+
+    def is_caught_up(self, leader_end: Offset, lag_ns: int, now_ns: int) -> bool:
+        """Now, or no longer ago than replica.lag.time.max.ms."""
+        return self.end == leader_end or now_ns - self.caught_up_ns <= lag_ns

@@ -1,0 +1,312 @@
+"""One replica of a partition, on the broker that keeps it (`Partition`, `UnifiedLog`).
+
+It knows the partition as the metadata log last told, where its own log ends, which epochs are in
+it, and its high watermark; as leader also the followers. It reads and writes no log: who does says
+what was appended and cut. Times are ns of the broker's monotonic clock.
+
+The high watermark of a leader is the end that all of the maximal ISR have, with those that have
+caught up and may join it. It moves only while the *committed* ISR has min.insync.replicas members,
+whatever acks the records came with (KIP-966, "Additional High Watermark advancement requirement"):
+below that an eligible leader replica may be out of the ISR, and must not miss anything that was
+shown to anybody.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from node.broker.isr import Isr, Proposal
+from node.broker.remote_replica import RemoteReplica
+from node.controller.image.partition import Partition as PartitionState
+from node.errors import ErrorCode
+from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset
+from node.storage.leader_epochs import LeaderEpochs
+from node.wire.alter_partition import IsrMember, PartitionResult
+
+NO_EPOCH = -1  # of a request: whoever asks does not say in which
+
+# Is a broker active, in that broker epoch (-1: in any), as far as this one has heard?
+MayJoin = Callable[[int, int], bool]
+
+# The controller has not done it, and would not (KIP-841).
+_REVERTING = (
+    ErrorCode.INELIGIBLE_REPLICA,
+    ErrorCode.OPERATION_NOT_ATTEMPTED,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+)
+# It was done, or the partition is no more as the proposal has it. What the ISR is then only the
+# metadata log tells, and until it does, nobody who may be in it is left out.
+_AWAITING = (
+    ErrorCode.NEW_LEADER_ELECTED,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Leading:
+    """What a replica has while it leads, in one leader epoch."""
+
+    epoch_start: Offset  # the end of its log when it began to
+    followers: dict[NodeId, RemoteReplica]
+    isr: Isr
+
+
+class Replica:
+    """Invariant: 0 <= high_watermark <= end."""
+
+    def __init__(
+        self,
+        me: NodeId,
+        *,
+        end: Offset,
+        epochs: LeaderEpochs,
+        high_watermark: Offset,
+        may_join: MayJoin,
+        lag_ns: int,
+    ) -> None:
+        self.me = me
+        self.state: PartitionState | None = None  # None: nothing was told yet
+        self.leading: Leading | None = None
+        self.end = end
+        self.high_watermark = min(high_watermark, end)
+        self._epochs = epochs
+        self._may_join = may_join
+        self._lag_ns = lag_ns
+        self._min_isr = 1
+
+    # --- what the metadata log tells ---
+
+    def update(self, state: PartitionState, min_isr: int, now_ns: int) -> None:
+        """The partition as it is now; an older one is ignored. `min_isr` as configured."""
+        if self.state is not None and state.partition_epoch < self.state.partition_epoch:
+            return
+        before, self.state = self.state, state
+        self._min_isr = min(min_isr, len(state.replicas))  # the effective one (KIP-966)
+        if state.leader != self.me:
+            self.leading = None
+            return
+        led_before = before is not None and before.leader_epoch == state.leader_epoch
+        if self.leading is None or not led_before:
+            self._begin_to_lead(state, now_ns)
+        elif before is not None and before.partition_epoch < state.partition_epoch:
+            self._follow_change(self.leading, state, now_ns)
+        self._advance(now_ns)
+
+    def _begin_to_lead(self, state: PartitionState, now_ns: int) -> None:
+        """Members of the ISR have as long as any to fetch for the first time."""
+        self.leading = Leading(
+            epoch_start=self.end,
+            followers={
+                broker: RemoteReplica(caught_up_ns=now_ns)
+                if broker in state.isr
+                else self._new(now_ns)
+                for broker in map(NodeId, state.replicas)
+                if broker != self.me
+            },
+            isr=Isr(committed=state.isr),
+        )
+
+    def _follow_change(self, leading: Leading, state: PartitionState, now_ns: int) -> None:
+        leading.isr = Isr(committed=state.isr)
+        known = leading.followers
+        leading.followers = {
+            broker: known.get(broker) or self._new(now_ns)
+            for broker in map(NodeId, state.replicas)
+            if broker != self.me
+        }
+
+    def _new(self, now_ns: int) -> RemoteReplica:
+        """One that has not caught up."""
+        return RemoteReplica(caught_up_ns=now_ns - self._lag_ns - 1)
+
+    # --- its log ---
+
+    @property
+    def leader_epoch(self) -> int:
+        return NO_EPOCH if self.state is None else self.state.leader_epoch
+
+    @property
+    def leader(self) -> NodeId:
+        return NO_NODE if self.state is None else NodeId(self.state.leader)
+
+    def position(self) -> LogPosition:
+        return LogPosition(self._epochs.latest(), self.end)
+
+    def appended(self, epoch: Epoch, base: Offset, end: Offset, now_ns: int) -> None:
+        """A batch of `epoch` lies from `base` to `end` in the log now."""
+        assert base == self.end < end, f"{base} to {end} after {self.end}"
+        self._epochs.assign(epoch, base)
+        self.end = end
+        if self.leading is not None:
+            self._advance(now_ns)
+
+    def end_of_epoch(self, epoch: Epoch) -> LogPosition:
+        """The largest epoch <= `epoch` in the log, and the offset after it. That in which this
+        replica leads counts from its beginning."""
+        if self.leading is not None and epoch >= self.leader_epoch:
+            return LogPosition(Epoch(self.leader_epoch), self.end)
+        return self._epochs.end_of(epoch, LogPosition(Epoch(0), Offset(0)), self.end)
+
+    def divergence(self, last_epoch: int, offset: Offset) -> LogPosition | None:
+        """Where the log of a replica whose last record, below `offset`, is of `last_epoch` parts
+        from this one, at the latest; None if nothing says that it does."""
+        if last_epoch == NO_EPOCH or offset == 0:
+            return None
+        found = self.end_of_epoch(Epoch(last_epoch))
+        return found if found.epoch != last_epoch or found.offset < offset else None
+
+    def truncation(self, diverging: LogPosition) -> Offset:
+        """Where to cut this log, which its leader's has parted from at `diverging`, at the latest.
+
+        If epochs lie between the two, the next answer cuts it further (KIP-101, KIP-595).
+        """
+        own = self._epochs.end_of(diverging.epoch, LogPosition(Epoch(0), Offset(0)), self.end)
+        both = own.epoch == diverging.epoch
+        return min(own.offset, diverging.offset) if both else own.offset
+
+    def truncated(self, end: Offset) -> None:
+        """The log ends at `end` now: before anything else is said of its high watermark
+        (KAFKA-14704)."""
+        assert self.leading is None, "a leader never cuts its log"
+        self._epochs.truncate(end)
+        self.end = end
+        self.high_watermark = min(self.high_watermark, end)
+
+    def told_high_watermark(self, of_leader: Offset) -> None:
+        """A follower's may go down: its leader may know of less than the one before."""
+        assert self.leading is None
+        self.high_watermark = max(Offset(0), min(of_leader, self.end))
+
+    # --- what is asked of a leader ---
+
+    def refusal(self, epoch: int) -> ErrorCode:
+        """Why this replica does not answer for the partition in `epoch`, if it does not."""
+        if epoch != NO_EPOCH and epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if epoch > self.leader_epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NONE if self.leading is not None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def may_append_for_all(self) -> bool:
+        """Has the committed ISR as many members as acks=all asks for?"""
+        assert self.leading is not None
+        return len(self.leading.isr.committed) >= self._min_isr
+
+    def acknowledgement(self, end: Offset) -> ErrorCode | None:
+        """Of records below `end` that were to be on all of the ISR; None: not yet."""
+        assert self.leading is not None
+        if self.high_watermark < end:
+            return None
+        if len(self.leading.isr.maximal) < self._min_isr:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    @property
+    def knows_its_high_watermark(self) -> bool:
+        """Is it that of this epoch? Else clients that know more are told nothing (KIP-207)."""
+        return self.leading is not None and self.high_watermark >= self.leading.epoch_start
+
+    # --- the ISR ---
+
+    def fetched_by(
+        self, broker: NodeId, offset: Offset, broker_epoch: int, now_ns: int
+    ) -> Proposal | None:
+        """A follower has all below `offset`: its log does not diverge. The ISR that it is to be in
+        from now on, if it has earned that."""
+        leading = self.leading
+        assert leading is not None, "only a leader is fetched from"
+        leading.followers[broker].fetched(offset, self.end, broker_epoch, now_ns)
+        proposal = self._expansion(leading, broker)
+        self._advance(now_ns)
+        return proposal
+
+    def shrinking(self, now_ns: int) -> Proposal | None:
+        """The ISR without those who have not caught up for replica.lag.time.max.ms."""
+        leading = self.leading
+        if leading is None or leading.isr.pending is not None:
+            return None
+        left = tuple(
+            broker
+            for broker in leading.isr.committed
+            if broker == self.me or self._is_caught_up(leading, NodeId(broker), now_ns)
+        )
+        if left == leading.isr.committed:
+            return None
+        return self._propose(leading, left)
+
+    def answered(self, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
+        """The controller has answered; True if the same is to be asked again."""
+        leading = self.leading
+        if leading is None or leading.isr.pending is not proposal:
+            return False  # the metadata log was faster
+        if result.error in _REVERTING:
+            leading.isr = leading.isr.reverted()
+        elif result.error is ErrorCode.NONE:
+            self._committed(leading, result)
+        self._advance(now_ns)
+        return result.error is not ErrorCode.NONE and result.error not in (*_REVERTING, *_AWAITING)
+
+    def _committed(self, leading: Leading, result: PartitionResult) -> None:
+        assert self.state is not None
+        is_news = result.partition_epoch >= self.state.partition_epoch
+        if is_news and result.leader_epoch == self.state.leader_epoch:
+            leading.isr = Isr(committed=result.isr)
+            self.state = replace(self.state, isr=result.isr, partition_epoch=result.partition_epoch)
+
+    def _expansion(self, leading: Leading, broker: NodeId) -> Proposal | None:
+        """It has all that anybody was shown, and what this leader began with (KIP-966, Kip320)."""
+        follower = leading.followers[broker]
+        has_all = follower.end is not None and (
+            follower.end >= max(self.high_watermark, leading.epoch_start)
+        )
+        is_in = broker in leading.isr.maximal
+        if is_in or not has_all or leading.isr.pending is not None:
+            return None
+        if not self._may_join(broker, follower.broker_epoch):
+            return None
+        return self._propose(leading, (*leading.isr.committed, broker))
+
+    def _propose(self, leading: Leading, brokers: tuple[int, ...]) -> Proposal:
+        assert self.state is not None
+        proposal = Proposal(
+            isr=tuple(self._member(leading, NodeId(broker)) for broker in brokers),
+            leader_epoch=self.state.leader_epoch,
+            partition_epoch=self.state.partition_epoch,
+        )
+        leading.isr = leading.isr.proposing(proposal)
+        return proposal
+
+    def _member(self, leading: Leading, broker: NodeId) -> IsrMember:
+        """With the broker epoch in which it proved what it has (KIP-903)."""
+        if broker == self.me:
+            return IsrMember(broker=broker)
+        return IsrMember(broker=broker, epoch=leading.followers[broker].broker_epoch)
+
+    def _is_caught_up(self, leading: Leading, broker: NodeId, now_ns: int) -> bool:
+        return leading.followers[broker].is_caught_up(self.end, self._lag_ns, now_ns)
+
+    # --- the high watermark ---
+
+    def _advance(self, now_ns: int) -> None:
+        """As far as all have it who are counted on, if that is any further."""
+        leading = self.leading
+        assert leading is not None
+        if len(leading.isr.committed) < self._min_isr:
+            return
+        ends = [self.end]
+        for broker, follower in leading.followers.items():
+            if self._is_counted_on(leading, broker, now_ns):
+                if follower.end is None:
+                    return
+                ends.append(follower.end)
+        self.high_watermark = max(self.high_watermark, min(ends))
+
+    def _is_counted_on(self, leading: Leading, broker: NodeId, now_ns: int) -> bool:
+        """Also one that is about to be proposed: else it might never catch up with the high
+        watermark (KIP-966 counts the maximal ISR; this is Kafka's own)."""
+        if broker in leading.isr.maximal:
+            return True
+        epoch = leading.followers[broker].broker_epoch
+        return self._is_caught_up(leading, broker, now_ns) and self._may_join(broker, epoch)
