@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Self
 
 from node.ids import METADATA_TOPIC_ID, Epoch, LogPosition, Offset, uuid_text
-from node.records.batch import BatchHeader, check_batch
+from node.records.batch import BatchHeader
 from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.recovery import Cut, recover, start_anew
-from node.storage.segment import Segment, segment_name
+from node.storage.segment import Segment, accept_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots
 from node.storage.storage_errors import CorruptFile
 
@@ -99,7 +99,7 @@ class Log:
         Raises DamagedBatch on bytes that are no such batches, before anything is written of them;
         offsets and epochs that do not continue are a broken invariant.
         """
-        headers = self._accept(data)
+        headers = accept_batches(data, self.end())
         self._begin_epochs(headers)
         position = written = 0
         for header in headers:
@@ -180,19 +180,6 @@ class Log:
         """All that there is, just now."""
         self.flushed = True
         self.mark.rise(self.next_offset)
-
-    def _accept(self, data: bytes) -> list[BatchHeader]:
-        """The headers of `data`, which continue the log and one another."""
-        headers = []
-        last = self.end()
-        position, end, epoch = 0, last.offset, last.epoch
-        while position < len(data):
-            header = check_batch(data, position)
-            assert header.base_offset == end, f"offset {header.base_offset} at log end {end}"
-            assert header.leader_epoch >= epoch, f"epoch {header.leader_epoch} after {epoch}"
-            headers.append(header)
-            position, end, epoch = position + header.size, header.next_offset, header.leader_epoch
-        return headers
 
     def _begin_epochs(self, headers: list[BatchHeader]) -> None:
         begun = [self.epochs.assign(header.leader_epoch, header.base_offset) for header in headers]

@@ -4,7 +4,8 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from node.ids import Offset
+from node.ids import LogPosition, Offset
+from node.records.batch import BatchHeader, check_batch
 from node.storage.disk import File
 
 SUFFIX = ".log"
@@ -69,3 +70,21 @@ class Segment:
         # At once: were it left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.
         self.file.flush()
+
+
+def accept_batches(data: bytes, last: LogPosition) -> list[BatchHeader]:
+    """The headers of `data`: whole, sound batches, which continue a log that ends at `last`, and
+    one another.
+
+    Raises DamagedBatch on bytes that are no such batches; offsets and epochs that do not continue
+    are a broken invariant.
+    """
+    headers = []
+    position, end, epoch = 0, last.offset, last.epoch
+    while position < len(data):
+        header = check_batch(data, position)
+        assert header.base_offset == end, f"offset {header.base_offset} at log end {end}"
+        assert header.leader_epoch >= epoch, f"epoch {header.leader_epoch} after {epoch}"
+        headers.append(header)
+        position, end, epoch = position + header.size, header.next_offset, header.leader_epoch
+    return headers

@@ -1,0 +1,60 @@
+"""All logs of replicas that a broker has, each in a directory of its name: orders-3."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Self
+from uuid import UUID
+
+from node.ids import METADATA_LOG, LogId
+from node.storage.disk import Disk
+from node.storage.layout import PARTITION_METADATA
+from node.storage.partition_log import PartitionLog
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionLogs:
+    disk: Disk
+    segment_bytes: int
+    cut_bytes: int = 0  # that recovery took off all of them
+    _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, disk: Disk, segment_bytes: int) -> Self:
+        """Those that are there. A directory that does not say whose it is was being made, or being
+        removed: it is none."""
+        logs = cls(disk=disk, segment_bytes=segment_bytes)
+        for name in disk.names(""):
+            is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
+            if is_one and name != METADATA_LOG:
+                log = PartitionLog.open(disk, name, segment_bytes)
+                logs._logs[LogId(name)] = log
+                logs.cut_bytes += log.cut_bytes
+        return logs
+
+    def __getitem__(self, log: LogId) -> PartitionLog:
+        return self._logs[log]
+
+    def __iter__(self) -> Iterator[LogId]:
+        return iter(sorted(self._logs))
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def find(self, log: LogId) -> PartitionLog | None:
+        return self._logs.get(log)
+
+    def files(self) -> int:
+        """That are open."""
+        return sum(len(log.segments) for log in self._logs.values())
+
+    def create(self, log: LogId, topic: UUID) -> None:
+        """An empty one, in the place of one of another topic of that name."""
+        if log in self._logs:
+            self._logs.pop(log).close()
+        self._logs[log] = PartitionLog.create(self.disk, log, topic, self.segment_bytes)
+
+    def remove(self, log: LogId) -> None:
+        self._logs.pop(log).remove()

@@ -1,0 +1,64 @@
+"""Idempotent producers (KIP-98)."""
+
+import pytest
+
+from node.broker.producers import Producers
+from node.errors import ErrorCode
+from node.ids import Epoch, Offset
+from node.records.batch import BatchHeader, encode_batch, read_header
+
+
+def header(
+    sequence: int, count: int = 1, *, base: int = 0, epoch: int = 0, id_: int = 7
+) -> BatchHeader:
+    plain = read_header(
+        encode_batch(
+            [(None, b"")] * count, base_offset=Offset(base), leader_epoch=Epoch(1), timestamp_ms=0
+        )
+    )
+    return plain._replace(producer_id=id_, producer_epoch=epoch, base_sequence=sequence)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "epoch", "expected"),
+    [
+        (5, 1, ErrorCode.NONE),
+        (6, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (4, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (5, 0, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (0, 2, ErrorCode.NONE),
+        (5, 2, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ],
+)
+def test_what_may_follow(sequence: int, epoch: int, expected: ErrorCode) -> None:
+    producers = Producers([header(3, 2, epoch=1)])
+    assert producers.refusal(header(sequence, epoch=epoch)) is expected
+
+
+def test_a_producer_that_is_not_known_may_begin_anywhere() -> None:
+    assert Producers([]).refusal(header(17)) is ErrorCode.NONE
+    assert Producers([header(0, id_=8)]).refusal(header(17)) is ErrorCode.NONE
+
+
+def test_of_who_is_no_idempotent_producer_nothing_is_known() -> None:
+    producers = Producers([header(-1, id_=-1)])
+    assert producers.refusal(header(-1, id_=-1)) is ErrorCode.NONE
+    assert producers.duplicate(header(-1, id_=-1)) is None
+
+
+def test_the_last_five_batches_are_known_again() -> None:
+    batches = [header(2 * number, 2, base=10 * number) for number in range(7)]
+    producers = Producers(batches)
+    assert [producers.duplicate(each) is not None for each in batches] == [False] * 2 + [True] * 5
+    found = producers.duplicate(header(8, 2))
+    assert found is not None
+    assert (found.base, found.end) == (40, 42)
+    assert producers.duplicate(header(8, 3)) is None
+    assert producers.duplicate(header(8, 2, epoch=1)) is None
+
+
+def test_sequence_numbers_begin_anew_behind_the_last() -> None:
+    producers = Producers([header(2**31 - 2, 2)])
+    assert producers.refusal(header(0)) is ErrorCode.NONE
+    producers = Producers([header(2**31 - 1, 2)])
+    assert producers.refusal(header(1)) is ErrorCode.NONE

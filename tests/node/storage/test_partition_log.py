@@ -1,0 +1,201 @@
+"""Logs of partitions: what a power cut may take of them, and what vouches for them."""
+
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from chaos.cluster.interface import PowerCutMode
+from node.ids import Epoch, LogId, LogPosition, Offset
+from node.storage.clean_shutdown import save_clean_shutdown, take_clean_shutdown
+from node.storage.disk import Disk
+from node.storage.partition_log import PartitionLog
+from node.storage.partition_logs import PartitionLogs
+from node.storage.storage_errors import CorruptFile
+from tests.support.batches import batch
+from tests.support.power import PowerCut, Powered, new_disk
+
+TOPIC = UUID(int=77)
+DIRECTORY = "orders-3"
+
+
+def made(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
+    return PartitionLog.create(disk, DIRECTORY, TOPIC, segment_bytes)
+
+
+def fill(log: PartitionLog, *epochs: int) -> list[bytes]:
+    batches = []
+    for epoch in epochs:
+        batches.append(batch(log.next_offset, epoch, 2))
+        log.append(batches[-1])
+    return batches
+
+
+def reopened(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
+    return PartitionLog.open(disk, DIRECTORY, segment_bytes)
+
+
+def whole(log: PartitionLog) -> bytes:
+    data, offset = b"", Offset(0)
+    while offset < log.next_offset:
+        piece = log.read(offset, 1)
+        data += piece
+        offset = Offset(offset + 2)
+    return data
+
+
+@pytest.mark.parametrize("segment_bytes", [1, 300, 1 << 30])
+def test_what_was_appended_is_there_again(segment_bytes: int) -> None:
+    disk = new_disk()
+    log = made(disk, segment_bytes)
+    batches = fill(log, 1, 1, 4, 5)
+    log.flush()
+    log.close()
+    again = reopened(disk, segment_bytes)
+    assert again.topic == TOPIC
+    assert again.end() == LogPosition(Epoch(5), Offset(8))
+    assert whole(again) == b"".join(batches)
+    assert again.end_of_epoch(Epoch(3)) == LogPosition(Epoch(1), Offset(4))
+    assert [header.base_offset for header in again.headers()] == [0, 2, 4, 6]
+    assert again.cut_bytes == 0
+
+
+@pytest.mark.parametrize("segment_bytes", [1, 300, 1 << 30])
+@pytest.mark.parametrize("end", [0, 2, 6])
+def test_it_is_cut_and_goes_on_with_another_epoch(segment_bytes: int, end: int) -> None:
+    disk = new_disk()
+    log = made(disk, segment_bytes)
+    fill(log, 1, 1, 4, 5)
+    log.truncate(Offset(end))
+    fill(log, 6)
+    log.close()
+    again = reopened(disk, segment_bytes)
+    assert again.end() == LogPosition(Epoch(6), Offset(end + 2))
+    assert again.epochs == log.epochs
+
+
+def test_recovery_cuts_at_the_first_batch_that_is_not_whole() -> None:
+    """As Kafka's: also where sound ones follow, and in whole segments after it."""
+    disk = new_disk()
+    log = made(disk, 300)
+    batches = fill(log, 1, 1, 1, 1, 1, 1)
+    names = [name for name in disk.names(DIRECTORY) if name.endswith(".log")]
+    assert len(names) > 2
+    log.close()
+    second = f"{DIRECTORY}/{names[1]}"
+    disk.replace(second, bytes(20) + disk.read_all(second)[20:])
+    again = reopened(disk, 300)
+    first = again.next_offset
+    assert 0 < first < 12
+    assert whole(again) == b"".join(batches)[: len(whole(again))]
+    assert again.cut_bytes > 0
+    fill(again, 2)
+    again.close()
+    assert reopened(disk, 300).end() == LogPosition(Epoch(2), Offset(first + 2))
+
+
+def test_a_batch_that_does_not_continue_is_cut() -> None:
+    """The CRC covers neither offset nor epoch."""
+    disk = new_disk()
+    log = made(disk)
+    fill(log, 3)
+    log.segments[-1].file.append(batch(2, 1, 2))
+    log.close()
+    assert reopened(disk).end() == LogPosition(Epoch(3), Offset(2))
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+@pytest.mark.parametrize("seed", range(30))
+def test_a_power_cut_takes_of_the_end_alone(mode: PowerCutMode, seed: int) -> None:
+    """What was flushed is there; what is there beyond that is what was written."""
+    rng = Random(seed)
+    power = Powered()
+    log = made(power.disk, 600)
+    written = b""
+    for _ in range(rng.randrange(4)):
+        written += b"".join(fill(log, 1, 1))
+    log.flush()
+    flushed = log.next_offset
+    power.steps_left = rng.randrange(12)
+    try:
+        for epoch in range(2, 8):
+            data = batch(log.next_offset, epoch, 2)
+            written += data
+            log.append(data)
+    except PowerCut:
+        pass
+    power.power_off(mode, rng)
+    again = reopened(power.disk, 600)
+    assert again.next_offset >= flushed
+    assert written.startswith(whole(again))
+
+
+def test_of_a_directory_that_nobody_owns_nothing_is_kept() -> None:
+    disk = new_disk()
+    log = made(disk)
+    fill(log, 1)
+    log.remove()
+    assert len(PartitionLogs.open(disk, 1 << 30)) == 0
+    disk.replace(f"{DIRECTORY}/00000000000000000000.log", batch(0, 1))
+    assert made(disk).next_offset == 0
+
+
+def test_a_broken_owner_is_refused() -> None:
+    disk = new_disk()
+    made(disk).close()
+    disk.replace(f"{DIRECTORY}/partition.metadata", b"version: 1\ntopic_id: x")
+    with pytest.raises(CorruptFile, match=r"orders-3/partition\.metadata"):
+        PartitionLogs.open(disk, 1 << 30)
+
+
+def test_logs_are_found_made_and_removed_by_name() -> None:
+    disk = new_disk()
+    logs = PartitionLogs.open(disk, 1 << 30)
+    for name in ("orders-3", "a-b-10"):
+        logs.create(LogId(name), TOPIC)
+    fill(logs[LogId("orders-3")], 1)
+    found = PartitionLogs.open(disk, 1 << 30)
+    assert list(found) == ["a-b-10", "orders-3"]
+    assert found[LogId("orders-3")].next_offset == 2
+    found.create(LogId("orders-3"), UUID(int=78))
+    assert found[LogId("orders-3")].next_offset == 0
+    found.remove(LogId("a-b-10"))
+    assert found.find(LogId("a-b-10")) is None
+    assert list(PartitionLogs.open(disk, 1 << 30)) == ["orders-3"]
+
+
+def test_a_clean_shutdown_is_told_once() -> None:
+    disk = new_disk()
+    save_clean_shutdown(disk, 42)
+    assert disk.read_all(".kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":42}'
+    assert take_clean_shutdown(disk) == 42
+    assert take_clean_shutdown(disk) == -1
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b'{"version":1,"brokerEpoch":4}', b"\xff", b"[]"])
+def test_what_cannot_be_read_vouches_for_nothing(text: bytes) -> None:
+    disk = new_disk()
+    disk.replace(".kafka_cleanshutdown", text)
+    assert take_clean_shutdown(disk) == -1
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+@pytest.mark.parametrize("steps", range(12))
+def test_whoever_shut_down_cleanly_has_all_that_it_wrote(mode: PowerCutMode, steps: int) -> None:
+    """At whichever step of a shutdown the power goes (X1: Kafka's file can outlive its logs)."""
+    power = Powered()
+    logs = PartitionLogs.open(power.disk, 1 << 30)
+    logs.create(LogId(DIRECTORY), TOPIC)
+    fill(logs[LogId(DIRECTORY)], 1, 1, 2)
+    power.steps_left = steps
+    try:
+        for log in logs:
+            logs[log].flush()
+        save_clean_shutdown(power.disk, 42)
+    except PowerCut:
+        pass
+    power.power_off(mode, Random(steps))
+    found = PartitionLogs.open(power.disk, 1 << 30)
+    if take_clean_shutdown(power.disk) == 42:
+        assert found.cut_bytes == 0
+        assert found[LogId(DIRECTORY)].next_offset == 6
