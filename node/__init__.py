@@ -19,6 +19,7 @@ no other package.
     storage/        what a node keeps on a disk
     raft/           the quorum: who leads, what is committed
     controller/     decides on requests, replays what is committed
+    broker/         keeps replicas of partitions, leads and follows
     core.py         quorum and controller together, on messages
     node.py         the same on frames: the whole
     turn.py         the one order of perform, send and flush, for every shell

@@ -11,6 +11,8 @@
         leader-epoch-checkpoint      where each epoch begins in it
         partition.metadata           the topic's id
         0...0-0...0.checkpoint       the voter set that the quorum was formatted with
+    orders-3/                        a replica's log: segments, epochs and topic id as above
+    .kafka_cleanshutdown             those logs are whole, says the broker that shut down so
 
 `disk` is the seam: everything here runs over a real directory and over a simulated disk that
 forgets what was not flushed. Two kinds of durability meet. Small files are replaced: the old or the
