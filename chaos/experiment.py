@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import Cluster, NodeStatus, Stepping
-from chaos.cluster.roles import brokers_of, controllers_of
-from chaos.cluster.topology import host_name, inner_port
+from chaos.cluster.roles import brokers_of, controller_port, controllers_of
+from chaos.cluster.topology import host_name
 from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
@@ -249,7 +249,8 @@ def _operator(cluster: Cluster, recorder: Recorder, workload: Workload) -> Opera
     controllers = controllers_of(cluster)
     driver = driver_for(cluster, controllers, recorder.malformed)
     reached = {
-        int(node): ClientEntry(host=host_name(node), port=inner_port(node)) for node in controllers
+        int(node): ClientEntry(host=host_name(node), port=controller_port(cluster, node))
+        for node in controllers
     }
     return Operator(driver, reached, recorder, workload.tally)
 

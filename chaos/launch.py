@@ -1,6 +1,7 @@
 """From a plan to a verdict: a directory, a world, a cluster in it, and a runner."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 from chaos.cluster.interface import Cluster
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
+from chaos.nemesis.fault import needs_of
+from chaos.nemesis.schedule import Schedule, Window
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
 from chaos.planning import Choices, plan_of, runtime_of
@@ -104,6 +107,7 @@ async def _run(
             keep=plan.keep,
             directory=directory,
         )
+        plan = _possible(plan, cluster, progress)
         _require_powers(plan, cluster)
         runner = Runner(
             plan=plan,
@@ -130,6 +134,23 @@ def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
             f"no run directory can be made in {out}: {error.strerror}\n"
             "  try: --out DIR, a directory that can be written to"
         ) from error
+
+
+def _possible(plan: RunPlan, cluster: Cluster, progress: ConsoleProgress) -> RunPlan:
+    """What a seed drew and this cluster cannot do is left out, as long as something is left: nobody
+    asked for it by name."""
+    drawn = plan.drawn()
+    able = tuple(it for it in drawn.windows if not lacking(cluster, needs_of([it.fault])))
+    if plan.scenario.trial is None or not able or len(able) == len(drawn.windows):
+        return plan
+    missing = " and ".join(lacking(cluster, plan.needs))
+    progress.tell(f"  left out, since no cluster here can {missing}: {_counted(drawn, able)}")
+    return replace(plan, schedule=replace(drawn, windows=able))
+
+
+def _counted(drawn: Schedule, able: Sequence[Window]) -> str:
+    left = len(drawn.windows) - len(able)
+    return f"{left} of {counted(len(drawn.windows), 'fault')}"
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:

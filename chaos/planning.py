@@ -5,7 +5,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chaos.cluster.targets.kafka_settings import SettingError
-from chaos.cluster.targets.named import KAFKA, MIXED, NODE, has_brokers, is_mixed, layout
+from chaos.cluster.targets.named import (
+    KAFKA,
+    MIXED,
+    NODE,
+    has_brokers,
+    is_mixed,
+    layout,
+    left_to_no_seed,
+)
 from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
@@ -68,8 +76,10 @@ def plan_of(choices: Choices) -> RunPlan:
         mutation=choices.mutation,
     )
     if scenario.trial is not None:
-        asked = (choices.duration_s, choices.nodes, choices.settings)
-        plan = _of_trial(plan, scenario.trial(seed, *asked), choices)
+        plan = replace(plan, settings={**left_to_no_seed(plan.target), **plan.settings})
+        nodes = choices.nodes if plan.target == NODE else plan.nodes
+        trial = scenario.trial(seed, choices.duration_s, nodes, plan.settings)
+        plan = _of_trial(plan, trial, choices)
     if plan.runtime != SIM:
         _require_quorum(plan.target, plan.nodes)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
@@ -82,10 +92,16 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     for name in sorted(SCENARIO_SETTINGS.keys() & choices.settings.keys()):
         _require_setting(scenario, name, choices.settings[name])
     kind = kind_of(scenario.load)
-    if kind.servers is Servers.BROKERS and not has_brokers(choices.target):
+    settings = {**scenario.settings, **choices.settings}
+    if kind.servers is Servers.BROKERS and not has_brokers(choices.target, settings):
         raise UsageError(
             f"{scenario.name} is a scenario of brokers, and {choices.target} has none\n"
-            f"  try: --target {KAFKA}"
+            f"  try: --target {KAFKA}, and --nodes for how many"
+        )
+    if scenario.trial is not None and is_mixed(choices.target):
+        raise UsageError(
+            f"{scenario.name}: no seed draws a quorum of our nodes and Apache Kafka's\n"
+            f"  try: kraft-chaos run mixed-quorum --target {MIXED}"
         )
     if scenario.of_both and not is_mixed(choices.target):
         raise UsageError(

@@ -19,6 +19,7 @@ from checkers.verdict import CheckResult, EventValue
 
 _Row = Mapping[str, Any]
 _ADD, _REMOVE = VOTER_CHANGES
+_AUTO_JOIN = "controller.quorum.auto.join.enable"  # a setting of Apache Kafka's controllers
 
 
 @check(
@@ -107,16 +108,19 @@ def acknowledged_changes_stay(evidence: Evidence) -> CheckResult:
     "voters-as-asked-for",
     applies=everywhere,
     source="KIP-853, KIP-856: voters change by AddRaftVoter and RemoveRaftVoter",
-    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
+    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.FAULTS),
 )
 def voters_as_asked_for(evidence: Evidence) -> CheckResult:
     """Who is added to the voters or removed was asked for, as often as it happens.
 
     The changes along the newest log against the operations of operators that may have been done:
-    all but those that surely were not.
+    all but those that surely were not. Controllers that join by themselves (KIP-853,
+    controller.quorum.auto.join.enable) ask as well: each for its own disks to be added, and for
+    those that it lost to be removed.
     """
     rows = _changes_asked(evidence.tables["ops"])
     asked = Counter((row["f"], row["key"]) for row in rows if row["outcome"] != "fail")
+    by_themselves = _asked_by_themselves(evidence)
     log = evidence.committed_log
     found = _changes(evidence.voters, log.end) if log is not None else Counter[tuple[str, str]]()
     violations = [
@@ -126,17 +130,26 @@ def voters_as_asked_for(evidence: Evidence) -> CheckResult:
             [{"what": f, "replica": key}],
         )
         for (f, key), times in sorted(found.items())
-        if times > asked[f, key]
+        if times > asked[f, key] and (f, key) not in by_themselves
     ]
     return conclude(
         looked_at=found.total(),
         unit="committed changes of voters",
         violations=violations,
         needs="disks read after the run",
-        holds="an operator had asked for each",
+        holds="an operator had asked for each" + ", or its own node" * bool(by_themselves),
         algorithm="changes along the newest log, counted, against operations",
         nothing="nobody's voters changed" if evidence.metadata_logs else "",
     )
+
+
+def _asked_by_themselves(evidence: Evidence) -> frozenset[tuple[str, str]]:
+    """What controllers may ask for that nobody tells them to, as often as it is needed."""
+    if evidence.info.settings.get(_AUTO_JOIN) != "true":
+        return frozenset()
+    lost = {_key(disk.replica) for disk in evidence.lost_disks}
+    there = {_key(replica) for replica in evidence.disks.values()}
+    return frozenset({(_REMOVE, key) for key in lost} | {(_ADD, key) for key in lost | there})
 
 
 def _changes_asked(ops: pa.Table) -> list[_Row]:

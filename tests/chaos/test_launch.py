@@ -1,6 +1,8 @@
 """A scenario that a cluster cannot run to its end is refused before it begins, and no other."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +19,7 @@ from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.script import Until
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
+from chaos.plan_json import plan_from
 from chaos.probes import NoLeaderError
 from chaos.progress import ConsoleProgress
 from chaos.recorder import Recorder
@@ -33,6 +36,8 @@ from workloads.operator import Voter
 from workloads.wire.topic_partitions import PartitionClaim
 
 EVERY = {**SCENARIOS, **CONTROLS}
+DRAWN = "swarm"
+ASKED_FOR = [name for name, scenario in EVERY.items() if scenario.trial is None]
 
 
 def plan_of(scenario: Scenario, seed: int = 1) -> RunPlan:
@@ -88,7 +93,7 @@ def attempt(
     return cluster.calls
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ASKED_FOR)
 def test_what_lacks_one_ability_is_refused_before_it_is_created(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +102,37 @@ def test_what_lacks_one_ability_is_refused_before_it_is_created(
         with pytest.raises(OperatorError, match=f"refused: it has to {ability.value}"):
             attempt(plan, plan.needs - {ability}, tmp_path, monkeypatch)
         assert list(tmp_path.iterdir()) == []
+
+
+def with_sick_disks() -> RunPlan:
+    """What the first seed draws that has some."""
+    plans = (plan_of(EVERY[DRAWN], seed) for seed in range(20))
+    return next(plan for plan in plans if Ability.SICKEN in plan.needs)
+
+
+def test_what_a_seed_drew_and_cannot_be_had_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = with_sick_disks()
+    drawn = plan.drawn().windows
+    able = plan.needs - {Ability.SICKEN}
+    attempt(plan, able, tmp_path, monkeypatch)
+    (directory,) = (path for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink())
+    again = plan_from(json.loads((directory / "run.json").read_text())["plan"])
+    kinds = [window.fault.kind for window in again.drawn().windows]
+    assert kinds == [it.fault.kind for it in drawn if not it.fault.kind.startswith("disk-")]
+    assert 0 < len(kinds) < len(drawn)
+
+
+def test_a_seed_of_which_nothing_can_be_had_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = with_sick_disks()
+    sick = tuple(it for it in plan.drawn().windows if it.fault.kind.startswith("disk-"))
+    plan = replace(plan, schedule=replace(plan.drawn(), windows=sick))
+    with pytest.raises(OperatorError, match="refused: it has to make disks sick"):
+        attempt(plan, [], tmp_path, monkeypatch)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_last_replica_standing_takes_power_that_can_be_cut() -> None:

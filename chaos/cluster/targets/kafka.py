@@ -46,6 +46,9 @@ QUICK = {
     "replica.socket.timeout.ms": "3000",
     "group.initial.rebalance.delay.ms": "0",
 }
+# Kafka takes no less for a segment of the metadata log. What its own tests set instead also bounds
+# its batches, and a controller that may not write one ends.
+_SEGMENT, _LEAST_SEGMENT = "metadata.log.segment.bytes", 8 << 20
 # A broker that is no controller does not start with them.
 OF_CONTROLLERS = ("controller.quorum.auto.join.enable",)
 
@@ -122,10 +125,15 @@ class Kafka:
             "log.dirs": self._log_dirs(seat.node, log_directory),
             **self._replication(),
             **SMALL,
-            **({} if stock else {**QUICK, **self.conditions.properties()}),
+            **({} if stock else {**QUICK, **self._conditions()}),
             **self._configuration(self.roles(seat.node)),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+    def _conditions(self) -> Mapping[str, int]:
+        found = self.conditions.properties()
+        small = {_SEGMENT: max(found[_SEGMENT], _LEAST_SEGMENT)} if _SEGMENT in found else {}
+        return {**found, **small}
 
     def _configuration(self, roles: Roles) -> Mapping[str, str]:
         chosen = self.chosen.configuration

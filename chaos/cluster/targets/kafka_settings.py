@@ -53,7 +53,7 @@ class KafkaSettings:
     """The layout of a cluster and what it promises."""
 
     combined: bool = False  # every node is broker and controller
-    brokers: int = 3
+    brokers: int = 3  # none, where a quorum alone is hurt
     controllers: int = 1
     static: bool = False  # voters by configuration (kraft.version 0), not in the log
     elr: bool = True  # eligible leader replicas (KIP-966)
@@ -95,8 +95,9 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         _require_known(name, value)
     chosen = {name: words.get(name, usual) for name, (usual, *_) in _CHOICES.items()}
     combined = chosen["roles"] == "combined"
-    brokers = _count(words, "brokers", 3, MOST)
-    controllers = _count(words, "controllers", brokers if combined else 1, MOST)
+    brokers = _count(words, "brokers", 3, MOST, least=1 if combined else 0)
+    known = _count(words, "bootstrap", 1, MOST)  # unless told otherwise, all that there are
+    controllers = _count(words, "controllers", brokers if combined else known, MOST)
     if combined and controllers != brokers:
         raise SettingError(f"controllers={controllers}: of combined nodes, all {brokers} are both")
     if not combined and controllers not in (1, 3):
@@ -106,7 +107,8 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
         raise SettingError(
             f"bootstrap={bootstrap}: with quorum=static, nodes know every controller"
         )
-    replication = _count(words, "replication", min(3, brokers), brokers)
+    copies = max(1, brokers)  # where there are no brokers, of nothing
+    replication = _count(words, "replication", min(3, copies), copies)
     return KafkaSettings(
         combined=combined,
         brokers=brokers,
@@ -146,10 +148,10 @@ def _values(name: str) -> str:
     return " or ".join(_CHOICES[name]) if name in _CHOICES else "N"
 
 
-def _count(words: Mapping[str, str], name: str, usual: int, most: int) -> int:
+def _count(words: Mapping[str, str], name: str, usual: int, most: int, least: int = 1) -> int:
     text = words.get(name, str(usual))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= most):
-        raise SettingError(f"{name}={text}: a number from 1 to {most}")
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        raise SettingError(f"{name}={text}: a number from {least} to {most}")
     return int(text)
 
 

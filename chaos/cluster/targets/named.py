@@ -8,7 +8,15 @@ from chaos.cluster.targets.kafka_releases import why_lacking
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.mixed import MIXED as MIXED
 from chaos.cluster.targets.mixed import SIZE, mixed
-from chaos.cluster.targets.node import BOOTSTRAP, FORMS, LISTED, NODES, QUORUM, OwnNode
+from chaos.cluster.targets.node import (
+    BOOTSTRAP,
+    DYNAMIC,
+    FORMS,
+    LISTED,
+    NODES,
+    QUORUM,
+    OwnNode,
+)
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
 from chaos.releases import KAFKA as KAFKA
@@ -47,8 +55,18 @@ def is_mixed(word: str) -> bool:
     return word.partition(":")[0] == MIXED
 
 
-def has_brokers(word: str) -> bool:
+def has_brokers(word: str, settings: Mapping[str, str]) -> bool:
+    return _is_kafka(word) and settings.get("brokers") != "0"
+
+
+def _is_kafka(word: str) -> bool:
     return word != NODE and not is_mixed(word)
+
+
+def left_to_no_seed(word: str) -> Mapping[str, str]:
+    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, every
+    node votes, and who does is in the log."""
+    return {"roles": "combined", QUORUM: DYNAMIC} if _is_kafka(word) else {}
 
 
 def target_named(
@@ -104,7 +122,7 @@ def layout(
     """
     if is_mixed(word) and nodes != SIZE:
         raise SettingError(f"a quorum of both has {SIZE} controllers, not {nodes}")
-    if release_of(word) and not is_mixed(word):
+    if _is_kafka(word):
         settings = {"brokers": str(nodes), **settings}
     if word == NODE:
         settings = {NODES: str(nodes), **settings}

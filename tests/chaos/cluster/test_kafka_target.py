@@ -12,6 +12,7 @@ from chaos.cluster.targets.named import UnknownTargetError, layout, release_of, 
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Seat
 from chaos.cluster.topology import host_name
+from chaos.conditions import Conditions
 from chaos.operator_errors import UsageError
 from chaos.planning import Choices, plan_of, require_layout
 from chaos.releases import NEWEST, setup_command
@@ -140,11 +141,13 @@ def test_copies_are_no_more_than_brokers() -> None:
         ({"elr": "maybe"}, "it is on or off"),
         ({"controllers": "2"}, "1 or 3"),
         ({"controllers": "1", "roles": "combined"}, "all 3 are both"),
-        ({"brokers": "6"}, "a number from 1 to 5"),
+        ({"brokers": "6"}, "a number from 0 to 5"),
+        ({"brokers": "0", "roles": "combined"}, "a number from 1 to 5"),
         ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),
         ({"replication": "1", "min_isr": "2"}, "a number from 1 to 1"),
         ({"log_dirs": "3"}, "a number from 1 to 2"),
-        ({"bootstrap": "2"}, "a number from 1 to 1"),
+        ({"bootstrap": "2"}, "a quorum of its own has 1 or 3"),
+        ({"bootstrap": "2", "controllers": "1"}, "a number from 1 to 1"),
         (
             {"bootstrap": "1", "controllers": "3", "quorum": "static"},
             "with quorum=static, nodes know every controller",
@@ -171,6 +174,25 @@ def test_nodes_may_know_fewer_controllers_than_there_are() -> None:
     name = "controller.quorum.bootstrap.servers"
     assert properties(one, BROKER)[name] == properties(one, CONTROLLER)[name] == "node-4:9104"
     assert properties(kafka(controllers="3"), BROKER)[name].count(",") == 2
+
+
+def test_who_knows_three_controllers_has_three() -> None:
+    assert kafka(bootstrap="3").chosen.controllers == 3
+    assert kafka(bootstrap="1").chosen.controllers == 1
+
+
+def test_a_quorum_may_have_no_brokers() -> None:
+    alone = kafka(brokers="0", bootstrap="3")
+    assert [alone.roles(node) for node in alone.nodes] == [Roles.CONTROLLER] * 3
+    assert properties(alone, NodeId(1))["node.id"] == "1"
+
+
+def test_no_segment_is_smaller_than_kafka_takes() -> None:
+    name = "metadata.log.segment.bytes"
+    small = target_named("kafka", {}, conditions=Conditions(segment_bytes=2_048))
+    assert isinstance(small, Kafka)
+    assert properties(small, BROKER)[name] == str(8 << 20)
+    assert name not in properties(kafka(), BROKER)
 
 
 def test_a_broker_has_no_setting_with_which_it_would_not_start() -> None:
@@ -238,3 +260,26 @@ def test_a_cluster_that_a_seed_draws_must_be_one_that_can_be_made() -> None:
     assert plan_of(replace(asked, nodes=3)).nodes == 3
     with pytest.raises(SettingError, match="our own node only"):
         layout("kafka", 3, {}, mutation="q-zombie")
+
+
+def test_a_seed_draws_a_quorum_of_apache_kafkas_whose_voters_can_change() -> None:
+    for seed in range(4):
+        plan = plan_of(Choices(scenario="swarm", seed=seed, target="kafka"))
+        target, count = layout(plan.target, plan.nodes, plan.target_settings)
+        assert isinstance(target, Kafka)
+        assert (count, plan.settings["quorum"]) == (3, "dynamic")
+        assert all(target.roles(node) is Roles.BOTH for node in target.nodes)
+    asked = Choices(scenario="swarm", seed=1, target="kafka", settings={"quorum": "static"})
+    assert plan_of(asked).settings["quorum"] == "static"
+
+
+def test_no_seed_draws_a_quorum_of_both() -> None:
+    with pytest.raises(UsageError, match="run mixed-quorum --target mixed"):
+        plan_of(Choices(scenario="swarm", seed=1, target="mixed"))
+
+
+def test_a_scenario_of_brokers_has_some() -> None:
+    alone = Choices(scenario="power-off-brokers", target="kafka", settings={"brokers": "0"})
+    with pytest.raises(UsageError, match="and kafka has none"):
+        plan_of(alone)
+    assert plan_of(replace(alone, scenario="power-off")).settings["brokers"] == "0"

@@ -6,7 +6,7 @@ from checkers.check import Check
 from checkers.history.tables import NO_DIRECTORY
 from checkers.quorum import voter_sets, voters_followed
 from checkers.verdict import CheckResult, Verdict
-from tests.support.histories import NodeTrace, make_run, op
+from tests.support.histories import NodeTrace, disk, make_run, op, wiped
 from tests.support.voter_logs import FIRST, control, evidence, key, log, told, whole
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
@@ -303,6 +303,47 @@ def test_a_change_that_nobody_asked_for(asked: dict[str, object]) -> None:
     assert result.verdict is INVALID
     assert result.message == (
         f"the committed log has 1 add-voter of 3:{NEW}, and operators asked for 0"
+    )
+
+
+AUTO_JOIN = {"controller.quorum.auto.join.enable": "true"}
+
+
+def joined(*after: tuple[int, str], settings: dict[str, str] = AUTO_JOIN) -> CheckResult:
+    """Node 3 lost its first disk and has a new one; these are the voters then, one by one."""
+    everywhere = (1, 2, 3)
+    sets = [FIRST, *([*FIRST[:2], *after[:count]] for count in range(len(after) + 1))]
+    records = [row for n, keys in enumerate(sets) for row in whole(everywhere, n + 1, keys)]
+    disks = [disk(1), disk(2), disk(3, directory=NEW)]
+    found = evidence(
+        log(everywhere, (0, 9, 1)), records, disks, faults=[wiped(0, 3, 1, 2)], settings=settings
+    )
+    return voter_sets.voters_as_asked_for(found)
+
+
+def test_a_controller_that_joins_by_itself_asks_for_its_own_disks() -> None:
+    """Its lost disk goes, and its new one comes (KIP-853)."""
+    result = joined((3, NEW))
+    assert (result.verdict, result.looked_at) == (VALID, 2)
+
+
+@pytest.mark.parametrize("stranger", [(4, NEW), (3, "dir-of-nobody"), key(4)])
+def test_a_controller_that_joins_by_itself_asks_for_no_others(stranger: tuple[int, str]) -> None:
+    assert joined((3, NEW), stranger).verdict is INVALID
+
+
+def test_nobody_joins_by_itself_unless_it_is_configured_to() -> None:
+    assert joined((3, NEW), settings={}).verdict is INVALID
+
+
+def test_a_controller_does_not_remove_a_voter_that_has_its_disk() -> None:
+    """What it may have removed is a lost disk's entry."""
+    everywhere = (1, 2, 3)
+    records = [*whole(everywhere, 1, FIRST), *whole(everywhere, 2, FIRST[:2])]
+    found = evidence(log(everywhere, (0, 9, 1)), records, settings=AUTO_JOIN)
+    result = voter_sets.voters_as_asked_for(found)
+    assert result.message == (
+        "the committed log has 1 remove-voter of 3:dir-3, and operators asked for 0"
     )
 
 
