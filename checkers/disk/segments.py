@@ -78,9 +78,13 @@ class LogFiles:
         except DamagedError as error:
             self.problems.append(str(error))
         # The head of a log is cut within its first segment, too: its first epoch begins later then.
-        for epoch, start in self.checkpoint[self.start > 0 :]:
+        for number, (epoch, start) in enumerate(self.checkpoint):
             first = self.epochs.get(epoch, start)
-            if first != start and self.start <= start < self.end:
+            is_cut = number == 0 and (self.start > 0 or self._has_snapshot(start))
+            if first != start and not is_cut and self.start <= start < self.end:
                 self.problems.append(
                     f"{path.name}: epoch {epoch} starts at {start}, the log says {first}"
                 )
+
+    def _has_snapshot(self, end: int) -> bool:
+        return any(self.directory.glob(f"{end:020}-*.checkpoint"))

@@ -9,6 +9,7 @@ from checkers.check import check, everywhere, of_registers
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
+from checkers.evidence.planned import Kind
 from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.run.silence import silence
@@ -150,17 +151,41 @@ def _is_to_show(info: RunInfo) -> bool:
 def came_about(evidence: Evidence) -> CheckResult:
     """What the scenario is about came about: some node tells of it in its trace.
 
-    Void otherwise, as of a node that does not trace: a follower that was never so far behind that
-    it fetched a snapshot shows nothing about fetching one.
+    Where nodes do not trace, by their disks: of a follower that was away, the log begins behind all
+    that was committed when it went, so it fetched a snapshot. Void otherwise: a follower that was
+    never so far behind shows nothing about fetching one.
     """
-    told = {name: len(evidence.traces.rows(name)) for name in evidence.info.to_show}
-    never = [name for name, times in told.items() if not times]
-    message = ", ".join(f"{name} {counted(times, 'time')}" for name, times in told.items())
+    traced = evidence.gives(Kind.TRACES)
+    shown = {name: _times(evidence, name, traced=traced) for name in evidence.info.to_show}
+    never = [name for name, times in shown.items() if not times]
+    message = ", ".join(f"{name} {counted(times, 'time')}" for name, times in shown.items())
+    none = "no node tells of" if traced else "no disk shows"
+    some = "nodes tell of" if traced else "disks show"
     return CheckResult(
         verdict=Verdict.VOID if never else Verdict.VALID,
-        message=f"no node tells of {' or '.join(never)}" if never else f"nodes tell of {message}",
-        looked_at=sum(told.values()),
+        message=f"{none} {' or '.join(never)}" if never else f"{some} {message}",
+        looked_at=sum(shown.values()),
     )
+
+
+def _times(evidence: Evidence, name: str, *, traced: bool) -> int:
+    return len(evidence.traces.rows(name)) if traced else _BY_DISKS[name](evidence)
+
+
+def _loaded(evidence: Evidence) -> int:
+    """How many followers fetched a snapshot after they had been away."""
+    probes = evidence.tables["probes"]
+    known = probes.filter(pc.is_valid(probes["high_watermark"]))
+    committed = [(row["t0"], row["high_watermark"]) for row in known.to_pylist()]
+    lacked = set()
+    for fault in (each for each in evidence.faults if each.halts):
+        then = max((end for at, end in committed if at <= fault.begin_ns), default=-1)
+        began = {node: evidence.first_snapshots.get(node) for node in fault.nodes}
+        lacked |= {node for node, first in began.items() if first and 0 <= then < first.end}
+    return len(lacked)
+
+
+_BY_DISKS = {"q.loaded": _loaded}
 
 
 @check("faults-bit", applies=everywhere, source="")

@@ -238,6 +238,15 @@ def test_a_damaged_tail_is_reported_and_the_rest_is_read(
     assert read_disks(tmp_path)["log_records"].num_rows >= 4
 
 
+def test_the_head_of_a_log_may_be_cut_where_a_snapshot_ends(tmp_path: Path) -> None:
+    """Within its first segment, which keeps its name (KIP-630)."""
+    log = log_directory(tmp_path, 1, BATCHES, epochs="0\n1\n1 2\n")
+    assert "epoch 1 starts at 2, the log says 0" in problem_of(tmp_path)
+    (log / f"{2:020}-{1:010}.checkpoint").touch()
+    (row,) = read_disks(tmp_path)["disks"].to_pylist()
+    assert row["problem"] is None
+
+
 def test_damaged_small_files_are_reported(tmp_path: Path) -> None:
     log = log_directory(tmp_path, 1, BATCHES, quorum_state='{"leaderId":', epochs="0\n2\n1 0\n")
     assert "quorum-state: JSONDecodeError" in problem_of(tmp_path)

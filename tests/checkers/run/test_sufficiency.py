@@ -1,7 +1,12 @@
 """Was there enough to judge, and the numbers beside a verdict."""
 
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
 
+from checkers.evidence.planned import Kind
+from checkers.history.tables import PROBES
 from checkers.run.statistics import statistics
 from checkers.run.sufficiency import (
     came_about,
@@ -10,8 +15,9 @@ from checkers.run.sufficiency import (
     record_complete,
     workload_succeeded,
 )
-from checkers.verdict import Verdict
+from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import (
+    MS,
     NodeTrace,
     fault,
     leader_change,
@@ -26,15 +32,37 @@ ABOUT = ("q.loaded",)
 VALID, UNKNOWN, VOID = Verdict.VALID, Verdict.UNKNOWN, Verdict.VOID
 
 
+def about_loading(*traces: NodeTrace) -> CheckResult:
+    return came_about(make_run(traces=traces, to_show=ABOUT, gives=(Kind.TRACES,)))
+
+
 def test_what_the_scenario_is_about_has_to_come_about() -> None:
     quiet = NodeTrace(2).start()
     told = NodeTrace(1).start().emit("q.loaded", end=9, epoch=1)
-    assert came_about(make_run(traces=[quiet, told], to_show=ABOUT)).verdict is VALID
+    assert about_loading(quiet, told).verdict is VALID
     for traces in ([quiet], []):
-        never = came_about(make_run(traces=traces, to_show=ABOUT))
+        never = about_loading(*traces)
         assert (never.verdict, never.message) == (VOID, "no node tells of q.loaded")
     assert came_about.applies(run_info(to_show=ABOUT))
     assert not came_about.applies(run_info())
+
+
+def untraced(begins: int, committed: int = 50) -> CheckResult:
+    """Node 1 was killed when so much was committed, and in the end its log begins there."""
+    header = {"node": 1, "offset": begins - 1, "epoch": 1, "type": "SnapshotHeader"}
+    killed = fault(0, "kill", 100, 200)
+    run = make_run(faults=[killed], records=[header], to_show=ABOUT, gives=())
+    told = {"t0": 50 * MS, "t1": 51 * MS, "node": 2, "kind": "quorum", "high_watermark": committed}
+    later = {**told, "t0": 300 * MS, "t1": 301 * MS, "high_watermark": 400}
+    probes = pa.Table.from_pylist([told, later], schema=PROBES)
+    return came_about(replace(run, tables={**run.tables, "probes": probes}))
+
+
+def test_a_follower_that_fetched_a_snapshot_by_its_disk() -> None:
+    result = untraced(begins=60)
+    assert (result.verdict, result.message) == (VALID, "disks show q.loaded 1 time")
+    for never in (untraced(begins=50), untraced(begins=60, committed=-1)):
+        assert (never.verdict, never.message) == (VOID, "no disk shows q.loaded")
 
 
 def test_final_reads_of_every_key() -> None:
