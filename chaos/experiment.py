@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import Cluster, NodeStatus, Stepping
-from chaos.cluster.roles import brokers_of, controller_port, controllers_of
-from chaos.cluster.topology import host_name
+from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.topology import controller_port, host_name
 from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan

@@ -1,7 +1,6 @@
 """Who of a cluster is what. Where nothing is said of roles, all nodes are controllers."""
 
-from chaos.cluster.interface import Cluster, Described, NodeId, Roles
-from chaos.cluster.topology import inner_port, second_port
+from chaos.cluster.interface import Cluster, Described, NodeId
 
 
 def brokers_of(cluster: Cluster) -> tuple[NodeId, ...]:
@@ -12,9 +11,3 @@ def brokers_of(cluster: Cluster) -> tuple[NodeId, ...]:
 def controllers_of(cluster: Cluster) -> tuple[NodeId, ...]:
     roles = cluster.roles if isinstance(cluster, Described) else {}
     return tuple(node for node in cluster.nodes if node not in roles or roles[node].is_controller)
-
-
-def controller_port(cluster: Cluster, node: NodeId) -> int:
-    """At which other nodes reach a controller."""
-    roles = cluster.roles if isinstance(cluster, Described) else {}
-    return second_port(node) if roles.get(node) is Roles.BOTH else inner_port(node)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 
-from chaos.cluster.interface import Address, Link, NodeId
+from chaos.cluster.interface import Address, Cluster, Described, Link, NodeId, Roles
 
 POOL = IPv4Network("198.18.0.0/15")  # for benchmarks (RFC 2544): nobody's real network
 PREFIX = 28  # gateway, proxy, node, and room
@@ -141,6 +141,12 @@ def inner_port(node: NodeId) -> int:
 def second_port(node: NodeId) -> int:
     """Of a node that listens to other nodes in two roles."""
     return 9300 + node
+
+
+def controller_port(cluster: Cluster, node: NodeId) -> int:
+    """At which other nodes reach a controller."""
+    roles = cluster.roles if isinstance(cluster, Described) else {}
+    return second_port(node) if roles.get(node) is Roles.BOTH else inner_port(node)
 
 
 def client_port(node: NodeId) -> int:
