@@ -197,17 +197,26 @@ class _Walk:
             what = f"node {line.node} called all below {line.hwm} committed in epoch {line.epoch}, "
             what += f"and of {newest.in_words} no majority had told that it had it"
             self._found.blame(V6, what, (newest.line, "voters"), (line, "commits"))
-        self._resigns(line, newest, reign)
+        self._resigns(line, reign)
 
-    def _resigns(self, line: NodeEvent, newest: ToldVoters, reign: _Reign) -> None:
-        if newest.voters.includes(self._self):
+    def _resigns(self, line: NodeEvent, reign: _Reign) -> None:
+        """By any set since its epoch began: also one behind which it wrote another change."""
+        in_force = self._in_force(reign)
+        without = [told for told in in_force if not told.voters.includes(self._self)]
+        if not without:
             return
         self._found.look(V9)
         if reign.removed is not None:
             what = f"node {line.node} leads on in epoch {line.epoch}, and its removal was committed"
             self._found.blame(V9, what, (reign.removed, "commits it"), (line, "leads on"))
-        elif line.hwm > newest.offset:
+        elif line.hwm > without[0].offset:
             reign.removed = line
+
+    def _in_force(self, reign: _Reign) -> list[ToldVoters]:
+        """The sets since then, and the last one before."""
+        start = reign.start or 0
+        before = sum(told.offset < start for told in self._told)
+        return self._told[max(before - 1, 0) :]
 
 
 @check(V2, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))

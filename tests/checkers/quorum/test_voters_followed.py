@@ -165,6 +165,27 @@ def test_a_removed_leader_that_leads_on() -> None:
     assert result.message == "node 1 leads on in epoch 1, and its removal was committed"
 
 
+def test_a_removed_leader_that_writes_another_change() -> None:
+    """Its removal is not the newest set, and was committed."""
+    trace = removed(removed(leader(), 2, 2, 3), 3, 3)
+    fetched(fetched(trace, 2, 3), 3, 3).hwm(3, 1)
+    assert judged(voters_followed.removed_leader_resigns, trace).verdict is VALID
+    fetched(trace, 3, 4).hwm(4, 1)
+    result = judged(voters_followed.removed_leader_resigns, trace)
+    assert result.verdict is INVALID
+
+
+def test_a_voter_that_was_removed_in_an_earlier_epoch_and_is_back_leads() -> None:
+    trace = removed(removed(leader(2), 2, 2, 3), 3, 1, 2, 3)
+    fetched(trace, 3, 4).hwm(4, 1).state("follower", 1, leader=2)
+    again = votes(votes(NodeTrace(1).start(), 2, 2, 3, epoch=0), 3, 1, 2, 3, epoch=0)
+    again.state("candidate", 2).state("leader", 2, leader=1).append(4, 4, 2)
+    again.emit("q.fetch", replica=3, replica_dir=key(3)[1], offset=5, epoch=2, outcome="valid")
+    again.hwm(5, 2)
+    result = judged(voters_followed.removed_leader_resigns, trace, again)
+    assert result.verdict is VALID
+
+
 @pytest.mark.parametrize("end", [None, 2])
 def test_a_voter_that_is_added_while_it_lacks_something(end: int | None) -> None:
     trace = fetched(removed(leader(), 2, 1, 2), 2, 3).hwm(3, 1)

@@ -178,16 +178,20 @@ def test_a_leader_is_removed_and_another_leads() -> None:
     assert_progress(quorum)
 
 
+def remove_leader_and_others(quorum: Quorum, leader: NodeId) -> None:
+    """All asked for at once, until another leads."""
+    others = [member.key for node, member in quorum.members.items() if node != leader]
+    for key in (quorum.members[leader].key, *others[:2]):
+        quorum.ask(leader, removal(key), lambda _: None)
+    assert quorum.run_until(lambda: any(node != leader for node in quorum.active()), 10 * SECOND)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_leader_that_was_removed_writes_no_other_change(seed: int) -> None:
     """Also not one that waits for its own removal to be committed."""
     quorum, leader = led(size=5, seed=seed)
-    gone = quorum.members[leader].key
-    others = [member.key for node, member in quorum.members.items() if node != leader]
-    for key in (gone, *others[:2]):
-        quorum.ask(leader, removal(key), lambda _: None)
-    epoch = quorum.core(leader).raft.quorum.epoch
-    assert quorum.run_until(lambda: any(node != leader for node in quorum.active()), 10 * SECOND)
+    gone, epoch = quorum.members[leader].key, quorum.core(leader).raft.quorum.epoch
+    remove_leader_and_others(quorum, leader)
     sets = [s.voters for s in quorum.core(leader).raft.log.voters.sets if s.epoch == epoch]
     assert gone not in sets[-1]
     assert all(gone in voters for voters in sets[:-1])
@@ -262,3 +266,17 @@ def test_a_planted_bug_is_named(
 ) -> None:
     monkeypatch.setattr(owner, decision, wrong)
     assert accused() == invariant
+
+
+def may_change_though_removed(changes: VoterChanges, leader: Leader) -> bool:
+    return changes.has_committed_epoch(leader) and not changes.is_pending()
+
+
+def test_a_removed_leader_that_writes_another_change_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the set behind which it wrote the newest one."""
+    monkeypatch.setattr(VoterChanges, "may_change", may_change_though_removed)
+    quorum, leader = led(size=5, seed=0)
+    with pytest.raises(InvariantViolated, match="V9-removed-leader-resigns"):
+        remove_leader_and_others(quorum, leader)

@@ -1,6 +1,6 @@
 """Who votes: by the logs, and not by what a node makes of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.known_batches import (
@@ -10,7 +10,7 @@ from chaos.cluster.sim.invariants.known_batches import (
     are_by_id,
     holds,
 )
-from node.ids import Offset, ReplicaKey
+from node.ids import Epoch, Offset, ReplicaKey
 from node.raft.roles import Leader
 from node.records.batch import Batch, BatchHeader
 from node.records.control import AddVoter, RemoveVoter, Voters, decode_control
@@ -100,13 +100,24 @@ def check_first_write(
 
 
 def check_removed(node: ReplicaKey, role: Leader, log: KnownBatch) -> None:
-    """A leader that votes no more leads until that is committed, and no longer."""
-    naming, known = log.naming, role.high_watermark
-    if naming is None or naming.names is None or known is None:
+    """A leader that votes no more leads until that is committed, and no longer: also where it wrote
+    another change behind it."""
+    known = role.high_watermark
+    if known is None:
         return
-    if node not in naming.names and known >= naming.end:
-        what = f"n{node.id} leads on, and it is committed that it votes no more: {naming}"
-        raise Broken("V9-removed-leader-resigns", what)
+    for naming in _in_force(log, role.epoch):
+        if naming.names is not None and node not in naming.names and known >= naming.end:
+            what = f"n{node.id} leads on, and it is committed that it votes no more: {naming}"
+            raise Broken("V9-removed-leader-resigns", what)
+
+
+def _in_force(log: KnownBatch, epoch: Epoch) -> Iterator[KnownBatch]:
+    """What named the voters since that epoch began, and last before it; the newest first."""
+    naming = log.naming
+    while naming is not None:
+        yield naming
+        before = naming.prefix
+        naming = None if naming.epoch < epoch or before is None else before.naming
 
 
 def _nodes(keys: Iterable[ReplicaKey]) -> str:
