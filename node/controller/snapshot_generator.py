@@ -6,7 +6,6 @@ image that is written is a copy.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
@@ -15,7 +14,10 @@ from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotWriter
 from node.records.metadata import encode_metadata
 
-_SLICE_RECORDS = 2_000  # what is encoded in one step, in which nothing else is heard
+# What is encoded in one step, in which nothing else is heard. It becomes a batch, and readers take
+# none of more than `limits.MAX_BATCH_BYTES`.
+_SLICE_RECORDS = 2_000
+_SLICE_BYTES = 1024 * 1024  # unless a record alone has more
 
 
 class SnapshotGenerator:
@@ -25,7 +27,7 @@ class SnapshotGenerator:
         self._outbox = outbox
         self._due_ns = NEVER_NS  # by time
         self._writer: SnapshotWriter | None = None
-        self._values = _encoded(Image())
+        self._slices = _slices(Image())
 
     def start(self, now: Now) -> None:
         self._count_from(now)
@@ -56,15 +58,15 @@ class SnapshotGenerator:
         if self._writer is None:
             self._writer = self._raft.begin_snapshot()
             if self._writer is not None:
-                self._values = _encoded(image.copy())
+                self._slices = _slices(image.copy())
                 self._outbox.trace("c.image", offset=self._raft.handed_over, digest=image.digest)
 
     def _go_on(self, writer: SnapshotWriter) -> None:
         if not writer.is_current:
             self._writer = None
             return
-        values = list(islice(self._values, _SLICE_RECORDS))
-        if values:
+        values = next(self._slices, None)
+        if values is not None:
             writer.append(values)
         else:
             writer.finish()
@@ -75,6 +77,15 @@ class SnapshotGenerator:
         self._due_ns = now.mono_ns + interval_ms * MS if interval_ms else NEVER_NS
 
 
-def _encoded(image: Image) -> Iterator[bytes]:
-    level = image.metadata_version
-    return (encode_metadata(record, level) for record in image.records())
+def _slices(image: Image) -> Iterator[list[bytes]]:
+    """What becomes a batch each."""
+    taken, size = list[bytes](), 0
+    for record in image.records():
+        value = encode_metadata(record, image.metadata_version)
+        if taken and (len(taken) == _SLICE_RECORDS or size + len(value) > _SLICE_BYTES):
+            yield taken
+            taken, size = [], 0
+        taken.append(value)
+        size += len(value)
+    if taken:
+        yield taken

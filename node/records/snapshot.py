@@ -54,6 +54,7 @@ class SnapshotEncoder:
             timestamp_ms=self._timestamp_ms,
             control=control,
         )
+        assert len(data) <= limits.MAX_BATCH_BYTES, "no reader takes a batch of that size"
         self._next = Offset(self._next + len(records))
         return data
 

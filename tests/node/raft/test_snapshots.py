@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from node import limits
 from node.config import SnapshotSettings
 from node.controller.controller import Controller
 from node.effects import CutLog, FinishSnapshot, ReplaceLog, WriteSnapshot
@@ -12,6 +13,8 @@ from node.ids import Epoch, LogPosition, NodeId, Offset
 from node.raft.fetch_leader import snapshot_instead
 from node.raft.local_snapshots import cut_point
 from node.raft.roles import Follower, Prospective
+from node.records.metadata import ConfigRecord, encode_metadata
+from node.records.snapshot import SnapshotReader
 from node.storage.snapshots import Snapshot
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
@@ -282,6 +285,37 @@ def test_a_node_begins_with_its_newest_snapshot() -> None:
 
 
 # --- together ---
+
+
+# --- the writer ---
+
+
+def test_a_snapshot_of_large_values_is_one_that_a_reader_takes() -> None:
+    """No batch is larger than any reader takes, however large the records: not only their number
+    is bounded."""
+    value, count = "v" * 30_000, 400
+    values = [
+        encode_metadata(
+            ConfigRecord(resource_type=16, resource_name=f"r{n}", name="m", value=value)
+        )
+        for n in range(count)
+    ]
+    assert count * len(value) > limits.MAX_BATCH_BYTES * 1.4
+    rig = Rig(timeouts=QUIET, snapshots=SnapshotSettings(record_bytes=count * len(value)))
+    rig.follow()
+    for base, text in enumerate(values):
+        rig.feed(batch(base, 1, text=text), hwm=count)
+    while not rig.log.snapshots():  # a slice a step
+        rig.pass_ms(1)
+    (taken,) = rig.log.snapshots()
+    reader, position = SnapshotReader(taken.id.epoch), 0
+    found = list[bytes | None]()
+    while position < taken.size:
+        piece = rig.log.read_snapshot(taken.id, position, 1024 * 1024)
+        found += [each for part in reader.feed(piece) for each in part.values()]
+        position += len(piece)
+    assert reader.is_complete
+    assert found == values[: taken.id.offset]
 
 
 @pytest.mark.parametrize("seed", range(2))
