@@ -46,6 +46,7 @@ _MODULES = (
     "partitions.leaders",
     "partitions.eligible",
     "partitions.registrations",
+    "partitions.reassigned",
     "partitions.handed_out",
     "partitions.acknowledged_topics",
     "partitions.known_topics",

@@ -45,6 +45,8 @@ class Partition:
     recovering: bool
     leader_epoch: int
     partition_epoch: int
+    adding: Nodes = ()
+    removing: Nodes = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,9 @@ class MetadataBatch:
     registrations: list[Registration] = field(default_factory=list)
     broker_records: list[tuple[int, str, Detail]] = field(default_factory=list)
     unregistered: set[int] = field(default_factory=set)
+    sets_min_isr: bool = False
+    # Partitions that have an ELR behind a batch that set a min ISR, and theirs.
+    kept_elr: list[tuple[Partition, int]] = field(default_factory=list)
     cleared_elr: bool = False  # by a ClearElr: the min ISR changed, or the feature was switched
     elr_on: bool = False
     brokers: Mapping[int, Broker] = field(default_factory=dict)

@@ -80,7 +80,10 @@ class _Replay:
     def _begin(self, following: MetadataBatch) -> None:
         """Ends the batch so far, and keeps it if it says anything."""
         self.batch.elr_on, self.batch.brokers = self.elr_on, self.brokers
-        if self.batch.changes or self.batch.broker_records:
+        if self.batch.sets_min_isr and not self.batch.from_snapshot:
+            partitions = self.timeline.partitions.values()
+            self.batch.kept_elr = [(one, self._min_isr(one)) for one in partitions if one.elr]
+        if self.batch.changes or self.batch.broker_records or self.batch.kept_elr:
             self.timeline.batches.append(self.batch)
         self.batch = following
 
@@ -113,6 +116,7 @@ class _Replay:
 
     def _configure(self, row: Mapping[str, Any]) -> None:
         name = (row["resource_type"], row["resource"], row["name"])
+        self.batch.sets_min_isr |= row["name"] == MIN_ISR
         if row["value"] is None:
             self.timeline.configs.pop(name, None)
         else:
@@ -123,6 +127,11 @@ class _Replay:
         told = self.timeline.configs
         ours = self.settings.get(word, self.settings.get(name, otherwise))
         return told.get((TOPIC, topic, name), told.get((BROKER, "", name), ours))
+
+    def _min_isr(self, of: Partition) -> int:
+        """The effective one."""
+        topic = of.key.rpartition("-")[0]
+        return min(int(self._setting(topic, MIN_ISR, "min_isr", "1")), len(of.replicas))
 
     def _note(self, offset: int, before: Partition | None, after: Partition | None) -> None:
         found = after or before
@@ -137,9 +146,7 @@ class _Replay:
                 offset=offset,
                 before=before,
                 after=after,
-                min_isr=min(
-                    int(self._setting(topic, MIN_ISR, "min_isr", "1")), len(found.replicas)
-                ),
+                min_isr=self._min_isr(found),
                 unclean=self._setting(topic, UNCLEAN, "unclean", "off") in ("true", "on"),
                 brokers=self.brokers,
             )
@@ -158,6 +165,8 @@ class _Replay:
             recovering=detail.get("leaderRecoveryState", 0) == 1,
             leader_epoch=detail["leaderEpoch"],
             partition_epoch=detail["partitionEpoch"],
+            adding=tuple(detail.get("addingReplicas") or ()),
+            removing=tuple(detail.get("removingReplicas") or ()),
         )
         self._note(offset, self.timeline.partitions.get(key), made)
 
@@ -178,6 +187,8 @@ class _Replay:
             recovering=detail.get("leaderRecoveryState", int(before.recovering)) == 1,
             leader_epoch=before.leader_epoch + named,
             partition_epoch=before.partition_epoch + 1,
+            adding=_nodes(detail, "addingReplicas", before.adding),
+            removing=_nodes(detail, "removingReplicas", before.removing),
         )
         self._note(offset, before, after)
 

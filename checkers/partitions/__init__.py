@@ -1,7 +1,8 @@
 """Checks of partitions: in the committed metadata log, and on the brokers' disks. KIP-966, KIP-841.
 
 leaders.py               P1, P2, P3: who leads, of whom
-eligible.py              E1-E4 and E7-E9: who may lead
+eligible.py              E1-E4, E7-E9 and E11: who may lead
+reassigned.py            replicas that are moved are in sync before others go
 registrations.py         E5, E6: who comes back after it may have lost something
 min_isr.py               P17: nothing is acknowledged by too few
 served.py                P10, P13: what clients were told, against the disks

@@ -1,18 +1,19 @@
-"""Who may lead: E1-E4 and E7-E9, in the committed metadata log.
+"""Who may lead: E1-E4, E7-E9 and E11, in the committed metadata log.
 
 Eligible leader replicas (KIP-966) exist where the feature is on; what is judged of them is nothing
 elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change, MetadataBatch, Timeline
 from checkers.evidence.planned import Kind
-from checkers.partitions.leaders import NEED, both, names
-from checkers.verdict import CheckResult
+from checkers.partitions.leaders import NEED, both, names, state
+from checkers.verdict import CheckResult, EventValue
 
 _ALGORITHM = "replay of the committed metadata log"
 
@@ -37,6 +38,7 @@ def elr_only_below_min_isr(evidence: Evidence) -> CheckResult:
     """E2: there is an ELR only while the ISR is smaller than min ISR. (KIP-966)
 
     The effective min ISR: as configured at the change, and never more than there are replicas.
+    Where a batch sets another, no ELR that it forbids is left behind it.
     """
     return _judge(
         evidence,
@@ -44,6 +46,7 @@ def elr_only_below_min_isr(evidence: Evidence) -> CheckResult:
         _superfluous,
         "ELRs",
         "each had a small ISR beside",
+        _kept,
     )
 
 
@@ -74,6 +77,23 @@ def elr_joined_from_isr(evidence: Evidence) -> CheckResult:
         _from_nowhere,
         "ELRs",
         "all came from the ISR",
+    )
+
+
+@check(
+    "E11-elr-alone-keeps-epoch",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def elr_alone_keeps_epoch(evidence: Evidence) -> CheckResult:
+    """E11: an ELR that changes alone leaves the leader epoch as it is. (KIP-966)"""
+    return _judge(
+        evidence,
+        _alone,
+        _new_epoch,
+        "changes of an ELR alone",
+        "none began a leader epoch",
     )
 
 
@@ -153,8 +173,9 @@ def _judge(
     wrong: Rule,
     unit: str,
     holds: str,
+    others: Callable[[Timeline], Iterable[Violation]] = lambda _: (),
 ) -> CheckResult:
-    """A rule about single changes of partitions."""
+    """A rule about single changes of partitions, and what else violates it."""
     found = evidence.timeline
     if found is None:
         return unread(unit, NEED)
@@ -163,7 +184,10 @@ def _judge(
     return conclude(
         looked_at=len(chosen),
         unit=unit,
-        violations=[Violation(text, both(change)) for change, text in told if text],
+        violations=[
+            *(Violation(text, both(change)) for change, text in told if text),
+            *others(found),
+        ],
         needs=NEED,
         holds=holds,
         algorithm=_ALGORITHM,
@@ -176,6 +200,24 @@ def _judge(
 
 def _with_elr(found: Timeline) -> Iterator[_Judged]:
     return ((b, c) for b, c in found.changes() if c.after is not None and c.after.elr)
+
+
+def _alone(found: Timeline) -> Iterator[_Judged]:
+    """Changes of an ELR, or of who was known to be in it last, and of nothing else."""
+    for batch, change in found.changes():
+        before, after = change.before, change.after
+        if before is None or after is None:
+            continue
+        elrs = [(one.elr, one.last_known_elr) for one in (before, after)]
+        rest = replace(
+            after,
+            elr=before.elr,
+            last_known_elr=before.last_known_elr,
+            leader_epoch=before.leader_epoch,
+            partition_epoch=before.partition_epoch,
+        )
+        if elrs[0] != elrs[1] and rest == before:
+            yield batch, change
 
 
 def _with_feature(found: Timeline) -> Iterator[_Judged]:
@@ -204,6 +246,25 @@ def _in_both(_: MetadataBatch, change: Change) -> str:
     one = change.partition
     shared = tuple(sorted(set(one.isr) & set(one.elr)))
     return f"{one.key}: [{names(shared)}] are in ISR and ELR at once" if shared else ""
+
+
+def _new_epoch(_: MetadataBatch, change: Change) -> str:
+    before, after = change.before, change.partition
+    assert before is not None
+    if after.leader_epoch == before.leader_epoch:
+        return ""
+    text = f"{after.key}: the ELR alone changed, from [{names(before.elr)}] to [{names(after.elr)}]"
+    return f"{text}, and the leader epoch from {before.leader_epoch} to {after.leader_epoch}"
+
+
+def _kept(found: Timeline) -> Iterator[Violation]:
+    for batch in found.batches:
+        for one, min_isr in batch.kept_elr:
+            if len(one.isr) >= min_isr:
+                text = f"{one.key}: the ELR [{names(one.elr)}] is left behind a batch that set min "
+                text += f"ISR to {min_isr}, which the ISR [{names(one.isr)}] has"
+                at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+                yield Violation(text, [at | state(one)])
 
 
 def _superfluous(_: MetadataBatch, change: Change) -> str:

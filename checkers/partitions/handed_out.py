@@ -36,7 +36,10 @@ def broker_epochs_rise(evidence: Evidence) -> CheckResult:
             known, text = newest.get(node), ""
             if kind == "RegisterBroker":
                 again = known == (epoch, detail["incarnationId"])
-                if not again and epoch <= highest and not batch.from_snapshot:
+                if not again and known is not None and known[1] == detail["incarnationId"]:
+                    text = f"the same process of node {node} registered with broker epoch {epoch}, "
+                    text += f"and had {known[0]}"
+                elif not again and epoch <= highest and not batch.from_snapshot:
                     text = f"node {node} registered with broker epoch {epoch}, not above {highest}"
                 newest[node] = (epoch, detail["incarnationId"])
                 highest = max(highest, epoch)

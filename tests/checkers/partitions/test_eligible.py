@@ -7,6 +7,7 @@ import pytest
 from checkers.history.sealed_run import Run
 from checkers.partitions.eligible import (
     eligible_are_kept,
+    elr_alone_keeps_epoch,
     elr_elected_with_empty_isr,
     elr_joined_from_isr,
     elr_only_below_min_isr,
@@ -73,6 +74,7 @@ def one_by_one() -> Cluster:
         isr_and_elr_are_disjoint,
         elr_only_below_min_isr,
         eligible_are_kept,
+        elr_alone_keeps_epoch,
         elr_joined_from_isr,
         elr_elected_with_empty_isr,
         nobody_else_is_elected,
@@ -104,12 +106,38 @@ def test_an_elr_beside_a_large_isr() -> None:
 def test_min_isr_is_that_of_the_moment_and_never_more_than_replicas() -> None:
     minimum = "min.insync.replicas"
     later = started().commit(config(2, "t", minimum, "3")).commit(moved([1, 2], [3]))
-    later.commit(config(2, "t", minimum, "2"))
+    later.commit(config(2, "t", minimum, "2"), clear_elr("t"))
     assert judged(elr_only_below_min_isr, later).verdict is VALID
     cluster_wide = started().commit(config(4, "", minimum, "3")).commit(moved([1, 2], [3]))
     assert judged(elr_only_below_min_isr, cluster_wide).verdict is VALID
     capped = started().commit(config(2, "t", minimum, "9")).commit(moved(ALL, [3]))
     assert judged(elr_only_below_min_isr, capped).verdict is INVALID
+
+
+def test_an_elr_that_a_new_min_isr_forbids_is_not_left() -> None:
+    """Whether or not the partition ever changes again."""
+    lower = shrunk().commit(config(2, "t", "min.insync.replicas", "1"))
+    result = judged(elr_only_below_min_isr, lower)
+    assert result.verdict is INVALID
+    assert "the ELR [2] is left behind a batch that set min ISR to 1" in result.message
+    cleared = shrunk().commit(config(2, "t", "min.insync.replicas", "1"), clear_elr("t"))
+    assert judged(elr_only_below_min_isr, cleared).verdict is VALID
+    elsewhere = shrunk().commit(config(2, "u", "min.insync.replicas", "1"))
+    assert judged(elr_only_below_min_isr, elsewhere).verdict is VALID
+
+
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        (change("t-0", eligibleLeaderReplicas=[]), VALID),
+        (change("t-0", eligibleLeaderReplicas=[], leader=1), INVALID),
+        (change("t-0", lastKnownElr=[2], leader=1), INVALID),
+        (change("t-0", eligibleLeaderReplicas=[], isr=[1, 2], leader=2), VALID),
+    ],
+)
+def test_an_elr_that_changes_alone_begins_no_leader_epoch(record: Record, verdict: Verdict) -> None:
+    result = judged(elr_alone_keeps_epoch, shrunk().commit(record, register(2, 30)))
+    assert result.verdict is verdict
 
 
 def test_somebody_eligible_is_dropped() -> None:

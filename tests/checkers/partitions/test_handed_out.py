@@ -47,6 +47,7 @@ def judged(check: Check, cluster: Cluster) -> CheckResult:
         ([register(2, 40), registration_change(2, 40, fenced=-1)], VALID),
         ([register(2, 12)], VALID),  # the same process again
         ([register(2, 12, "another process")], INVALID),
+        ([register(2, 40, "process-12")], INVALID),  # and keeps its epoch
         ([register(3, 12)], INVALID),
         ([register(2, 40), registration_change(2, 12, fenced=-1)], INVALID),
         ([unregister(2, 12)], VALID),
