@@ -24,10 +24,10 @@ from chaos.setup.needs import Tell
 from chaos.setup.places import cache_dir, repository, runtime_dir
 
 
-def prepare(progress: Tell, release: str = "") -> None:
+def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None:
     """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss.
 
-    With a `release` of Apache Kafka, its image as well.
+    With a `release` of Apache Kafka, its image as well; `of_both`: and one with it and our node.
     """
     with _alone(progress):
         docker_engine.ensure(progress)
@@ -36,6 +36,10 @@ def prepare(progress: Tell, release: str = "") -> None:
             _images(client, progress)
             if release:
                 kafka_image.ensure(client, release, progress)
+            if of_both:
+                _ensure(
+                    client, node_image.recipe(client, kafka_image.name(client, release)), progress
+                )
             _power(client, progress)
         finally:
             client.close()
@@ -50,11 +54,15 @@ def _images(client: docker.DockerClient, progress: Tell) -> None:
         base.result()
         node_image.fetch_wheels(client, progress)
         for recipe in (images.agent_recipe(images.base_id(client)), node_image.recipe(client)):
-            if images.image_id(client, recipe.name) is None:
-                progress(f"building {recipe.name}")
-                images.build(client, recipe)
+            _ensure(client, recipe, progress)
         client.images.get(node_image.recipe(client).name).tag(images.NODE_LATEST)
         proxy.result()
+
+
+def _ensure(client: docker.DockerClient, recipe: images.Recipe, progress: Tell) -> None:
+    if images.image_id(client, recipe.name) is None:
+        progress(f"building {recipe.name}")
+        images.build(client, recipe)
 
 
 def _power(client: docker.DockerClient, progress: Tell) -> None:

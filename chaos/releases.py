@@ -4,6 +4,6 @@ KAFKA = "kafka"
 NEWEST = "4.3.1"
 
 
-def setup_command(release: str) -> str:
-    """What makes the image of a release."""
-    return "kraft-chaos setup --target " + (KAFKA if release == NEWEST else f"{KAFKA}:{release}")
+def setup_command(release: str, target: str = KAFKA) -> str:
+    """What makes the image of a release, alone or together with our node."""
+    return "kraft-chaos setup --target " + (target if release == NEWEST else f"{target}:{release}")

@@ -401,6 +401,17 @@ class Readdressing(Protocol):
 
 
 @runtime_checkable
+class Switchable(Protocol):
+    """A cluster in which each node is one of two programs that read each other's disks."""
+
+    async def program(self, node: NodeId) -> str:
+        """What runs in a node, in words; "" where it is off."""
+
+    async def switch_program(self, node: NodeId) -> None:
+        """Let a node that is off be the other program from its next start on."""
+
+
+@runtime_checkable
 class DiskTroubling(PowerCuttable, Protocol):
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         """Let the syncs of running, unmodified nodes go wrong until their power is cut.

@@ -24,11 +24,11 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """What a target needs as well. Raises SetupError."""
-    from chaos.cluster.targets.named import release_of
+    from chaos.cluster.targets.named import is_mixed, release_of
     from chaos.installation import prepare
     from chaos.progress import ConsoleProgress
 
     progress = ConsoleProgress()
-    prepare(progress.tell, release_of(parsed.target))
+    prepare(progress.tell, release_of(parsed.target), of_both=is_mixed(parsed.target))
     progress.end()
     return 0

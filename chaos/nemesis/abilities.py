@@ -16,6 +16,7 @@ from chaos.cluster.interface import (
     Sickening,
     Slowable,
     StoppedPowerCuttable,
+    Switchable,
     Syncable,
     Unsteady,
     Wipeable,
@@ -40,6 +41,7 @@ class Ability(StrEnum):
     SYNC = "sync disks"
     MOVE_REPLICAS = "move replicas between log directories"
     READDRESS = "start controllers with another advertised host"
+    SWITCH = "let a node be the other of two programs"
 
 
 PROTOCOLS: dict[Ability, type] = {
@@ -58,6 +60,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.SYNC: Syncable,
     Ability.MOVE_REPLICAS: ReplicaMoving,
     Ability.READDRESS: Readdressing,
+    Ability.SWITCH: Switchable,
 }
 
 

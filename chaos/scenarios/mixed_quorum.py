@@ -1,11 +1,13 @@
 """Our nodes and Apache Kafka's controllers are voters of one quorum: each side leads in turn."""
 
 import random
+from collections.abc import Sequence
 
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenario import Scenario
@@ -18,32 +20,79 @@ _OF_LEADERS: tuple[Fault, ...] = (
     PowerOff(victim=ControllerLeader()),
 )
 _OTHERS: tuple[Fault, ...] = (PowerOff(victim=RandomFollower()), PowerOff(victim=AllVoters()))
+_SWITCHES: tuple[Fault, ...] = (
+    SwitchVoter(victim=ControllerLeader()),
+    SwitchProgram(victim=ControllerLeader()),
+    SwitchVoter(victim=RandomFollower()),
+    SwitchProgram(victim=RandomFollower()),
+)
+
+
+def _slots(duration_s: float, least: int) -> int:
+    return max(least, round(duration_s / _SLOT_S))
+
+
+def _drawn(rng: random.Random, faults: Sequence[Fault], duration_s: float) -> Schedule:
+    return spread(faults, duration_s=duration_s, rng=rng, held_share=0.4)
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """Two leaders are hurt for each other node: leadership is to pass on as often as possible."""
+    """A switch for each other three faults, of which two are of leaders: leadership, and who is
+    which, is to pass on as often as possible. The first two switches differ in kind and victim."""
     del nodes
+    slots = _slots(duration_s, 4)
+    first = rng.choice(((0, 3), (1, 2), (2, 1), (3, 0)))
+    switches = [_SWITCHES[number] for number in first]
     faults: list[Fault] = []
-    while len(faults) < max(3, round(duration_s / _SLOT_S)):
+    while len(faults) < slots:
+        switch = switches.pop(0) if switches else rng.choice(_SWITCHES)
+        faults += [*rng.sample(_OF_LEADERS, 2), switch, rng.choice(_OTHERS)]
+    return _drawn(rng, faults[:slots], duration_s)
+
+
+def _draw_static(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    """Two leaders are hurt for each other node."""
+    del nodes
+    slots = _slots(duration_s, 3)
+    faults: list[Fault] = []
+    while len(faults) < slots:
         faults += [*rng.sample(_OF_LEADERS, 2), rng.choice(_OTHERS)]
-    slots = max(3, round(duration_s / _SLOT_S))
-    return spread(faults[:slots], duration_s=duration_s, rng=rng, held_share=0.4)
+    return _drawn(rng, faults[:slots], duration_s)
 
 
 MIXED_QUORUM = Scenario(
     name="mixed-quorum",
-    summary="one quorum of our nodes and Apache Kafka's: leaders are killed, cut off, lose power",
+    summary="one quorum of our nodes and Apache Kafka's: leaders die, voters change sides",
     description=(
         "Two of our nodes and a controller of Apache Kafka, or one and two (--set kafkas=2), were "
         "formatted as voters of one quorum (KIP-853). Whoever leads is killed, cut off or loses "
         "its power, so that leadership passes from one implementation to the other with writes in "
-        "flight. Every log must be the same bytes, no acknowledged write may be gone, and nobody "
-        "may end at what the other side wrote or answered. Kafka's controllers promise no "
-        "linearizable reads, and print no traces: what both promise is judged."
+        "flight. Meanwhile nodes change sides: a voter is removed, and one of the other "
+        "implementation is added in its place; or the other implementation goes on as the same "
+        "replica, on the disk that the first has written. Every log must be the same bytes, no "
+        "acknowledged write may be gone, and nobody may end at what the other side wrote or "
+        "answered. Kafka's controllers promise no linearizable reads, and print no traces: what "
+        "both promise is judged."
+    ),
+    faults=(*_OF_LEADERS, *_OTHERS, *_SWITCHES),
+    draw=_draw,
+    default_duration_s=80.0,
+    load=RegisterOptions(rate=60.0),
+    of_both=True,
+)
+
+MIXED_STATIC = Scenario(
+    name="mixed-static",
+    summary="a static quorum of our nodes and Apache Kafka's: leaders die",
+    description=(
+        "As mixed-quorum, in the older form of a quorum (kraft.version 0): every configuration "
+        "lists the same voters, who are known by their ids alone. Whoever leads is killed, cut "
+        "off or loses its power. Who votes cannot be changed, and nobody changes sides."
     ),
     faults=(*_OF_LEADERS, *_OTHERS),
-    draw=_draw,
+    draw=_draw_static,
     default_duration_s=60.0,
     load=RegisterOptions(rate=60.0),
+    settings={"quorum": "static"},
     of_both=True,
 )

@@ -15,13 +15,16 @@ from chaos.setup.shell import pip, run
 LIBRARIES = ("kio", "crc32c")  # no Hypothesis beside them: kio imports it when present, slowly
 
 
-def recipe(client: docker.DockerClient) -> Recipe:
-    """The node image as it has to be now; SetupError where its inputs were never fetched."""
+def recipe(client: docker.DockerClient, beside: str = "") -> Recipe:
+    """The node image as it has to be now; SetupError where its inputs were never fetched.
+
+    `beside`: the name of an image, made of the same base, whose program is to be there as well.
+    """
     base = base_id(client)
     wheels = _directory(python_version(client, base))
     if not wheels.is_dir():
         raise SetupError("the node's libraries are missing", why=f"no {wheels}", mend=MEND)
-    return node_recipe(base, wheels)
+    return node_recipe(beside or base, wheels)
 
 
 def fetch_wheels(client: docker.DockerClient, progress: Tell) -> None:

@@ -21,6 +21,7 @@ from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SyncDisks
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
@@ -138,6 +139,8 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(PowerOff(victim=AllVoters(), disks=disks) for disks in DiskTrouble),
     LoseDisk(victim=RandomFollower()),
     RemoveVoter(victim=ControllerLeader()),
+    SwitchProgram(victim=ControllerLeader()),
+    SwitchVoter(victim=RandomFollower()),
 ]
 
 

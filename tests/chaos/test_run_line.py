@@ -124,6 +124,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
         "snapshot-catch-up",
         "membership-churn",
         "mixed-quorum",
+        "mixed-static",
         "power-off-brokers",
         "blackout-brokers",
     }

@@ -53,6 +53,7 @@ class FakeCluster:
         self.run_id = run_id
         self.calls: list[str] = []
         self.cut_links: set[Link] = set()
+        self.switched: list[NodeId] = []  # to the other program, in this order
         self.destroyed = False
         self.reaped: Sequence[Reaped] = ()
         self.no_power = ""
@@ -216,6 +217,15 @@ class FakeCluster:
 
     async def address_as_before(self, node: NodeId) -> None:
         self._called(f"address_as_before {node}")
+
+    async def program(self, node: NodeId) -> str:
+        self._called(f"program {node}")
+        return f"program {self.switched.count(node) % 2}"
+
+    async def switch_program(self, node: NodeId) -> None:
+        self._called(f"switch_program {node}")
+        if self.bites:
+            self.switched.append(node)
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")

@@ -17,6 +17,7 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.containers import (
     CHANGED_FILE,
+    OTHER_PROGRAM,
     PROPERTIES_FILE,
     Formatting,
     NodeContainer,
@@ -33,7 +34,7 @@ from chaos.cluster.docker.networks import FRONT, create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.node import OwnNode
-from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Target
+from chaos.cluster.targets.target import DATA, LOG_DIRECTORY, Seat, Switching, Target
 from chaos.cluster.topology import (
     API_PORT,
     NodeNetwork,
@@ -71,11 +72,10 @@ class Images:
 
 def images_of(client: docker.DockerClient, target: Target, nodes: Sequence[NodeId]) -> Images:
     """The images that a cluster is made of now; SetupError where one was never made."""
-    mend = {release: setup_command(release) for release in map(target.release_of, nodes) if release}
-    programs = {
-        release: kafka_image.name(client, release) if release else node_image.recipe(client).name
-        for release in sorted(set(map(target.release_of, nodes)))
-    }
+    kind = target.word.partition(":")[0]
+    releases = sorted(set(map(target.release_of, nodes)))
+    mend = {release: setup_command(release, kind) for release in releases if release}
+    programs = {release: _program(client, target, release) for release in releases}
     found = Images(
         nodes={node: programs[target.release_of(node)] for node in nodes},
         agent=images.agent_recipe(images.base_id(client)).name,
@@ -88,6 +88,14 @@ def images_of(client: docker.DockerClient, target: Target, nodes: Sequence[NodeI
             step = mend.get(what, next(iter(mend.values()), images.MEND))
             raise SetupError(f"the image {name} is missing", why=why, mend=step)
     return found
+
+
+def _program(client: docker.DockerClient, target: Target, release: str) -> str:
+    """The image of what a node runs, by its name."""
+    if not release:
+        return node_image.recipe(client).name
+    kafka = kafka_image.name(client, release)
+    return node_image.recipe(client, kafka).name if isinstance(target, Switching) else kafka
 
 
 def target_up(client: docker.DockerClient, run_id: str) -> Target:
@@ -254,7 +262,8 @@ class Assembly:
     def _start_command(self, seat: Seat) -> Sequence[str]:
         start = self._target.start_command(seat.node, PROPERTIES_FILE)
         changed = f"{{ test ! -e {CHANGED_FILE} || cp {CHANGED_FILE} {PROPERTIES_FILE}; }}"
-        begin = f"{changed} && exec {shlex.join(start)}"
+        other = f"{{ test ! -e {OTHER_PROGRAM} || exec sh {OTHER_PROGRAM}; }}"
+        begin = f"{changed} && {other} && exec {shlex.join(start)}"
         if not self._target.formats_at_start:
             return ("sh", "-c", begin)
         new = shlex.join(self._format_command(seat, PROPERTIES_FILE))

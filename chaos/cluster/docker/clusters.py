@@ -7,10 +7,14 @@ from chaos.cluster.docker.assembly import Assembly, images_of, target_up
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.loop_disks import why_no_loop_disks
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster, WipeableDockerCluster
+from chaos.cluster.docker.powered_cluster import (
+    PoweredDockerCluster,
+    SwitchableDockerCluster,
+    WipeableDockerCluster,
+)
 from chaos.cluster.docker.registry import kept, left_of
 from chaos.cluster.targets.node import OwnNode
-from chaos.cluster.targets.target import Reformatting, Target
+from chaos.cluster.targets.target import Reformatting, Switching, Target
 from chaos.setup import docker_engine
 
 
@@ -63,4 +67,6 @@ def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster
 def _kind(target: Target, no_power: str) -> type[DockerCluster]:
     if no_power:
         return DockerCluster
+    if isinstance(target, Switching):
+        return SwitchableDockerCluster
     return WipeableDockerCluster if isinstance(target, Reformatting) else PoweredDockerCluster

@@ -26,7 +26,9 @@ from chaos.cluster.topology import API_PORT, NodeNetwork, Topology, client_port,
 testcontainers_config.ryuk_disabled = True
 
 PROPERTIES_FILE = "/tmp/server.properties"  # in the container, written by its entry
-CHANGED_FILE = "/tmp/changed.properties"  # what a start takes instead, once it is there
+# What a start takes instead, once it is there: configuration, and what is started.
+CHANGED_FILE = "/tmp/changed.properties"
+OTHER_PROGRAM = "/tmp/other-program"
 # Below the range from which the kernel gives out ports, above those of the compose file.
 PUBLISHED_PORTS = range(20100, 30000)
 PORT_TRIES = 20

@@ -15,6 +15,7 @@ from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.lost_disks import LostDisks
 from chaos.cluster.docker.power_cuts import Power
+from chaos.cluster.docker.node_program import program_of, start_as
 from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.fault_evidence import IN_ORDER
 from chaos.cluster.interface import (
@@ -24,7 +25,7 @@ from chaos.cluster.interface import (
     NodeId,
     PowerCutMode,
 )
-from chaos.cluster.targets.target import DATA
+from chaos.cluster.targets.target import DATA, Switching
 from chaos.cluster.topology import host_name
 from chaos.container_files import copy_out
 
@@ -185,3 +186,25 @@ class WipeableDockerCluster(PoweredDockerCluster):
     def _destroy(self) -> None:
         self._lost.drop()
         super()._destroy()
+
+
+class SwitchableDockerCluster(WipeableDockerCluster):
+    """A cluster whose nodes may go on as the other program of its target."""
+
+    async def program(self, node: NodeId) -> str:
+        return await self._gate.run(self._program, node)
+
+    async def switch_program(self, node: NodeId) -> None:
+        await self._gate.run(self._switch_program, node)
+
+    def _program(self, node: NodeId) -> str:
+        container = self._life.container(node)
+        return program_of(container) if container.attrs["State"]["Running"] else ""
+
+    def _switch_program(self, node: NodeId) -> None:
+        container = self._life.container(node)
+        if container.attrs["State"]["Running"]:
+            raise ClusterError(f"node {node} runs: it cannot be another program")
+        assert isinstance(self._target, Switching), "asked for when the cluster was made"
+        self._target = self._target.switched(node)
+        start_as(container, self._target, self.topology, node)

@@ -1,33 +1,39 @@
 """One quorum of both: our own nodes, and controllers of Apache Kafka, voters of the same log.
 
-Every disk is formatted with the same `--initial-controllers` (KIP-853), so either side reads who
-votes in the other's words. Nodes 1 to n are ours and those after them Apache Kafka's. What both
-promise is all that is judged: logs, answers to probes, and registers without linearizable reads.
+Nodes 1 to n are ours at first and those after them Apache Kafka's. Every container has both
+programs, so that a node can go on as the other one, on the disk that the first has written. Either
+all disks are formatted with the same `--initial-controllers` (KIP-853, `quorum=dynamic`), or all
+configurations list the same voters, known by their ids alone (`quorum=static`, kraft.version 0).
+What both promise is all that is judged: logs, answers to probes, and registers without linearizable
+reads.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_settings import KafkaSettings, SettingError
-from chaos.cluster.targets.node import DYNAMIC, QUORUM, OwnNode
-from chaos.cluster.targets.target import Seat, Target
+from chaos.cluster.targets.node import DYNAMIC, QUORUM, STATIC, OwnNode
+from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import inner_port
 from chaos.conditions import Conditions
 
 MIXED = "mixed"
 SIZE = 3
 _KAFKAS = "kafkas"  # the setting
-_VALUES = {_KAFKAS: ("1", "2"), QUORUM: (DYNAMIC,)}
+_VALUES = {_KAFKAS: ("1", "2"), QUORUM: (DYNAMIC, STATIC)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
-    """The last `kafkas` of three controllers run a release of Apache Kafka, the others our node."""
+    """The last `kafkas` of three controllers run a release of Apache Kafka, the others our node;
+    but those that are `other` run the other one."""
 
     release: str
     kafkas: int = 1  # 1 <= kafkas < SIZE
+    form: str = DYNAMIC
+    other: frozenset[NodeId] = frozenset()
     conditions: Conditions = field(default_factory=Conditions)
 
     bounds = Kafka.bounds
@@ -45,14 +51,16 @@ class Mixed:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {_KAFKAS: str(self.kafkas)}
+        """Of the cluster as it is made: nobody is the other program then."""
+        return {_KAFKAS: str(self.kafkas), QUORUM: self.form}
 
     @property
     def promises(self) -> Sequence[str]:
         return self._kafka.promises
 
     def release_of(self, node: NodeId) -> str:
-        return self._of(node).release_of(node)
+        del node
+        return self.release
 
     def roles(self, node: NodeId) -> Roles:
         del node  # there are no others
@@ -69,17 +77,30 @@ class Mixed:
     ) -> Sequence[str]:
         return self._of(seat.node).format_command(cluster_id, seat, seats, properties_file)
 
+    def reformat_command(
+        self, cluster_id: str, node: NodeId, properties_file: str
+    ) -> Sequence[str]:
+        return self._of(node).reformat_command(cluster_id, node, properties_file)
+
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         return self._of(node).start_command(node, properties_file)
 
-    def _of(self, node: NodeId) -> Target:
-        is_own = node <= SIZE - self.kafkas
-        return OwnNode(conditions=self.conditions, form=DYNAMIC) if is_own else self._kafka
+    def switched(self, node: NodeId) -> "Mixed":
+        return replace(self, other=self.other ^ {node})
+
+    def _of(self, node: NodeId) -> OwnNode | Kafka:
+        is_own = (node <= SIZE - self.kafkas) is not (node in self.other)
+        return self._own if is_own else self._kafka
+
+    @property
+    def _own(self) -> OwnNode:
+        return OwnNode(conditions=self.conditions, form=self.form, nodes=SIZE, bootstrap=SIZE)
 
     @property
     def _kafka(self) -> Kafka:
         """As if all were its own: every node knows where all controllers are."""
-        chosen = KafkaSettings(brokers=0, controllers=SIZE, bootstrap=SIZE)
+        static = self.form == STATIC
+        chosen = KafkaSettings(brokers=0, controllers=SIZE, bootstrap=SIZE, static=static)
         return Kafka(release=self.release, chosen=chosen, conditions=self.conditions)
 
 
@@ -88,7 +109,9 @@ def mixed(release: str, settings: Mapping[str, str], conditions: Conditions) -> 
     for name, value in settings.items():
         if value not in _VALUES.get(name, ()):
             raise SettingError(
-                f"{name}={value}: a quorum of both has {_KAFKAS}=1 or 2 of {SIZE}, and is {DYNAMIC}"
+                f"{name}={value}: a quorum of both has {_KAFKAS}=1 or 2 of {SIZE}, and "
+                f"{QUORUM}={DYNAMIC} or {STATIC}"
             )
     kafkas = int(settings.get(_KAFKAS, "1"))
-    return Mixed(release=release, kafkas=kafkas, conditions=conditions)
+    form = settings.get(QUORUM, DYNAMIC)
+    return Mixed(release=release, kafkas=kafkas, form=form, conditions=conditions)

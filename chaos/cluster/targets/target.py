@@ -51,7 +51,7 @@ class Target(Protocol):
         """By which the command line names it."""
 
     def release_of(self, node: NodeId) -> str:
-        """Of Apache Kafka, whose image the node runs in; "": that of our own node."""
+        """Of Apache Kafka, in whose image the node runs; "": in that of our own node."""
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -90,6 +90,15 @@ class Target(Protocol):
         """Writes a new log directory for who sits at `seat`, in a cluster of all `seats`."""
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class Switching(Protocol):
+    """A target of our node and Apache Kafka, whose image has both: each goes on where the other one
+    stopped."""
+
+    def switched(self, node: NodeId) -> "Target":
+        """The same, but that this node is the other program."""
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from chaos.nemesis.kinds import (
     links,
     power,
     processes,
+    switches,
     upkeep,
     voters,
 )
@@ -40,6 +41,8 @@ KINDS: tuple[type[Fault], ...] = (
     voters.LoseDisk,
     voters.RemoveVoter,
     upkeep.Readdress,
+    switches.SwitchProgram,
+    switches.SwitchVoter,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

@@ -114,34 +114,39 @@ class RemoveVoter:
         del cluster  # clients ask for it
         operator = hit.operator
         assert operator is not None, "nobody is there to change voters"
-        return await on_each(hit.nodes, lambda node: self._remove(operator, node))
+        return await on_each(hit.nodes, lambda node: removed(operator, node))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del cluster
         operator = hit.operator
         assert operator is not None
-        added = await on_each(hit.nodes, lambda node: self._add(operator, node, hit))
-        return of_both(of_nodes(hit.evidence, hit.nodes), of_nodes(added, hit.nodes))
-
-    async def _remove(self, operator: Operator, node: NodeId) -> FaultEvidence:
-        before = await operator.voters(_WITHIN_S)
-        voter = next((each for each in before if each.node == node), None)
-        if voter is None:
-            return FaultEvidence(bit=False, what="it was no voter")
-        after = await operator.remove(voter, _WITHIN_S)
-        found = _of_change(before, after, gone=voter)
-        return FaultEvidence(
-            bit=found.bit, what=found.what, facts={**found.facts, "removed": voter.directory_id}
-        )
+        come = await on_each(hit.nodes, lambda node: self._add(operator, node, hit))
+        return of_both(of_nodes(hit.evidence, hit.nodes), of_nodes(come, hit.nodes))
 
     async def _add(self, operator: Operator, node: NodeId, hit: Hit) -> FaultEvidence:
-        removed = hit.evidence[node].facts.get("removed")
-        if removed is None:
+        gone = hit.evidence[node].facts.get("removed")
+        if gone is None:
             return hit.evidence[node]
-        voter = Voter(node, str(removed))
-        before = await operator.voters(_WITHIN_S)
-        after = await operator.add(voter, _WITHIN_S)
-        return _of_change(before, after, come=voter)
+        return await added(operator, Voter(node, str(gone)))
+
+
+async def removed(operator: Operator, node: NodeId) -> FaultEvidence:
+    """Have a node's voter removed; the fact `removed` is the directory id that it had."""
+    before = await operator.voters(_WITHIN_S)
+    voter = next((each for each in before if each.node == node), None)
+    if voter is None:
+        return FaultEvidence(bit=False, what="it was no voter")
+    after = await operator.remove(voter, _WITHIN_S)
+    found = _of_change(before, after, gone=voter)
+    facts = {**found.facts, "removed": voter.directory_id}
+    return FaultEvidence(bit=found.bit, what=found.what, facts=facts)
+
+
+async def added(operator: Operator, voter: Voter) -> FaultEvidence:
+    """Have a replica added to the voters, once it holds all that is committed."""
+    before = await operator.voters(_WITHIN_S)
+    after = await operator.add(voter, _WITHIN_S)
+    return _of_change(before, after, come=voter)
 
 
 def _of_change(

@@ -36,12 +36,37 @@ def target(kafkas: str = "1") -> Mixed:
 @pytest.mark.parametrize(("kafkas", "own"), [("1", [1, 2]), ("2", [1])])
 def test_the_last_ones_are_apache_kafkas(kafkas: str, own: list[int]) -> None:
     made = target(kafkas)
-    assert [node for node in NODES if not made.release_of(node)] == own
-    assert {made.release_of(node) for node in NODES if node not in own} == {NEWEST}
-    for node in NODES:
-        assert made.roles(node) is Roles.CONTROLLER
-        is_own = made.start_command(node, FILE)[0] == "python3"
-        assert is_own == (node in own)
+    assert {made.release_of(node) for node in NODES} == {NEWEST}, "every image has both"
+    assert {made.roles(node) for node in NODES} == {Roles.CONTROLLER}
+    assert ours_of(made) == own
+
+
+def ours_of(made: Mixed) -> list[NodeId]:
+    """The nodes that start as our own."""
+    return [node for node in NODES if made.start_command(node, FILE)[0] == "python3"]
+
+
+def test_a_node_is_the_other_program_and_itself_again() -> None:
+    made = target()
+    switched = made.switched(NODES[0])
+    assert (ours_of(switched), ours_of(switched.switched(NODES[0]))) == ([2], [1, 2])
+    assert ours_of(made.switched(NODES[2])) == NODES
+    java = switched.reformat_command("cluster", NODES[0], FILE)
+    assert "kafka.tools.StorageTool" in java
+    for node in NODES:  # never as a voter of a set of its own
+        words = switched.reformat_command("cluster", node, FILE)
+        assert "--no-initial-controllers" in words
+    known = "controller.quorum.bootstrap.servers=node-1:9101,node-2:9102,node-3:9103"
+    assert all(known in switched.properties(seat, "/data").splitlines() for seat in SEATS)
+
+
+def test_in_a_static_quorum_all_files_list_the_same_voters() -> None:
+    made = target_named("mixed", {"quorum": "static"})
+    listed = "controller.quorum.voters=1@node-1:9101,2@node-2:9102,3@node-3:9103"
+    for seat in SEATS:
+        assert listed in made.properties(seat, "/data/kraft").splitlines()
+        words = made.format_command("cluster", seat, SEATS, FILE)
+        assert not {"--initial-controllers", "--no-initial-controllers"} & set(words)
 
 
 def test_all_disks_are_told_of_the_same_voters() -> None:
