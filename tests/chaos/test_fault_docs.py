@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.cluster.docker.powered_cluster import WipeableDockerCluster
+from chaos.cluster.docker.powered_cluster import SwitchableDockerCluster
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.nemesis.abilities import PROTOCOLS
 from chaos.nemesis.fault import Fault
@@ -33,4 +33,4 @@ def can(cluster: type, fault: Fault) -> bool:
 def test_a_kind_says_where_there_is_none_of_it(fault: Fault) -> None:
     limits = next(each for each in paragraphs(type(fault)) if each.startswith("Limits:"))
     assert ("In containers only" in limits) is not can(SimCluster, fault)
-    assert ("In simulated clusters only" in limits) is not can(WipeableDockerCluster, fault)
+    assert ("In simulated clusters only" in limits) is not can(SwitchableDockerCluster, fault)

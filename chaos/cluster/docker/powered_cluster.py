@@ -14,8 +14,8 @@ from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.assembly import Parts
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.lost_disks import LostDisks
-from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.node_program import program_of, start_as
+from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.fault_evidence import IN_ORDER
 from chaos.cluster.interface import (
