@@ -33,10 +33,16 @@ def describe(bootstrap: Sequence[Address]) -> QuorumAnswer:
     try:
         return ask_leader(bootstrap, _ask)
     except NoLeaderAnsweredError as error:
-        again = f"kraft-node quorum --bootstrap {address_text(bootstrap[0])} describe"
         raise Refusal(
-            what="no leader answered", where=str(error), next_step=f"again in a moment: {again}"
+            what="no leader answered", where=str(error), next_step=_next_step(bootstrap, error)
         ) from error
+
+
+def _next_step(bootstrap: Sequence[Address], error: NoLeaderAnsweredError) -> str:
+    again = f"kraft-node quorum --bootstrap {address_text(bootstrap[0])} describe"
+    if not error.unled:
+        return f"again in a moment: {again}"
+    return f"start the voters that are off, for a majority of them elects a leader; then {again}"
 
 
 def _ask(address: Address) -> QuorumAnswer | list[Address]:

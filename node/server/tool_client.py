@@ -5,8 +5,10 @@ its bugs.
 """
 
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -19,10 +21,30 @@ CLIENT_ID = "kraft-node"
 Address = tuple[str, int]
 T = TypeVar("T")
 _CONTROLLERS = 2  # the endpoint type
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
 
 
 class NoLeaderAnsweredError(Exception):
-    """The message says of every address that was asked what came of it."""
+    """The message says of every address that was asked what came of it.
+
+    `unled`: some controller answered, and told of no leader that does.
+    """
+
+    def __init__(self, message: str, *, unled: bool = False) -> None:
+        super().__init__(message)
+        self.unled = unled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """For how long a leader is waited for, and by which clock."""
+
+    within_s: float = 15.0  # several elections
+    now_s: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+PATIENCE = Patience()
 
 
 class Client:
@@ -77,16 +99,39 @@ def addresses_of_leader(cluster: DescribeClusterResponse) -> list[Address]:
     return [(m.host, m.port) for m in cluster.members if m.id == cluster.controller]
 
 
-def ask_leader(bootstrap: Sequence[Address], ask: Callable[[Address], T | list[Address]]) -> T:
+def ask_leader(
+    bootstrap: Sequence[Address],
+    ask: Callable[[Address], T | list[Address]],
+    patience: Patience = PATIENCE,
+) -> T:
     """What the leader answers, whichever controllers are named.
 
-    `ask` gives the answer, or where the asked one says that the leader is. Every bootstrap address
-    may be the leader's; if none is, those are tried, which may be inner ones. Raises
-    NoLeaderAnsweredError.
+    `ask` gives the answer, or where the asked one says that the leader is. While controllers answer
+    and none of them leads, there may be an election: they are asked again, after longer and longer
+    pauses (KIP-595, "DescribeQuorum Response Handling"). Raises NoLeaderAnsweredError.
     """
+    deadline_s, pause_s = patience.now_s() + patience.within_s, _FIRST_PAUSE_S
+    while True:
+        try:
+            return _ask_all(bootstrap, ask)
+        except NoLeaderAnsweredError as error:
+            left_s = deadline_s - patience.now_s()
+            if not error.unled:
+                raise
+            if left_s <= 0:
+                message = f"for {patience.within_s:g} s, and the last time: {error}"
+                raise NoLeaderAnsweredError(message, unled=True) from error
+        patience.sleep(min(pause_s, left_s))
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _ask_all(bootstrap: Sequence[Address], ask: Callable[[Address], T | list[Address]]) -> T:
+    """Every bootstrap address may be the leader's; if none is, those are tried that the asked ones
+    name, which may be inner ones. Raises NoLeaderAnsweredError."""
     to_ask = deque(bootstrap)
     asked: list[Address] = []
     reasons: list[str] = []
+    unled = False
     while to_ask:
         address = to_ask.popleft()
         asked.append(address)
@@ -97,9 +142,10 @@ def ask_leader(bootstrap: Sequence[Address], ask: Callable[[Address], T | list[A
             continue
         if not isinstance(answer, list):
             return answer
+        unled = True
         reasons.append(f"{address_text(address)}: not the leader")
         to_ask += [named for named in answer if named not in asked and named not in to_ask]
-    raise NoLeaderAnsweredError("; ".join(reasons))
+    raise NoLeaderAnsweredError("; ".join(reasons), unled=unled)
 
 
 def address_text(address: Address) -> str:

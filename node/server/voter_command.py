@@ -16,6 +16,7 @@ from node.server.tool_client import (
     addresses_of_leader,
     ask_leader,
 )
+from node.wire import MalformedFrame
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
 
 ChangeRequest = AddVoterRequest | RemoveVoterRequest
@@ -61,9 +62,14 @@ def _change(bootstrap: Sequence[Address], request: ChangeRequest, timeout_s: flo
 def _ask(
     request: ChangeRequest, timeout_s: float, address: Address
 ) -> tuple[Address, VoterChangeResponse] | list[Address]:
-    """The answer, or where the leader is if somebody else leads."""
+    """The answer, or where the leader is if somebody else leads. Raises NoLeaderAnsweredError where
+    an answer is lost: what was asked for may be done, and asked again it would be refused."""
     with Client(*address, timeout_s=timeout_s) as client:
-        answer = client.ask(request)
+        try:
+            answer = client.ask(request)
+        except (OSError, MalformedFrame) as error:
+            lost = f"{address_text(address)}: {error or 'no answer in time'}"
+            raise NoLeaderAnsweredError(lost) from error
         assert isinstance(answer, VoterChangeResponse)
         if answer.error is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
             return address, answer

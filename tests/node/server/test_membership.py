@@ -56,6 +56,23 @@ def voters(quorum: QuorumProcesses) -> list[tuple[int, str]]:
     return [(each.key.id, uuid_text(each.key.directory)) for each in found.voters]
 
 
+def test_the_tool_waits_for_the_next_leader_and_says_what_to_do_where_there_is_none(
+    tmp_path: Path,
+) -> None:
+    """KIP-595, "DescribeQuorum Response Handling": back off, and ask again."""
+    with quorum_processes(tmp_path, 3) as quorum:
+        quorum.leader().kill()
+        asked = ",".join(f"127.0.0.1:{each.outer}" for each in quorum.running())
+        describe = ("quorum", "--bootstrap", asked, "describe")
+        done = run_kraft_node(*describe)
+        assert done.returncode == 0, done.stderr
+        quorum.leader().kill()
+        done = run_kraft_node(*describe)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no leader answered\n  for 15 s, and the last time: ")
+    assert "try: start the voters that are off" in done.stderr
+
+
 def test_a_node_whose_disk_was_replaced_is_a_voter_again(tmp_path: Path) -> None:
     """KIP-856, "Disk Failure Recovery Scenario", by two commands."""
     with quorum_processes(tmp_path, 3) as quorum:
