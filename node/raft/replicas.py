@@ -4,7 +4,7 @@ and whether a majority still follows."""
 from collections.abc import Mapping
 from dataclasses import replace
 
-from node.ids import MS, ConnectionId, Now, Offset, ReplicaKey
+from node.ids import MS, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.raft import deadlines, high_watermark
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
@@ -27,6 +27,15 @@ def observers(leader: Leader, voters: VoterSet, mono_ns: int) -> list[ReplicaKey
         for key, progress in leader.replicas.items()
         if key not in voters and progress.last_fetch_ns > since
     ]
+
+
+def without_directories(leader: Leader, mono_ns: int) -> list[NodeId]:
+    """Nodes that fetch of late and do not say from which disk, so know nothing of voters by their
+    disks. Who has both an id and a directory id does (KIP-856, "Fetch", Handling)."""
+    since = mono_ns - _OBSERVER_SESSION_NS
+    fetching = [(at.last_fetch_ns, key) for key, at in leader.replicas.items()]
+    newest = {key.id: key for fetched_ns, key in sorted(fetching) if fetched_ns > since}
+    return sorted(node for node, key in newest.items() if key.known_directory is None)
 
 
 class Replicas:

@@ -22,7 +22,7 @@ from node.parking import Parking, Waiting
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
-from node.raft.replicas import Replicas
+from node.raft.replicas import Replicas, without_directories
 from node.raft.roles import Leader
 from node.raft.voter_forms import Refused, VoterChange, VoterForm, why_unreachable
 from node.records.control import ControlRecord, Voter, encode_control
@@ -167,7 +167,11 @@ class VoterChanges:
                 what += " any more; the change is written, and may still be committed"
             return _refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, what)
         if waiting.offset is None:
-            refused = self._malformed(request) or self._change(waiting, leader, now)
+            refused = (
+                self._malformed(request)
+                or _unsupported(leader, now)
+                or self._change(waiting, leader, now)
+            )
             if refused is not None:
                 return refused
         if waiting.offset is not None and self._is_done(waiting.request, waiting.offset):
@@ -219,6 +223,16 @@ class VoterChanges:
     @property
     def _form(self) -> VoterForm:
         return self._log.voters.form
+
+
+def _unsupported(leader: Leader, now: Now) -> VoterChangeResponse | None:
+    """What voters are told by has to be known to all who replicate the log, observers as well
+    (KIP-856, "Compatibility, Deprecation, and Migration Plan")."""
+    nodes = without_directories(leader, now.mono_ns)
+    if not nodes:
+        return None
+    what = f"node {nodes[0]} fetches without a directory id: it knows no voters by directory"
+    return _refused(ErrorCode.UNSUPPORTED_VERSION, f"{what}; upgrade it first")
 
 
 def _supports(row: Voter, version: int) -> bool:

@@ -7,8 +7,9 @@ import pytest
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey
+from node.ids import MS, ZERO_UUID, Epoch, NodeId, ReplicaKey
 from node.limits import MAX_ENDPOINTS
+from node.raft.replicas import without_directories
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_forms import DYNAMIC
 from node.wire.apis import Response
@@ -111,6 +112,36 @@ def test_it_waits_until_the_epoch_and_the_change_before_are_committed() -> None:
     assert rig.answered(OPERATOR) == [VoterChangeResponse()]
     fetches(rig, 4)
     assert voting(rig) == [1, 2, 4]
+
+
+@pytest.mark.parametrize("asked", [add(4), remove(3)])
+def test_nothing_changes_while_an_observer_knows_no_directories(
+    asked: AddVoterRequest | RemoveVoterRequest,
+) -> None:
+    """KIP-856, "Compatibility": supported if all voters and observers do."""
+    rig = led()
+    fetches(rig, 4)
+    without = fetch(replica=ReplicaKey(NodeId(7)), offset=0, max_wait_ms=0)
+    rig.request(without, connection=7)
+    answer = rig.request(asked, OPERATOR)
+    assert refusal(answer) is ErrorCode.UNSUPPORTED_VERSION
+    assert isinstance(answer, VoterChangeResponse)
+    assert "node 7" in answer.message
+    assert voting(rig) == [1, 2, 3]
+    rig.pass_ms(1)
+    fetches(rig, 7)
+    assert refusal(rig.request(asked, OPERATOR) or VoterChangeResponse()) is ErrorCode.NONE
+    assert voting(rig) != [1, 2, 3], "it was upgraded, and fetches with its directory id"
+
+
+def test_an_observer_that_is_gone_is_in_nobodys_way() -> None:
+    rig = led()
+    rig.request(fetch(replica=ReplicaKey(NodeId(7)), offset=0, max_wait_ms=0), connection=7)
+    leader = rig.role
+    assert isinstance(leader, Leader)
+    now_ns = leader.replicas[ReplicaKey(NodeId(7))].last_fetch_ns
+    assert without_directories(leader, now_ns) == [7]
+    assert without_directories(leader, now_ns + 300_000 * MS) == []
 
 
 def test_whoever_asks_may_be_answered_at_the_append() -> None:
