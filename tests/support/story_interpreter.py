@@ -8,6 +8,7 @@ from functools import partial
 from node.config import QuorumTimeouts
 from node.effects import ElectionState
 from node.ids import NEVER_NS, NO_NODE, Epoch, NodeId
+from node.raft.voter_forms import DYNAMIC, STATIC
 from node.wire.apis import Request
 from tests.support import story_messages as messages
 from tests.support.rig import MS, QUIET, batch
@@ -43,6 +44,8 @@ _CLIENT_REQUESTS: dict[str, Callable[[Command, NodeId], Request]] = {
     "describe-quorum": messages.describe_quorum_request,
     "alter-configs": messages.alter_configs_request,
     "describe-configs": messages.describe_configs_request,
+    "add-voter": messages.add_voter_request,
+    "remove-voter": messages.remove_voter_request,
 }
 _RESPONSES: dict[str, Callable[[Command, NodeId], messages.Make]] = {
     "vote-response": messages.vote_response,
@@ -121,17 +124,18 @@ class Interpreter:
 
     # --- the scene ---
 
-    def _new_world(self, size: int, timeouts: QuorumTimeouts) -> World:
-        return World(size, timeouts, self._tell)
+    def _new_world(self, size: int, timeouts: QuorumTimeouts, kraft_version: int = STATIC) -> World:
+        return World(size, timeouts, self._tell, kraft_version)
 
     def _quorum(self, command: Command) -> None:
         """Forget everything, and begin with new machines."""
         size = int(command.the_word("a size"))
+        kraft_version = DYNAMIC if command.take_flag("dynamic") else STATIC
         timeouts = QUIET
         for name, attribute in _TIMEOUTS.items():
             if name in command.fields:
                 timeouts = replace(timeouts, **{attribute: command.number(name)})
-        self._world = self._new_world(size, timeouts)
+        self._world = self._new_world(size, timeouts, kraft_version)
         self._begun_ns = self._told_ns = self._world.now_ns
 
     def _hide(self, command: Command) -> None:

@@ -35,6 +35,7 @@ class Machine:
         *,
         size: int,
         timeouts: QuorumTimeouts,
+        kraft_version: int,
         now_ns: int,
         watch: Callable[[Output], None],
         drawn: Callable[[int], None],
@@ -50,6 +51,7 @@ class Machine:
             flushes=not self.has_slow_disk,
             rng=rng,
             timeouts=timeouts,
+            kraft_version=kraft_version,
             now_ns=now_ns,
             watch=watch,
         )

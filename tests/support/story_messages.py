@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from uuid import UUID
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId
 from node.wire.apis import Request, Response
@@ -20,6 +21,7 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
+from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
 from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.rig import CLUSTER, batch
 from tests.support.story_command import NOBODY, Command, parse_epochs, parse_node, parse_replica
@@ -91,6 +93,19 @@ def fetch_request(command: Command, _to: NodeId) -> Request:
 
 def describe_quorum_request(command: Command, _to: NodeId) -> Request:
     return DescribeQuorumRequest(partition_ok=not command.take_flag("wrong-partition"))
+
+
+def add_voter_request(command: Command, _to: NodeId) -> Request:
+    """`add-voter n4 to=n1`."""
+    voter = parse_replica(command.the_word("a replica"))
+    at = Endpoint(name="CONTROLLER", host=f"node-{voter.id}", port=9100 + voter.id)
+    return AddVoterRequest(cluster_id=None, voter=voter, endpoints=(at,), timeout_ms=10_000)
+
+
+def remove_voter_request(command: Command, _to: NodeId) -> Request:
+    """`remove-voter n3 to=n1`."""
+    voter = parse_replica(command.the_word("a replica"))
+    return RemoveVoterRequest(cluster_id=None, voter=voter)
 
 
 def alter_configs_request(command: Command, _to: NodeId) -> Request:

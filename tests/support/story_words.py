@@ -7,7 +7,13 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, NodeId, ReplicaKey, parse_uuid
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from node.records.batch import Batch, split_batches
-from node.records.control import LeaderChange, decode_control
+from node.records.control import (
+    ControlRecord,
+    KRaftVersion,
+    LeaderChange,
+    Voters,
+    decode_control,
+)
 from node.records.metadata import ConfigRecord, FeatureLevelRecord, decode_metadata
 from node.wire.apis import Request, Response
 from node.wire.configs import (
@@ -24,6 +30,7 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
+from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
 from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.story_command import node_name, position_name, replica_name
 
@@ -34,6 +41,8 @@ _NAMES: dict[type[Request], str] = {
     DescribeQuorumRequest: "describe-quorum",
     AlterConfigsRequest: "alter-configs",
     DescribeConfigsRequest: "describe-configs",
+    AddVoterRequest: "add-voter",
+    RemoveVoterRequest: "remove-voter",
 }
 
 
@@ -95,6 +104,8 @@ def response_words(request: Request, response: Response) -> str:
             what = ", ".join(f"{each.name} {error_words(each.error)}" for each in results)
         case DescribeConfigsResponse(results=descriptions):
             what = ", ".join(map(_description, descriptions))
+        case VoterChangeResponse(error=error, message=message):
+            what = ": ".join(filter(None, (error_words(error), message)))
         case _:
             raise AssertionError(f"no words for {response}")
     return f"{exchange_of(request)} {what}"
@@ -235,12 +246,22 @@ def _offsets(data: bytes) -> str:
 def _contents(batch: Batch) -> Iterator[str]:
     for record in batch.records():
         if batch.header.is_control:
-            change = decode_control(record.key, record.value)
-            assert isinstance(change, LeaderChange)
-            voters, granting = _nodes(change.voters), _nodes(change.granting_voters)
-            yield f"leader-change {node_name(change.leader)} of {voters} granted-by={granting}"
+            yield _control_words(decode_control(record.key, record.value))
         else:
             yield _record_word(record.value)
+
+
+def _control_words(record: ControlRecord) -> str:
+    match record:
+        case LeaderChange(leader=leader, voters=voters, granting_voters=granting):
+            granted = f"granted-by={_nodes(granting)}"
+            return f"leader-change {node_name(leader)} of {_nodes(voters)} {granted}"
+        case KRaftVersion(version=version):
+            return f"kraft-version {version}"
+        case Voters(voters=rows):
+            return f"voters {_replicas([row.key for row in rows])}"
+        case _:
+            raise AssertionError(f"no words for {record}")
 
 
 def _nodes(nodes: Sequence[NodeId]) -> str:

@@ -43,11 +43,12 @@ class Tell(Protocol):
 
 
 class World:
-    def __init__(self, size: int, timeouts: QuorumTimeouts, tell: Tell) -> None:
+    def __init__(self, size: int, timeouts: QuorumTimeouts, tell: Tell, kraft_version: int) -> None:
         self.now_ns = 1000 * MS
         self.links = Links()
         self._size = size
         self._timeouts = timeouts
+        self._kraft_version = kraft_version
         self._tell_story = tell
         self._is_silent = False
         self._is_landing = False
@@ -84,6 +85,7 @@ class World:
         machine.boot(
             size=self._size,
             timeouts=self._timeouts,
+            kraft_version=self._kraft_version,
             now_ns=self.now_ns,
             watch=partial(self._see, machine),
             drawn=partial(self._tell_draw, machine),
