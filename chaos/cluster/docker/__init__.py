@@ -14,6 +14,7 @@ proxy_entrances.py  the ways in for clients
 power_cuts.py       power cuts, with the canary that proves each
 replica_moves.py    replicas that a broker moves to another of its log directories
 readdressing.py     controllers that say at another host that they are reached
+node_program.py     nodes that go on as the other of two programs
 wiping.py           a new disk for a node that is off
 lost_disks.py       what was on the old one
 salvage.py          what a node leaves, copied off the engine
