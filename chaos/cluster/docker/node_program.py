@@ -13,9 +13,9 @@ from chaos.container_files import write_file
 
 def program_of(container: Container) -> str:
     """By the command of the first process of a node that runs."""
-    told = container.top(ps_args="-o args")
-    command = shlex.split(str(told["Processes"][0][0]))
-    return "Apache Kafka" if command[0] == "java" else "our node"
+    told = container.top(ps_args="-eo pid,args")  # the engine finds a container's own by the ids
+    _, command = told["Processes"][0]
+    return "Apache Kafka" if str(command).startswith("java") else "our node"
 
 
 def start_as(container: Container, target: Target, topology: Topology, node: NodeId) -> None:
