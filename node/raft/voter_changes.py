@@ -99,10 +99,10 @@ class VoterChanges:
         version = self._log.voters.kraft_version
         if why_unreachable(row.endpoints, self._quorum.listener) or not _supports(row, version):
             return ErrorCode.INVALID_REQUEST
-        if request.voter not in voters:
+        if not voters.may_include(request.voter):  # of a static one its disk is not known
             return ErrorCode.VOTER_NOT_FOUND
         record = self._form.update_record(row, voters, version)
-        if record is None or voters.rows[request.voter] == row:
+        if record is None or voters.rows.get(request.voter) == row:
             return ErrorCode.NONE
         if not self.may_change(leader):
             return ErrorCode.REQUEST_TIMED_OUT

@@ -11,7 +11,8 @@ from node.ids import MS, ZERO_UUID, Epoch, NodeId, ReplicaKey
 from node.limits import MAX_ENDPOINTS
 from node.raft.replicas import without_directories
 from node.raft.roles import Leader, Resigned
-from node.raft.voter_forms import DYNAMIC
+from node.raft.voter_forms import DYNAMIC, STATIC
+from node.raft.voter_history import VoterHistory
 from node.wire.apis import Response
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from node.wire.raft_voters import (
@@ -298,3 +299,16 @@ def test_a_voter_tells_where_it_listens_now() -> None:
     assert rig.core.raft.log.end == end, "what is known is not written again"
     another = rig.request(update(2, rig.role.epoch), OPERATOR)
     assert refusal(another) is ErrorCode.REQUEST_TIMED_OUT, "one change at a time"
+
+
+def test_where_voters_are_static_an_update_is_taken_from_whichever_disk_they_have() -> None:
+    """Apache Kafka's voters tell of theirs (`UpdateVoterHandler`: by the id alone, in memory)."""
+    listed = [(ReplicaKey(NodeId(node)), at(node)) for node in (1, 2, 3)]
+    voters = VoterHistory.formatted(listed, STATIC)
+    rig = Rig(timeouts=QUIET, me=ReplicaKey(NodeId(1)), voters=voters)
+    rig.become_leader()
+    end = rig.core.raft.log.end
+    epoch = rig.role.epoch
+    assert refusal(rig.request(update(2, epoch), OPERATOR)) is ErrorCode.NONE
+    assert refusal(rig.request(update(4, epoch), OPERATOR)) is ErrorCode.VOTER_NOT_FOUND
+    assert rig.core.raft.log.end == end, "nothing is written of it"
