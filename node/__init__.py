@@ -1,4 +1,4 @@
-"""A KRaft controller: the quorum of KIP-595 and a controller on top of it, in Kafka's protocol.
+"""A KRaft node: the quorum of KIP-595 and a controller, or a broker, on top; in Kafka's protocol.
 
 Everything it decides is plain synchronous code without I/O: an event goes in, effects come out,
 time and chance are arguments. What performs the effects, in the order of `turn.py`, is a shell:
@@ -21,7 +21,10 @@ no other package.
     controller/     decides on requests, replays what is committed
     broker/         keeps replicas of partitions, leads and follows
     core.py         quorum and controller together, on messages
-    node.py         the same on frames: the whole
+    broker_core.py  quorum, as an observer, and broker
+    framed.py       a core on frames
+    node.py         a controller on frames: the whole
+    broker_node.py  a broker likewise
     turn.py         the one order of perform, send and flush, for every shell
     server/         the shell with sockets and disks, and `kraft-node`
 """

@@ -46,6 +46,21 @@ class BrokerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRole:
+    """What a broker itself goes by. `controller_listener` is the name of the controllers' own
+    listener, by which it reaches them; its own listeners are all alike."""
+
+    controller_listener: str
+    heartbeat_ms: int = 2000  # broker.heartbeat.interval.ms
+    lag_ms: int = 30_000  # replica.lag.time.max.ms
+    fetch_wait_ms: int = 500  # replica.fetch.wait.max.ms
+    fetch_bytes: int = 1024 * 1024  # replica.fetch.max.bytes
+    fetch_backoff_ms: int = 1000  # replica.fetch.backoff.ms
+    segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
+    message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
     """What clients may take of a node: SocketServerConfigs, scaled to a controller."""
 
@@ -58,7 +73,8 @@ class ConnectionLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
-    """One controller: who it is, where it listens, and how others reach it.
+    """One node: who it is, where it listens, and how others reach it. A controller, unless it has
+    a `role`.
 
     `advertised` is by listener name; the first one is the controllers' own (inner) listener, by
     which other voters reach this node.
@@ -76,4 +92,5 @@ class NodeConfig:
     limits: ConnectionLimits = ConnectionLimits()
     snapshots: SnapshotSettings = SnapshotSettings()
     brokers: BrokerSettings = BrokerSettings()
+    role: BrokerRole | None = None
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

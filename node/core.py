@@ -15,7 +15,17 @@ from node.controller.registration import Active, Registrar, active_controller, o
 from node.controller.writes import refused
 from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now, Offset, ReplicaKey
+from node.ids import (
+    METADATA_LOG,
+    MS,
+    NEVER_NS,
+    ChannelId,
+    ConnectionId,
+    LogId,
+    Now,
+    Offset,
+    ReplicaKey,
+)
 from node.outbox import Answer, Outbox, Output
 from node.parking import Parking
 from node.raft.client import RaftClient
@@ -26,7 +36,7 @@ from node.storage.view import LogView
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from node.wire.apis import Request, Response
+from node.wire.apis import DATA_REQUESTS, Request, Response
 from node.wire.assign_directories import AssignDirectoriesRequest
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
@@ -164,7 +174,8 @@ class Core:
             self._registrar.on_lost(now.mono_ns)
         return self._finish(now)
 
-    def on_flushed(self, end: Offset, now: Now) -> list[Output]:
+    def on_flushed(self, log: LogId, end: Offset, now: Now) -> list[Output]:
+        assert log == METADATA_LOG, f"{log} was flushed, and is no log of this node"
         self.raft.log.begin_step()
         self.raft.on_flushed(end)
         return self._finish(now)
@@ -231,6 +242,7 @@ class Core:
     def _handle(
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
+        assert not isinstance(request, DATA_REQUESTS), "only brokers serve it"
         match request:
             case ApiVersionsRequest(supported=supported):
                 error = ErrorCode.NONE if supported else ErrorCode.UNSUPPORTED_VERSION

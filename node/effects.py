@@ -14,6 +14,7 @@ Durable before visible, by construction:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from node.endpoint import Endpoint
 from node.ids import (
@@ -94,6 +95,29 @@ class ReplaceLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreateLog:
+    """An empty log of a replica, in the place of one of another topic of that name."""
+
+    log: LogId
+    topic: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveLog:
+    """Of a replica that is no more this broker's."""
+
+    log: LogId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveCleanShutdown:
+    """All logs of replicas are durable, in the life of a broker that had this epoch; durable when
+    it returns."""
+
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
     """Make all appended bytes durable, then feed `LogFlushed`."""
 
@@ -104,6 +128,13 @@ class FlushLog:
 class SendReply:
     connection: ConnectionId
     frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoReply:
+    """The request that came over it is done, and wants no answer (Produce with acks=0)."""
+
+    connection: ConnectionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +180,15 @@ class Stop:
     reason: str
 
 
+ReplicaLogChange = CreateLog | RemoveLog | SaveCleanShutdown
 LogChange = AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog
 Effect = (
     PersistElectionState
     | LogChange
+    | ReplicaLogChange
     | FlushLog
     | SendReply
+    | NoReply
     | CloseConnection
     | SendToPeer
     | DisconnectPeer

@@ -22,13 +22,17 @@ from typing import Protocol, assert_never
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    CreateLog,
     CutLog,
     DisconnectPeer,
     Effect,
     FinishSnapshot,
     FlushLog,
+    NoReply,
     PersistElectionState,
+    RemoveLog,
     ReplaceLog,
+    SaveCleanShutdown,
     SendReply,
     SendToPeer,
     Stop,
@@ -68,7 +72,9 @@ class Turns:
         self._node = node
         self._read_clocks = read_clocks
         self._ready: deque[Event] = deque()
-        self._outgoing: list[SendReply | SendToPeer | CloseConnection | DisconnectPeer] = []
+        self._outgoing: list[
+            SendReply | NoReply | SendToPeer | CloseConnection | DisconnectPeer
+        ] = []
         self._wanted: dict[LogId, None] = {}  # flushes, in the order in which they were asked for
         # Those under way, each with where the log was cut meanwhile, if it was.
         self._flushing: dict[LogId, Offset | None] = {}
@@ -134,7 +140,7 @@ class Turns:
         stop = None
         for effect in effects:
             match effect:
-                case SendReply() | SendToPeer() | CloseConnection():
+                case SendReply() | NoReply() | SendToPeer() | CloseConnection():
                     self._outgoing.append(effect)
                 case DisconnectPeer():
                     self._outgoing.append(effect)
@@ -150,6 +156,8 @@ class Turns:
                 case PersistElectionState() | AppendBatches() | Trace():
                     yield effect
                 case WriteSnapshot() | FinishSnapshot() | CutLog():
+                    yield effect
+                case CreateLog() | RemoveLog() | SaveCleanShutdown():
                     yield effect
                 case Stop():
                     stop = effect

@@ -13,8 +13,7 @@ from node.ids import NodeId, ReplicaKey
 from node.outbox import Ask
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Role
 from node.raft.voter_forms import VoterChange
-from node.wire.apis import Response
-from node.wire.controller_registration import ControllerRegistrationRequest
+from node.wire.apis import PeerRequest, Response
 from node.wire.fetch import FetchRequest
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
@@ -80,7 +79,7 @@ def _exchange(asking: LiveReplica, asked: LiveReplica, ask: Ask) -> None:
 
 
 def _answer(asked: LiveReplica, ask: Ask) -> Response:
-    assert not isinstance(ask.request, ControllerRegistrationRequest), "no quorum asks that"
+    assert isinstance(ask.request, PeerRequest), "no quorum asks that"
     answer = asked.request(ask.request)
     assert answer is not None, f"{ask.request} waits"
     return answer

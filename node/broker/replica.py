@@ -74,7 +74,7 @@ class Replica:
         self._epochs = epochs
         self._may_join = may_join
         self._lag_ns = lag_ns
-        self._min_isr = 1
+        self._min_isr = self.configured_min_isr = 1
 
     # --- what the metadata log tells ---
 
@@ -83,6 +83,7 @@ class Replica:
         if self.state is not None and state.partition_epoch < self.state.partition_epoch:
             return
         before, self.state = self.state, state
+        self.configured_min_isr = min_isr
         self._min_isr = min(min_isr, len(state.replicas))  # the effective one (KIP-966)
         if state.leader != self.me:
             self.leading = None

@@ -252,7 +252,14 @@ def _convert(field: MarkedField) -> Convert | None:
             return convert
         case "timedelta_i32":
             return _milliseconds
+        case "datetime_i64":
+            return _moment
     return None
+
+
+def _moment(value: int) -> int | None:
+    """Milliseconds since 1970, as they came; -1 is none."""
+    return None if value == -1 else value
 
 
 @lru_cache(maxsize=256)

@@ -226,4 +226,5 @@ CONVERT: dict[str, Callable[[Any], Any]] = {
     "uuid": lambda value: (ZERO_UUID if value is None else value).bytes,
     "error_code": lambda value: value.value,
     "timedelta_i32": lambda value: value // _MILLISECOND,
+    "datetime_i64": lambda value: -1 if value is None else value,
 }

@@ -1,4 +1,4 @@
-"""Kafka's server.properties, as far as a controller needs it.
+"""Kafka's server.properties, as far as a controller or a broker needs it.
 
 Kafka ignores what it does not know with a warning, and so do we; what would change the meaning of
 the rest (another role, a secured listener) is refused.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.config import (
+    BrokerRole,
     BrokerSettings,
     ConnectionLimits,
     NodeConfig,
@@ -59,6 +60,17 @@ BROKER_KEYS = {
     "unclean.leader.election.interval.ms": "unclean_retry_ms",
     "leader.imbalance.check.interval.seconds": "preferred_check_s",
 }
+# The same for BrokerRole.
+ROLE_KEYS = {
+    "broker.heartbeat.interval.ms": "heartbeat_ms",
+    "replica.lag.time.max.ms": "lag_ms",
+    "replica.fetch.wait.max.ms": "fetch_wait_ms",
+    "replica.fetch.max.bytes": "fetch_bytes",
+    "replica.fetch.backoff.ms": "fetch_backoff_ms",
+    "log.segment.bytes": "segment_bytes",
+    "message.max.bytes": "message_bytes",
+}
+INTER_BROKER_LISTENER = "inter.broker.listener.name"
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
 QUORUM_VOTERS = "controller.quorum.voters"
@@ -67,6 +79,8 @@ KNOWN_KEYS = {
     *LIMIT_KEYS,
     *SNAPSHOT_KEYS,
     *BROKER_KEYS,
+    *ROLE_KEYS,
+    INTER_BROKER_LISTENER,
     BOOTSTRAP_SERVERS,
     QUORUM_VOTERS,
     METRICS_LISTENER,
@@ -83,6 +97,9 @@ KNOWN_KEYS = {
 }
 
 
+CONTROLLER, BROKER = "controller", "broker"  # roles
+
+
 class ConfigError(ValueError):
     """The file cannot be used: what is wrong with which key."""
 
@@ -97,11 +114,13 @@ class Settings:
 
 def known_numbers() -> str:
     """A line for each setting that is a number, with its default, for `--help`."""
+    role = BrokerRole(controller_listener="")
     defaults = {
         **{key: getattr(QuorumTimeouts(), name) for key, name in TIMEOUT_KEYS.items()},
         **{key: getattr(ConnectionLimits(), name) for key, name in LIMIT_KEYS.items()},
         **{key: getattr(SnapshotSettings(), name) for key, name in SNAPSHOT_KEYS.items()},
         **{key: getattr(BrokerSettings(), name) for key, name in BROKER_KEYS.items()},
+        **{key: getattr(role, name) for key, name in ROLE_KEYS.items()},
     }
     return "".join(f"  {key}={default}\n" for key, default in defaults.items())
 
@@ -114,23 +133,25 @@ def read_settings(path: Path) -> Settings:
 def parse_settings(text: str) -> Settings:
     """The text of a properties file. Raises ConfigError."""
     values = _properties(text)
-    _refuse_other_kinds(values)
+    is_broker = _refuse_other_kinds(values) == BROKER
     listeners = _endpoints(values, "listeners")
     advertised = _endpoints(values, "advertised.listeners", otherwise=listeners)
-    inner = _controller_listeners(values, listeners)[0]
+    inner = _controller_listeners(values, listeners, are_own=not is_broker)[0]
+    first = _inter_broker_listener(values, inner, listeners) if is_broker else inner
     node_id = NodeId(_integer(values, "node.id", low=0))
     config = NodeConfig(
         node_id=node_id,
         log_dir=_log_dir(values),
         listeners=listeners,
-        advertised=_inner_first(inner, listeners, advertised),
+        advertised=_inner_first(first, listeners, advertised),
         metrics=_metrics_listener(values),
         bootstrap_servers=_bootstrap_servers(values, inner),
-        quorum_voters=_quorum_voters(values, inner, node_id),
+        quorum_voters=_quorum_voters(values, inner, None if is_broker else node_id),
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
         brokers=BrokerSettings(**_integers(values, BROKER_KEYS)),
+        role=_role(values, inner) if is_broker else None,
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))
@@ -150,10 +171,11 @@ def _properties(text: str) -> dict[str, str]:
     return values
 
 
-def _refuse_other_kinds(values: Mapping[str, str]) -> None:
-    roles = _text(values, "process.roles")
-    if roles != "controller":
-        raise ConfigError(f"process.roles={roles}: only `controller` can be served")
+def _refuse_other_kinds(values: Mapping[str, str]) -> str:
+    """The one role."""
+    role = _text(values, "process.roles")
+    if role not in (CONTROLLER, BROKER):
+        raise ConfigError(f"process.roles={role}: only `controller` or `broker` can be served")
     for entry in _list(values.get("listener.security.protocol.map", "")):
         name, _, protocol = entry.partition(":")
         if protocol != "PLAINTEXT":
@@ -161,13 +183,33 @@ def _refuse_other_kinds(values: Mapping[str, str]) -> None:
                 f"listener.security.protocol.map: {name} is {protocol or 'nothing'}; "
                 "only PLAINTEXT can be served"
             )
+    return role
 
 
-def _controller_listeners(values: Mapping[str, str], listeners: tuple[Endpoint, ...]) -> list[str]:
+def _role(values: Mapping[str, str], controller_listener: str) -> BrokerRole:
+    return BrokerRole(controller_listener=controller_listener, **_integers(values, ROLE_KEYS))
+
+
+def _inter_broker_listener(
+    values: Mapping[str, str], of_controllers: str, listeners: tuple[Endpoint, ...]
+) -> str:
+    """By which brokers reach each other; the first unless told otherwise."""
+    names = [endpoint.name for endpoint in listeners]
+    if of_controllers in names:
+        raise ConfigError(f"listeners: a broker does not listen as {of_controllers}")
+    name = values.get(INTER_BROKER_LISTENER, names[0])
+    if name not in names:
+        raise ConfigError(f"{INTER_BROKER_LISTENER}={name}: it is not among listeners ({names})")
+    return name
+
+
+def _controller_listeners(
+    values: Mapping[str, str], listeners: tuple[Endpoint, ...], *, are_own: bool
+) -> list[str]:
     names = _list(_text(values, "controller.listener.names"))
     known = [endpoint.name for endpoint in listeners]
     for name in names:
-        if name not in known:
+        if are_own and name not in known:
             raise ConfigError(f"controller.listener.names: {name} is not among listeners ({known})")
     if not names:
         raise ConfigError("controller.listener.names is empty")
@@ -210,7 +252,7 @@ def _bootstrap_servers(values: Mapping[str, str], inner: str) -> tuple[Endpoint,
 
 
 def _quorum_voters(
-    values: Mapping[str, str], inner: str, own: NodeId
+    values: Mapping[str, str], inner: str, own: NodeId | None
 ) -> Mapping[NodeId, tuple[Endpoint, ...]]:
     """All voters, by their listener for controllers: ID@HOST:PORT,... None: the disk names them."""
     if QUORUM_VOTERS not in values:
@@ -227,7 +269,7 @@ def _quorum_voters(
                 f"{QUORUM_VOTERS}: {entry!r}: {wrong or 'the node stands there twice'}"
             )
         found[NodeId(int(node))] = (endpoint,)
-    if own not in found:
+    if own is not None and own not in found:
         raise ConfigError(
             f"{QUORUM_VOTERS}={values[QUORUM_VOTERS]}: it does not list node.id={own}"
         )

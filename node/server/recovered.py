@@ -9,21 +9,25 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from node import wire
-from node.config import NodeConfig
+from node.broker_node import BrokerNode
+from node.config import BrokerRole, NodeConfig
 from node.effects import ElectionState, Stop, Trace
+from node.framed import Framing
 from node.ids import ReplicaKey
-from node.node import Framing, Node
+from node.node import Node
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
 from node.storage.bootstrap import is_static, read_bootstrap, read_voters
+from node.storage.clean_shutdown import NO_BROKER_EPOCH, take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
 from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT
 from node.storage.log import Log
 from node.storage.meta import MetaProperties, load_meta
+from node.storage.partition_logs import PartitionLogs
 
 VERSION = "kraft-chaos 0.1.0"
 
@@ -148,6 +152,47 @@ def node_on(
             next_step=fault.next_step,
         )
     return node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveredReplicas:
+    """What the disk of a broker holds beside. `previous_epoch`: of the last process, if that shut
+    down in good order and left all that it wrote; else -1 (KIP-966)."""
+
+    logs: PartitionLogs
+    previous_epoch: int
+
+
+def recover_replicas(role: BrokerRole, disk: Disk) -> RecoveredReplicas:
+    """Nobody can ask for the epoch again. Raises StorageError or OSError where it is damaged."""
+    logs = PartitionLogs.open(disk, role.segment_bytes)
+    epoch = take_clean_shutdown(disk)
+    return RecoveredReplicas(logs=logs, previous_epoch=NO_BROKER_EPOCH if logs.cut_bytes else epoch)
+
+
+def broker_on(
+    found: Recovered,
+    replicas: RecoveredReplicas,
+    config: NodeConfig,
+    role: BrokerRole,
+    rng: random.Random,
+    incarnation: UUID,
+) -> BrokerNode:
+    """As `node_on`, of a broker."""
+    return BrokerNode(
+        config=config,
+        role=role,
+        cluster_id=found.meta.cluster_id,
+        key=found.key,
+        voters=found.voters,
+        election=found.election,
+        log=found.log,
+        rng=rng,
+        incarnation=incarnation,
+        directory=found.meta.directory_id,
+        previous_epoch=replicas.previous_epoch,
+        replicas=replicas.logs,
+    )
 
 
 def start_lines(found: Recovered) -> Iterator[Trace]:

@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+from node.broker_node import BrokerNode
 from node.config import NodeConfig
 from node.effects import Stop, Trace
 from node.endpoint import Endpoint
@@ -39,8 +40,11 @@ from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
 from node.server.recovered import (
     Recovered,
+    RecoveredReplicas,
+    broker_on,
     node_on,
     recover,
+    recover_replicas,
     start_lines,
     stop_line,
 )
@@ -69,9 +73,10 @@ def serve(config: NodeConfig) -> int:
     take_all_descriptors()
     lock = lock_directory(directory)
     found = recover(config, RealDisk(directory), new_directory_id())
+    replicas = None if config.role is None else recover_replicas(config.role, RealDisk(directory))
     load_codecs()  # while there are descriptors for their modules
     try:
-        stop = asyncio.run(_run(config, found))
+        stop = asyncio.run(_run(config, found, replicas))
     finally:
         os.close(lock)
     return stop.code
@@ -92,7 +97,7 @@ def lock_directory(directory: Path) -> int:
     return descriptor
 
 
-async def _run(config: NodeConfig, found: Recovered) -> Stop:
+async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas | None) -> Stop:
     loop = asyncio.get_running_loop()
     name = str(config.node_id)
     loop.set_exception_handler(partial(_on_exception, name))
@@ -103,10 +108,11 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     traces = TraceWriter(found.disk_key, incarnation, to_descriptor(STDOUT), listen=listen)
     for line in start_lines(found):
         traces.add(line, read_clocks())
-    node = node_on(found, config, random.Random(), incarnation)
+    node = _node(config, found, replicas, incarnation)
     shell = Shell(
         node=node,
         logs={METADATA_LOG: found.log},
+        replicas=None if replicas is None else replicas.logs,
         elections=found.elections,
         traces=traces,
         meter=meter,
@@ -140,6 +146,14 @@ async def _run(config: NodeConfig, found: Recovered) -> Stop:
     return stop
 
 
+def _node(
+    config: NodeConfig, found: Recovered, replicas: RecoveredReplicas | None, incarnation: UUID
+) -> Node | BrokerNode:
+    if config.role is None or replicas is None:
+        return node_on(found, config, random.Random(), incarnation)
+    return broker_on(found, replicas, config, config.role, random.Random(), incarnation)
+
+
 def _listen(config: NodeConfig, found: Recovered) -> list[tuple[str, socket.socket]]:
     """Each listener's name, and a socket of it. Raises Refusal."""
     if (left := _descriptors(found)) < 1:
@@ -163,7 +177,7 @@ def _listen_at(endpoint: Endpoint) -> list[socket.socket]:
         ) from error
 
 
-def _metrics(node: Node, meter: Meter) -> str:
+def _metrics(node: Node | BrokerNode, meter: Meter) -> str:
     mono_ns = read_clocks().mono_ns
     return exposition({**node.core.raft.gauges(mono_ns), **meter.measured(mono_ns)})
 

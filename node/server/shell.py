@@ -12,10 +12,14 @@ from typing import Protocol
 
 from node.effects import (
     CloseConnection,
+    CreateLog,
     DisconnectPeer,
     ElectionState,
     FlushLog,
+    NoReply,
     PersistElectionState,
+    RemoveLog,
+    SaveCleanShutdown,
     SendReply,
     SendToPeer,
     Stop,
@@ -27,7 +31,7 @@ from node.server.meter import Meter
 from node.server.peer_links import PeerLinks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
-from node.storage.log_changes import WritableLog, perform
+from node.storage.log_changes import BatchLog, ChangeableLogs, perform, perform_on_replicas
 from node.turn import Beat, Deed, SteppedNode, Turns
 
 
@@ -46,14 +50,17 @@ class Shell:
         self,
         *,
         node: SteppedNode,
-        logs: Mapping[LogId, WritableLog],
+        logs: Mapping[LogId, BatchLog],
         elections: Elections,
         traces: TraceWriter,
         meter: Meter,
         stop: Callable[[Stop], None],
+        replicas: ChangeableLogs | None = None,
     ) -> None:
+        """`replicas`: of a broker, the logs that come and go."""
         self._node = node
         self._logs = logs
+        self._replicas = replicas
         self._elections = elections
         self._traces = traces
         self._meter = meter
@@ -123,11 +130,13 @@ class Shell:
             case Trace():
                 self._traces.add(deed, read_clocks())
             case FlushLog():
-                self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
+                self._turns.feed(LogFlushed(log=deed.log, end=self._log(deed.log).flush()))
             case PersistElectionState():
                 self._elections.save(deed.state)
             case SendReply():
                 self._connections.reply(deed.connection, deed.frame)
+            case NoReply():
+                self._connections.go_on(deed.connection)
             case SendToPeer():
                 self._peers.send(deed.channel, deed.endpoint, deed.frame)
             case CloseConnection():
@@ -137,12 +146,20 @@ class Shell:
             case Stop():
                 self._stopped = True
                 self._stop(deed)
+            case CreateLog() | RemoveLog() | SaveCleanShutdown():
+                assert self._replicas is not None, "controllers keep no replicas"
+                perform_on_replicas(deed, self._replicas)
             case Beat.TRACES_LEAVE:
                 self._traces.flush()
             case Beat.STEPPED | Beat.LISTEN:
                 pass
             case _:
-                perform(deed, self._logs[deed.log])
+                perform(deed, self._log(deed.log))
+
+    def _log(self, log: LogId) -> BatchLog:
+        if self._replicas is None or log in self._logs:
+            return self._logs[log]
+        return self._replicas[log]
 
     def _arm_timer(self) -> None:
         """A timer that fires too early is armed again: deadlines mostly move away."""

@@ -72,6 +72,11 @@ class Connections:
         if connection in self._open:
             self._open[connection].reply(frame)
 
+    def go_on(self, connection: ConnectionId) -> None:
+        """With the next request: the last one is done, and wants no answer."""
+        if connection in self._open:
+            self._open[connection].go_on()
+
     def close(self, connection: ConnectionId) -> None:
         if connection in self._open:
             self._open[connection].close()
@@ -184,9 +189,12 @@ class Connection(asyncio.Protocol):
 
     def reply(self, frame: bytes) -> None:
         assert self._transport is not None
+        self._transport.write(with_size(frame))
+        self.go_on()
+
+    def go_on(self) -> None:
         self._owner.active(self)
         self._in_hand = 0
-        self._transport.write(with_size(frame))
         self._hand_over()
 
     def close(self) -> None:

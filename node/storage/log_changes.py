@@ -1,27 +1,37 @@
-"""What a shell does with the effects that change a log: the same call on whatever log it has."""
+"""What a shell does with the effects that change logs: the same calls on whatever logs it has."""
 
-from typing import Protocol, assert_never
+from typing import Protocol, assert_never, runtime_checkable
+from uuid import UUID
 
 from node.effects import (
     AppendBatches,
+    CreateLog,
     CutLog,
     FinishSnapshot,
     LogChange,
+    RemoveLog,
     ReplaceLog,
+    ReplicaLogChange,
+    SaveCleanShutdown,
     TruncateLog,
     WriteSnapshot,
 )
-from node.ids import LogPosition, Offset
+from node.ids import LogId, LogPosition, Offset
 
 
-class WritableLog(Protocol):
-    """See `node.storage.log`."""
+class BatchLog(Protocol):
+    """See `node.storage.log` and `node.storage.partition_log`."""
 
     def append(self, data: bytes) -> None: ...
 
     def truncate(self, end: Offset) -> None: ...
 
     def flush(self) -> Offset: ...
+
+
+@runtime_checkable
+class WritableLog(BatchLog, Protocol):
+    """One with snapshots: see `node.storage.log`."""
 
     def write_snapshot(self, id_: LogPosition, position: int, data: bytes) -> None: ...
 
@@ -32,13 +42,34 @@ class WritableLog(Protocol):
     def replace(self, snapshot: LogPosition) -> None: ...
 
 
-def perform(change: LogChange, log: WritableLog) -> None:
+class ChangeableLogs(Protocol):
+    """See `node.storage.partition_logs`."""
+
+    def __getitem__(self, log: LogId) -> BatchLog: ...
+
+    def create(self, log: LogId, topic: UUID) -> None: ...
+
+    def remove(self, log: LogId) -> None: ...
+
+    def save_clean_shutdown(self, broker_epoch: int) -> None: ...
+
+
+def perform(change: LogChange, log: BatchLog) -> None:
     """Done when it returns."""
     match change:
         case AppendBatches(data=data):
             log.append(data)
         case TruncateLog(end=end):
             log.truncate(end)
+        case _:
+            assert isinstance(log, WritableLog), f"{change} of a log that has no snapshots"
+            _perform_on_snapshots(change, log)
+
+
+def _perform_on_snapshots(
+    change: WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog, log: WritableLog
+) -> None:
+    match change:
         case WriteSnapshot(snapshot=id_, position=position, data=data):
             log.write_snapshot(id_, position, data)
         case FinishSnapshot(snapshot=id_):
@@ -47,5 +78,18 @@ def perform(change: LogChange, log: WritableLog) -> None:
             log.cut_behind(id_)
         case ReplaceLog(snapshot=id_):
             log.replace(id_)
+        case _:
+            assert_never(change)
+
+
+def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
+    """Done when it returns."""
+    match change:
+        case CreateLog(log=log, topic=topic):
+            logs.create(log, topic)
+        case RemoveLog(log=log):
+            logs.remove(log)
+        case SaveCleanShutdown(broker_epoch=epoch):
+            logs.save_clean_shutdown(epoch)
         case _:
             assert_never(change)

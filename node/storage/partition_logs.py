@@ -1,12 +1,13 @@
 """All logs of replicas that a broker has, each in a directory of its name: orders-3."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 from uuid import UUID
 
 from node.ids import METADATA_LOG, LogId
+from node.storage.clean_shutdown import save_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.layout import PARTITION_METADATA
 from node.storage.partition_log import PartitionLog
@@ -15,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
 
 @dataclass(slots=True, kw_only=True)
-class PartitionLogs:
+class PartitionLogs(Mapping[LogId, PartitionLog]):
     disk: Disk
     segment_bytes: int
     cut_bytes: int = 0  # that recovery took off all of them
@@ -58,3 +59,8 @@ class PartitionLogs:
 
     def remove(self, log: LogId) -> None:
         self._logs.pop(log).remove()
+
+    def save_clean_shutdown(self, broker_epoch: int) -> None:
+        """All of them were flushed before this call."""
+        assert all(log.flushed for log in self._logs.values()), "a log is not durable"
+        save_clean_shutdown(self.disk, broker_epoch)

@@ -7,9 +7,13 @@ requests of the quorum carry exactly one topic-partition, `__cluster_metadata`-0
 another one or several is still decoded, with `partition_ok=False`, so that the core can refuse it
 the way Kafka does. An absent uuid is None where the protocol allows its absence to mean "any".
 
-`frames` is the way in and out. What cannot be read is a `MalformedFrame`: Kafka hangs up on its
-sender. An answer that its version cannot carry is an `UnencodableMessage`, and ends in the same
-way. kio is imported when a codec is first used or loaded, not before.
+Controllers and brokers serve two tables (`apis`): Fetch of the metadata log is another message than
+Fetch of partitions, whose messages name as many as they like.
+
+`frames` is the way in and out (`broker_frames` that of a broker). What cannot be read is a
+`MalformedFrame`: Kafka hangs up on its sender. An answer that its version cannot carry is an
+`UnencodableMessage`, and ends in the same way. kio is imported when a codec is first used or
+loaded, not before.
 """
 
 from node.codec import UnencodableMessage

@@ -57,6 +57,23 @@ from node.wire.elect_leaders import ELECT_LEADERS, ElectLeadersRequest, ElectLea
 from node.wire.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FETCH_SNAPSHOT, FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.init_producer_id import (
+    INIT_PRODUCER_ID,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from node.wire.list_offsets import LIST_OFFSETS, ListOffsetsRequest, ListOffsetsResponse
+from node.wire.offset_for_leader_epoch import (
+    OFFSET_FOR_LEADER_EPOCH,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from node.wire.partition_fetch import (
+    PARTITIONS_FETCH,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+from node.wire.produce import PRODUCE, ProduceRequest, ProduceResponse
 from node.wire.producer_ids import (
     ALLOCATE_PRODUCER_IDS,
     AllocateProducerIdsRequest,
@@ -87,6 +104,7 @@ from node.wire.reassignments import (
     ListReassignmentsRequest,
     ListReassignmentsResponse,
 )
+from node.wire.topic_metadata import METADATA, MetadataRequest, MetadataResponse
 from node.wire.update_features import (
     UPDATE_FEATURES,
     UpdateFeaturesRequest,
@@ -124,9 +142,21 @@ APIS: tuple[Api, ...] = (
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
 )
+# What brokers serve: clients, and each other.
+BROKER_APIS: tuple[Api, ...] = (
+    PRODUCE,
+    PARTITIONS_FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    API_VERSIONS,
+    INIT_PRODUCER_ID,
+    OFFSET_FOR_LEADER_EPOCH,
+)
 BY_KEY = {api.key: api for api in APIS}
-BY_REQUEST = {api.request: api for api in APIS}
+BROKER_BY_KEY = {api.key: api for api in BROKER_APIS}
+BY_REQUEST = {api.request: api for api in (*APIS, *BROKER_APIS)}
 API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in APIS)
+BROKER_API_RANGES: tuple[ApiRange, ...] = tuple(api.range for api in BROKER_APIS)
 
 PeerRequest = (
     VoteRequest
@@ -135,7 +165,6 @@ PeerRequest = (
     | FetchRequest
     | FetchSnapshotRequest
 )
-OutgoingRequest = PeerRequest | ControllerRegistrationRequest
 # What other nodes say of themselves to the active controller.
 NodeRequest = (
     ControllerRegistrationRequest
@@ -145,6 +174,24 @@ NodeRequest = (
     | AllocateProducerIdsRequest
     | AssignDirectoriesRequest
 )
+# What only brokers serve.
+DataRequest = (
+    ProduceRequest
+    | PartitionsFetchRequest
+    | ListOffsetsRequest
+    | MetadataRequest
+    | InitProducerIdRequest
+    | OffsetForLeaderEpochRequest
+)
+DATA_REQUESTS = (
+    ProduceRequest,
+    PartitionsFetchRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    InitProducerIdRequest,
+    OffsetForLeaderEpochRequest,
+)
+OutgoingRequest = PeerRequest | NodeRequest | PartitionsFetchRequest
 # What becomes records, if the active controller grants it.
 WriteRequest = (
     NodeRequest
@@ -163,6 +210,7 @@ Request = (
     PeerRequest
     | WriteRequest
     | ReadRequest
+    | DataRequest
     | ApiVersionsRequest
     | DescribeQuorumRequest
     | DescribeClusterRequest
@@ -213,4 +261,10 @@ Response = (
     | ElectLeadersResponse
     | UpdateFeaturesResponse
     | EnvelopeResponse
+    | ProduceResponse
+    | PartitionsFetchResponse
+    | ListOffsetsResponse
+    | MetadataResponse
+    | InitProducerIdResponse
+    | OffsetForLeaderEpochResponse
 )

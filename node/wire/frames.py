@@ -1,5 +1,7 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
+from collections.abc import Mapping
+
 from node import limits
 from node.codec import (
     UnencodableMessage,
@@ -10,7 +12,7 @@ from node.codec import (
 )
 from node.wire.api import SIDES, Api, kio_class
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest
-from node.wire.apis import APIS, BY_KEY, BY_REQUEST, Request, Response
+from node.wire.apis import BY_KEY, BY_REQUEST, Request, Response
 from node.wire.headers import (
     RequestHeader,
     read_api,
@@ -25,14 +27,16 @@ from node.wire.malformed_frame import MalformedFrame
 _FIRST_FLEXIBLE_API_VERSIONS = 3
 
 
-def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
-    """A frame as somebody sent it.
+def decode_request(
+    frame: bytes, served: Mapping[int, Api] = BY_KEY
+) -> tuple[RequestHeader, Request]:
+    """A frame as somebody sent it, to a node that serves these APIs.
 
     Raises MalformedFrame where Kafka closes the connection: what cannot be parsed, an unknown API,
     a version that is not served. ApiVersions in an unknown version is a question all the same.
     """
     key, version = read_api(frame)
-    api = BY_KEY.get(key)
+    api = served.get(key)
     if api is None:
         raise MalformedFrame(f"unknown API key {key}")
     if not api.serves(version):
@@ -47,12 +51,14 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
     return header, request
 
 
-def encode_response(header: RequestHeader, response: Response) -> bytes:
+def encode_response(
+    header: RequestHeader, response: Response, served: Mapping[int, Api] = BY_KEY
+) -> bytes:
     """The answer to the request with this header, in its version (ApiVersions: in 0 if unknown).
 
     Raises UnencodableMessage, also on what is larger than anybody takes.
     """
-    api = BY_KEY[header.api_key]
+    api = served[header.api_key]
     version = header.api_version if api.serves(header.api_version) else 0
     entity = api.write_response(response, api.makers(version, "response"))
     head = response_header(header.correlation_id, tagged=_tagged(api, entity))
@@ -72,6 +78,7 @@ def encode_request(
         api_version=api.max_version if version is None else version,
         correlation_id=correlation_id,
         client_id=client_id,
+        asked=type(request) if BY_KEY.get(api.key) is not api else None,
     )
     entity = api.write_request(request, api.makers(header.api_version, "request"))
     return header, request_header(header, flexible=entity.__flexible__) + write_whole(entity)
@@ -79,7 +86,7 @@ def encode_request(
 
 def decode_response(header: RequestHeader, frame: bytes) -> Response:
     """The answer to the request with this header. Raises MalformedFrame if it is not one."""
-    api = BY_KEY[header.api_key]
+    api = BY_KEY[header.api_key] if header.asked is None else BY_REQUEST[header.asked]
     response_class = kio_class(api.package, api.name, header.api_version, "response")
     correlation_id, at = read_response_header(frame, tagged=_tagged(api, response_class))
     if correlation_id != header.correlation_id:
@@ -94,7 +101,7 @@ def load_codecs() -> None:
     """Import and make all that the four functions otherwise make when they need it."""
     every = [
         (api, version, side)
-        for api in APIS
+        for api in BY_REQUEST.values()
         for version in range(api.min_version, api.max_version + 1)
         for side in SIDES
     ]

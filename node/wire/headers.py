@@ -18,12 +18,14 @@ NO_TAGS = b"\0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeader:
-    """What an answer must repeat or be encoded after."""
+    """What an answer must repeat or be encoded after. `asked`: of a request that we sent, what it
+    was, where two have one key."""
 
     api_key: int
     api_version: int
     correlation_id: int
     client_id: str | None
+    asked: type | None = None
 
 
 def read_api(frame: bytes) -> tuple[int, int]:

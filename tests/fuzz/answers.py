@@ -19,8 +19,7 @@ from node.raft.voter_forms import STATIC
 from node.records.batch import encode_batch
 from node.records.metadata import ConfigRecord, NoOpRecord, encode_metadata
 from node.wire import decode_request, encode_request
-from node.wire.apis import OutgoingRequest
-from node.wire.controller_registration import ControllerRegistrationRequest
+from node.wire.apis import OutgoingRequest, PeerRequest
 from node.wire.fetch import FetchRequest
 from node.wire.headers import RequestHeader
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
@@ -60,7 +59,7 @@ def batches(rng: random.Random, request: FetchRequest) -> bytes:
 
 def likely(rng: random.Random, peer: NodeId, request: OutgoingRequest) -> dict[str, Draw]:
     """Fields of an answer that makes some sense."""
-    if isinstance(request, ControllerRegistrationRequest):
+    if not isinstance(request, PeerRequest):
         return {"error_code": one_of(0, 0, 41)}
     epoch = request.epoch
     values: dict[str, Draw] = {

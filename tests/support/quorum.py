@@ -17,16 +17,20 @@ from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.core import Core
 from node.effects import (
     CloseConnection,
+    CreateLog,
     DisconnectPeer,
     FlushLog,
+    NoReply,
     PersistElectionState,
+    RemoveLog,
+    SaveCleanShutdown,
     SendReply,
     SendToPeer,
     Stop,
     Trace,
 )
 from node.endpoint import Endpoint
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader
 from node.raft.voter_forms import DYNAMIC
@@ -265,6 +269,8 @@ class Quorum:
                 member.core = None
             case SendReply() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
+            case CreateLog() | RemoveLog() | SaveCleanShutdown() | NoReply():
+                raise AssertionError("controllers keep no replicas")
             case _:
                 perform(output, member.log)
 
@@ -305,7 +311,7 @@ class Quorum:
             if member.incarnation == incarnation and member.core is not None:
                 member.is_flushing = False
                 end = member.log.flush()
-                self._step(member, lambda core, now: core.on_flushed(end, now))
+                self._step(member, lambda core, now: core.on_flushed(METADATA_LOG, end, now))
 
         self.at(self.now_ns + self.rng.randrange(MS // 5, 4 * MS), flush)
 

@@ -16,7 +16,7 @@ from node.effects import (
     Trace,
 )
 from node.endpoint import Endpoint
-from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
 from node.raft.voter_forms import STATIC
@@ -166,7 +166,7 @@ class Rig:
         self._do(self.core.on_peer_disconnected(self.channel(peer), self.now()))
 
     def flush(self) -> None:
-        self._do(self.core.on_flushed(self.log.flush(), self.now()))
+        self._do(self.core.on_flushed(METADATA_LOG, self.log.flush(), self.now()))
 
     def hung_up_on(self, connection: ConnectionId) -> None:
         self._do(self.core.on_connection_closed(connection, self.now()))
@@ -191,7 +191,7 @@ class Rig:
         self._perform(outputs)
         while not self.is_stopped:
             if self.flushes and any(isinstance(output, FlushLog) for output in outputs):
-                outputs = self.core.on_flushed(self.log.flush(), self.now())
+                outputs = self.core.on_flushed(METADATA_LOG, self.log.flush(), self.now())
             elif self.core.next_deadline_ns() <= self.now_ns:
                 outputs = self.core.on_timeout(self.now())
             else:

@@ -2,11 +2,12 @@
 
 import pytest
 
-from node.config import ConnectionLimits
+from node.config import BrokerRole, ConnectionLimits
 from node.endpoint import Endpoint
 from node.server.properties import (
     BROKER_KEYS,
     LIMIT_KEYS,
+    ROLE_KEYS,
     SNAPSHOT_KEYS,
     TIMEOUT_KEYS,
     ConfigError,
@@ -87,7 +88,11 @@ def test_unknown_keys_are_told() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("process.roles=controller", "process.roles=broker", "only `controller`"),
+        (
+            "process.roles=controller",
+            "process.roles=broker,controller",
+            "only `controller` or `broker`",
+        ),
         ("process.roles=controller\n", "", "process.roles is missing"),
         ("node.id=1", "node.id=one", "node.id=one: not a number"),
         ("node.id=1", "node.id=-1", "must be 0 or more"),
@@ -114,7 +119,7 @@ def test_what_cannot_be_served_is_refused(old: str, new: str, words: str) -> Non
 
 def test_help_tells_every_number_and_its_default() -> None:
     told = dict(line.strip().split("=") for line in known_numbers().splitlines())
-    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS, *BROKER_KEYS}
+    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS, *BROKER_KEYS, *ROLE_KEYS}
     numbers = "".join(f"{key}={default}\n" for key, default in told.items())
     others = "".join(
         f"{line}\n"
@@ -152,3 +157,36 @@ def test_listed_voters_are_reached_by_the_first_listener() -> None:
 def test_a_list_that_makes_no_sense_is_refused(listing: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         parse_settings(FULL + f"controller.quorum.voters={listing}\n")
+
+
+BROKER = """\
+process.roles=broker
+node.id=4
+listeners=OUT://127.0.0.1:9092,INT://127.0.0.1:9093
+inter.broker.listener.name=INT
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@127.0.0.1:9094
+log.dirs=/data
+replica.lag.time.max.ms=7000
+"""
+
+
+def test_a_broker_listens_for_others_and_asks_controllers() -> None:
+    config = parse_settings(BROKER).config
+    assert config.role == BrokerRole(controller_listener="CONTROLLER", lag_ms=7000)
+    assert [at.name for at in config.advertised] == ["INT", "OUT"], "other brokers' comes first"
+    assert list(config.quorum_voters) == [1], "of whom it is none"
+    assert parse_settings(FULL).config.role is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("names=CONTROLLER", "names=INT", "a broker does not listen as INT"),
+        ("name=INT", "name=EXT", "EXT: it is not among listeners"),
+        ("max.ms=7000", "max.ms=0", "must be 1 or more"),
+    ],
+)
+def test_what_no_broker_can_be_is_refused(old: str, new: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_settings(BROKER.replace(old, new))

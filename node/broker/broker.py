@@ -1,0 +1,183 @@
+"""The broker on top of the quorum: it registers, keeps replicas, and serves clients and followers.
+
+One method a request; each answers by its return value, or later through the outbox.
+"""
+
+from uuid import UUID
+
+from node.broker import controller_link
+from node.broker.controller_link import ControllerLink
+from node.broker.fetch_requests import FetchRequests
+from node.broker.fetchers import Fetchers
+from node.broker.held_replicas import HeldReplicas, ReplicaLogs
+from node.broker.image_follower import ImageFollower
+from node.broker.isr_changes import IsrChanges
+from node.broker.lifecycle import Lifecycle, LifeState
+from node.broker.offset_requests import ends_of_epochs, list_offsets
+from node.broker.produce_requests import ProduceRequests
+from node.broker.producer_id_source import ProducerIdSource
+from node.broker.topic_descriptions import describe, live_brokers
+from node.config import BrokerRole, NodeConfig
+from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
+from node.endpoint import Endpoint
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now
+from node.outbox import Outbox
+from node.parking import Parking
+from node.raft.client import RaftClient
+from node.wire.apis import DataRequest, Response
+from node.wire.init_producer_id import InitProducerIdRequest
+from node.wire.list_offsets import ListOffsetsRequest
+from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from node.wire.partition_fetch import PartitionsFetchRequest
+from node.wire.produce import ProduceRequest
+from node.wire.topic_metadata import MetadataRequest
+
+# How long a broker that is to stop waits to be let go. Its logs are whole all the same.
+_LET_GO_NS = 3000 * MS
+
+
+class Broker:
+    def __init__(
+        self,
+        raft: RaftClient,
+        config: NodeConfig,
+        role: BrokerRole,
+        *,
+        cluster_id: str,
+        directory: UUID,
+        incarnation: UUID,
+        previous_epoch: int,
+        logs: ReplicaLogs,
+        outbox: Outbox,
+        parking: Parking,
+    ) -> None:
+        me = config.node_id
+        self._me = me
+        self._cluster_id = cluster_id
+        self._listener = config.advertised[0].name  # by which brokers reach each other
+        self._logs = logs
+        self._outbox = outbox
+        self.follower = ImageFollower(raft, config.snapshots, outbox)
+        self._link = ControllerLink(config.timeouts.request_ms, outbox)
+        self.lifecycle = Lifecycle(
+            me=me,
+            cluster_id=cluster_id,
+            incarnation=incarnation,
+            listeners=config.advertised,
+            directory=directory,
+            previous_epoch=previous_epoch,
+            role=role,
+            link=self._link,
+        )
+        self.replicas = HeldReplicas(me, logs, config.brokers, role, self.follower.may_join, outbox)
+        self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
+        self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
+        self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
+        self._fetched = FetchRequests(self.replicas, self._changes, parking)
+        self._producer_ids = ProducerIdSource(me, self.lifecycle, self._link, parking)
+        self._followed = -1  # the offset up to which replicas were told of the image
+        self._give_up_ns = NEVER_NS  # waiting to be let go
+        self._unflushed: set[LogId] | None = None  # once it is let go
+
+    # --- requests ---
+
+    def handle(
+        self, connection: ConnectionId, listener: str, request: DataRequest, now: Now
+    ) -> Response | None:
+        if self._unflushed is not None:  # nothing is appended any more
+            self._outbox.emit(CloseConnection(connection=connection, reason="it shuts down"))
+            return None
+        match request:
+            case ProduceRequest():
+                return self._produced.append(connection, request, now.mono_ns)
+            case PartitionsFetchRequest():
+                return self._fetched.fetch(connection, request, now.mono_ns)
+            case ListOffsetsRequest():
+                return list_offsets(self.replicas, request)
+            case OffsetForLeaderEpochRequest():
+                return ends_of_epochs(self.replicas, request)
+            case MetadataRequest():
+                image = self.follower.image
+                return describe(image, request, self._cluster_id, self._me, listener)
+            case InitProducerIdRequest():
+                return self._producer_ids.take(connection, request)
+
+    # --- what is due ---
+
+    def start(self, now: Now) -> None:
+        self.follower.start(now)
+
+    def poll(self, controller: Endpoint | None, now: Now) -> None:
+        """`controller`: where the active one is, as far as is known. Called after `Raft.poll`."""
+        self.follower.poll(now)
+        applied, mono_ns = self.follower.applied, now.mono_ns
+        if applied != self._followed and self._unflushed is None:
+            self._followed = applied
+            self.replicas.follow(self.follower.image, mono_ns)
+        self.lifecycle.poll(applied, mono_ns)
+        self._changes.poll(mono_ns)
+        if self._unflushed is None:
+            self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
+        if self.replicas.has_moved or mono_ns >= self._waiting_until_ns():
+            self.replicas.has_moved = False
+            self._produced.poll(mono_ns)
+            self._fetched.poll(mono_ns)
+        self._link.poll(controller, mono_ns)
+        self._go_on_ending(mono_ns)
+
+    def deadline_ns(self) -> int:
+        return min(
+            self.follower.deadline_ns(),
+            self.lifecycle.deadline_ns(),
+            self._changes.deadline_ns(),
+            self._fetchers.deadline_ns(),
+            self._waiting_until_ns(),
+            self._link.deadline_ns(),
+            self._give_up_ns,
+        )
+
+    def _waiting_until_ns(self) -> int:
+        return min(self._produced.deadline_ns(), self._fetched.deadline_ns())
+
+    # --- what others answer ---
+
+    def on_response(
+        self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
+    ) -> None:
+        if channel == controller_link.CHANNEL:
+            self._link.on_response(correlation_id, response, mono_ns)
+        elif self._unflushed is None:
+            self._fetchers.on_response(channel, correlation_id, response, mono_ns)
+
+    def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
+        if channel == controller_link.CHANNEL:
+            self._link.on_lost(mono_ns)
+        else:
+            self._fetchers.on_lost(channel, mono_ns)
+
+    # --- its end ---
+
+    def begin_shutdown(self, mono_ns: int) -> None:
+        """In good order: it is let go, its logs are flushed, and a file says so (KIP-966)."""
+        self._give_up_ns = mono_ns + _LET_GO_NS
+        self.lifecycle.begin_shutdown()
+
+    @property
+    def is_ended(self) -> bool:
+        return self._unflushed is not None and not self._unflushed
+
+    def on_flushed(self, log: LogId) -> None:
+        assert self._unflushed is not None, f"{log} was flushed, and nobody asked"
+        self._unflushed.discard(log)
+        if not self._unflushed:
+            self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
+
+    def _go_on_ending(self, mono_ns: int) -> None:
+        is_let_go = self.lifecycle.state is LifeState.SHUTTING_DOWN or mono_ns >= self._give_up_ns
+        if self._unflushed is None and is_let_go:
+            self._give_up_ns = NEVER_NS
+            self._unflushed = set(self._logs)
+            for log in sorted(self._unflushed):
+                self._outbox.emit(FlushLog(log=log))
+            if not self._unflushed:
+                self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))

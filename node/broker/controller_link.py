@@ -1,0 +1,84 @@
+"""What a broker asks of the active controller, over one connection of its own.
+
+Each question ends in one call of `answered`: with the answer, or with None where none will come, as
+the connection broke or the controller was silent for too long. Who asked then asks again, or not.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from node.effects import DisconnectPeer
+from node.endpoint import Endpoint
+from node.ids import MS, NEVER_NS, ChannelId
+from node.outbox import Ask, Outbox
+from node.wire.apis import NodeRequest, Response
+
+CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
+_PAUSE_NS = 50 * MS  # before the next connection
+
+Answered = Callable[[Response | None, int], None]  # with the time
+
+
+@dataclass(slots=True, kw_only=True)
+class _Question:
+    request: NodeRequest
+    answered: Answered
+    until_ns: int = NEVER_NS
+
+
+class ControllerLink:
+    def __init__(self, request_timeout_ms: int, outbox: Outbox) -> None:
+        self._timeout_ns = request_timeout_ms * MS
+        self._outbox = outbox
+        self._at: Endpoint | None = None  # the active controller, as far as is known
+        self._waiting: deque[_Question] = deque()
+        self._out: dict[int, _Question] = {}  # by correlation id
+        self._next_correlation_id = 0
+        self._paused_until_ns = 0
+
+    def ask(self, request: NodeRequest, answered: Answered) -> None:
+        """As soon as there is an active controller."""
+        self._waiting.append(_Question(request=request, answered=answered))
+
+    def poll(self, at: Endpoint | None, mono_ns: int) -> None:
+        if at != self._at:
+            self._hang_up(mono_ns)
+            self._at = at
+        if any(question.until_ns <= mono_ns for question in self._out.values()):
+            self._hang_up(mono_ns)
+        if at is None or mono_ns < self._paused_until_ns:
+            return
+        while self._waiting:
+            self._send(self._waiting.popleft(), at, mono_ns)
+
+    def deadline_ns(self) -> int:
+        asked = min((question.until_ns for question in self._out.values()), default=NEVER_NS)
+        is_paused = self._waiting and self._at is not None
+        return min(asked, self._paused_until_ns) if is_paused else asked
+
+    def on_response(self, correlation_id: int, response: Response, mono_ns: int) -> None:
+        question = self._out.pop(correlation_id, None)
+        if question is not None:  # else of a connection that was dropped since
+            question.answered(response, mono_ns)
+
+    def on_lost(self, mono_ns: int) -> None:
+        """The connection failed."""
+        self._paused_until_ns = mono_ns + _PAUSE_NS
+        lost, self._out = self._out, {}
+        for question in lost.values():
+            question.answered(None, mono_ns)
+
+    def _hang_up(self, mono_ns: int) -> None:
+        if self._out:
+            self._outbox.emit(DisconnectPeer(channel=CHANNEL))
+            self.on_lost(mono_ns)
+
+    def _send(self, question: _Question, at: Endpoint, mono_ns: int) -> None:
+        number = self._next_correlation_id
+        self._next_correlation_id = (number + 1) % 2**31
+        question.until_ns = mono_ns + self._timeout_ns
+        self._out[number] = question
+        self._outbox.emit(
+            Ask(channel=CHANNEL, endpoint=at, correlation_id=number, request=question.request)
+        )

@@ -1,0 +1,202 @@
+"""How a broker follows the leaders of its replicas: one Fetch at a time from each other broker.
+
+What came back counts only for a replica that still follows in the epoch in which it asked, from the
+end that it asked from (KAFKA-18991). A leader that says where the logs part is believed first: the
+own log is cut, before anything is said of high watermarks (KAFKA-14704).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from node.broker.held_replicas import Held, HeldReplicas, Key
+from node.broker.lifecycle import Lifecycle
+from node.config import BrokerRole
+from node.effects import DisconnectPeer
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, ChannelId, NodeId, Offset
+from node.outbox import Ask, Outbox
+from node.records.batch import DamagedBatch, split_batches
+from node.wire.apis import Response
+from node.wire.partition_fetch import (
+    FetchedPartition,
+    FetchedRecords,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+
+_FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
+_SILENCE_MS = 30_000  # replica.socket.timeout.ms
+
+
+@dataclass(slots=True, kw_only=True)
+class _Fetcher:
+    """From one broker."""
+
+    at: Endpoint | None = None
+    correlation_id: int = 0
+    asked: dict[Key, tuple[int, Offset]] = field(default_factory=dict)  # in which epoch, from where
+    is_out: bool = False
+    due_ns: int = 0  # of the next one, or of giving up what is out
+
+
+class Fetchers:
+    def __init__(
+        self,
+        me: NodeId,
+        replicas: HeldReplicas,
+        lifecycle: Lifecycle,
+        role: BrokerRole,
+        outbox: Outbox,
+    ) -> None:
+        self._me = me
+        self._replicas = replicas
+        self._lifecycle = lifecycle
+        self._role = role
+        self._outbox = outbox
+        self._fetchers: dict[NodeId, _Fetcher] = {}
+        self._has_followed: set[NodeId] = set()
+
+    @staticmethod
+    def serves(channel: ChannelId) -> bool:
+        return channel <= _FIRST_CHANNEL
+
+    def poll(self, brokers: Mapping[NodeId, Endpoint], mono_ns: int) -> None:
+        """Ask every leader that is followed and not asked; `brokers` are those that are up."""
+        for leader, followed in self._by_leader().items():
+            fetcher = self._fetchers.setdefault(leader, _Fetcher())
+            self._follow_address(leader, fetcher, brokers.get(leader), mono_ns)
+            if fetcher.is_out and mono_ns >= fetcher.due_ns:
+                self._hang_up(leader, fetcher, mono_ns)
+            if fetcher.at is not None and not fetcher.is_out and mono_ns >= fetcher.due_ns:
+                self._ask(leader, fetcher, fetcher.at, followed, mono_ns)
+
+    def deadline_ns(self) -> int:
+        return min(
+            (
+                self._fetchers[leader].due_ns
+                for leader in self._has_followed
+                if self._fetchers[leader].at is not None
+            ),
+            default=NEVER_NS,
+        )
+
+    def on_response(
+        self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
+    ) -> None:
+        fetcher = self._fetchers[_leader(channel)]
+        if not fetcher.is_out or correlation_id != fetcher.correlation_id:
+            return  # of a connection that was dropped since
+        fetcher.is_out, fetcher.due_ns = False, mono_ns
+        if not isinstance(response, PartitionsFetchResponse) or response.error:
+            fetcher.due_ns = mono_ns + self._backoff_ns
+            return
+        for each in response.partitions:
+            if not self._take(fetcher, each, mono_ns):
+                fetcher.due_ns = mono_ns + self._backoff_ns
+
+    def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
+        fetcher = self._fetchers[_leader(channel)]
+        fetcher.is_out, fetcher.due_ns = False, mono_ns + self._backoff_ns
+
+    @property
+    def _backoff_ns(self) -> int:
+        return self._role.fetch_backoff_ms * MS
+
+    def _by_leader(self) -> dict[NodeId, list[Held]]:
+        followed: dict[NodeId, list[Held]] = {}
+        for held in self._replicas.all():
+            if held.replica.leading is None and held.replica.leader not in (self._me, -1):
+                followed.setdefault(held.replica.leader, []).append(held)
+        self._has_followed = set(followed)
+        return followed
+
+    def _follow_address(
+        self, leader: NodeId, fetcher: _Fetcher, at: Endpoint | None, mono_ns: int
+    ) -> None:
+        if at != fetcher.at:
+            if fetcher.is_out:
+                self._hang_up(leader, fetcher, mono_ns)
+            fetcher.at, fetcher.due_ns = at, mono_ns
+
+    def _ask(
+        self, leader: NodeId, fetcher: _Fetcher, at: Endpoint, followed: list[Held], mono_ns: int
+    ) -> None:
+        fetcher.asked = {
+            held.key: (held.replica.leader_epoch, held.replica.end) for held in followed
+        }
+        fetcher.correlation_id = (fetcher.correlation_id + 1) % 2**31
+        fetcher.is_out, fetcher.due_ns = True, mono_ns + _SILENCE_MS * MS
+        request = PartitionsFetchRequest(
+            replica=self._me,
+            broker_epoch=self._lifecycle.epoch,
+            max_wait_ms=self._role.fetch_wait_ms,
+            min_bytes=1,
+            max_bytes=self._role.fetch_bytes * 10,
+            partitions=tuple(
+                FetchedPartition(
+                    partition=held.at,
+                    offset=held.replica.end,
+                    epoch=held.replica.leader_epoch,
+                    last_epoch=held.replica.position().epoch,
+                    max_bytes=self._role.fetch_bytes,
+                )
+                for held in followed
+            ),
+        )
+        self._outbox.emit(
+            Ask(
+                channel=_channel(leader),
+                endpoint=at,
+                correlation_id=fetcher.correlation_id,
+                request=request,
+            )
+        )
+
+    def _hang_up(self, leader: NodeId, fetcher: _Fetcher, mono_ns: int) -> None:
+        self._outbox.emit(DisconnectPeer(channel=_channel(leader)))
+        fetcher.is_out, fetcher.due_ns = False, mono_ns + self._backoff_ns
+
+    def _take(self, fetcher: _Fetcher, told: FetchedRecords, mono_ns: int) -> bool:
+        """False: it is better to wait before it is asked again."""
+        held = self._replicas.find(told.partition)
+        if held is None or held.replica.leading is not None:
+            return True
+        replica = held.replica
+        if fetcher.asked.get(held.key) != (replica.leader_epoch, replica.end):
+            return True
+        if told.error is not ErrorCode.NONE:
+            return False
+        if told.diverging is not None:
+            self._replicas.cut(held, replica.truncation(told.diverging))
+            return True
+        is_sound = self._append(held, told.records, mono_ns)
+        replica.told_high_watermark(Offset(max(told.high_watermark, 0)))
+        return is_sound
+
+    def _append(self, held: Held, records: bytes, mono_ns: int) -> bool:
+        """Whole batches that continue the log; False where others came."""
+        replica, batches, end = held.replica, [], held.replica.end
+        epoch = replica.position().epoch
+        try:
+            for batch in split_batches(records):
+                header = batch.header
+                is_next = header.base_offset == end
+                if not is_next or not epoch <= header.leader_epoch <= replica.leader_epoch:
+                    break
+                batches.append(batch)
+                end, epoch = header.next_offset, header.leader_epoch
+        except DamagedBatch:
+            pass  # cut by the leader's limit, or on its way: it is asked for again
+        if batches:
+            data = b"".join(batch.data for batch in batches)
+            self._replicas.append(held, data, [batch.header for batch in batches], mono_ns)
+        return bool(batches) or not records
+
+
+def _channel(leader: NodeId) -> ChannelId:
+    return ChannelId(_FIRST_CHANNEL - leader)
+
+
+def _leader(channel: ChannelId) -> NodeId:
+    return NodeId(_FIRST_CHANNEL - channel)

@@ -1,0 +1,175 @@
+"""All replicas that a broker has: made, told and removed as the metadata log says."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from node.broker.producers import Producers
+from node.broker.replica import MayJoin, Replica
+from node.config import BrokerRole, BrokerSettings
+from node.controller.image import Image, Partition
+from node.effects import AppendBatches, CreateLog, RemoveLog, TruncateLog
+from node.ids import MS, ZERO_UUID, Epoch, LogId, NodeId, Offset
+from node.outbox import Outbox
+from node.records.batch import BatchHeader
+from node.storage.leader_epochs import LeaderEpochs
+from node.wire.topic_partitions import TopicPartition
+
+Key = tuple[UUID, int]
+_MIN_ISR = "min.insync.replicas"
+
+
+class ReplicaLog(Protocol):
+    """What is in it as of this step: of its own writes, which are effects, a core reads in the next
+    one."""
+
+    @property
+    def topic(self) -> UUID: ...
+
+    @property
+    def next_offset(self) -> Offset: ...
+
+    @property
+    def epochs(self) -> LeaderEpochs: ...
+
+    def read(self, offset: Offset, max_bytes: int) -> bytes: ...
+
+    def headers(self) -> Iterator[BatchHeader]: ...
+
+
+class ReplicaLogs(Protocol):
+    """`node.storage.partition_logs`, or what does the same."""
+
+    def find(self, log: LogId) -> ReplicaLog | None: ...
+
+    def __iter__(self) -> Iterator[LogId]: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """A replica with its log."""
+
+    key: Key
+    name: str  # of the topic
+    log: LogId
+    replica: Replica
+    told: Partition | None = None  # of the image, the newest that the replica was told
+    producers: Producers | None = None  # None: to be made from the log
+
+    @property
+    def at(self) -> TopicPartition:
+        return TopicPartition(name=self.name, id=self.key[0], index=self.key[1])
+
+
+class HeldReplicas:
+    def __init__(
+        self,
+        me: NodeId,
+        logs: ReplicaLogs,
+        settings: BrokerSettings,
+        role: BrokerRole,
+        may_join: MayJoin,
+        outbox: Outbox,
+    ) -> None:
+        self._me = me
+        self._logs = logs
+        self._default_min_isr = settings.min_isr
+        self._lag_ns = role.lag_ms * MS
+        self._may_join = may_join
+        self._outbox = outbox
+        self._held: dict[Key, Held] = {}
+        self._ids: dict[str, UUID] = {}  # of topics, by name
+        self.has_moved = False  # has a log's end, a high watermark or a leader changed?
+
+    # --- what is asked ---
+
+    def all(self) -> list[Held]:
+        return list(self._held.values())
+
+    def find(self, partition: TopicPartition) -> Held | None:
+        """By the topic's id, where that is said, or by its name."""
+        named = partition.id == ZERO_UUID
+        topic = self._ids.get(partition.name) if named else partition.id
+        return None if topic is None else self._held.get((topic, partition.index))
+
+    def read(self, held: Held, offset: Offset, max_bytes: int) -> bytes:
+        """Nothing where the log was made in this step."""
+        log = self._logs.find(held.log)
+        return b"" if log is None or log.next_offset < offset else log.read(offset, max_bytes)
+
+    def headers(self, held: Held) -> Iterator[BatchHeader]:
+        log = self._logs.find(held.log)
+        return iter(()) if log is None or log.topic != held.key[0] else log.headers()
+
+    def producers(self, held: Held) -> Producers:
+        """Of a leader's log."""
+        if held.producers is None:
+            held.producers = Producers(self.headers(held))
+        return held.producers
+
+    # --- what the metadata log tells ---
+
+    def follow(self, image: Image, mono_ns: int) -> None:
+        """As the image has it now."""
+        wanted: set[Key] = set()
+        for key, state in image.topics.partitions():
+            if self._me in state.replicas:
+                wanted.add(key)
+                self._tell(image, key, state, mono_ns)
+        for key in [key for key in self._held if key not in wanted]:
+            self._outbox.emit(RemoveLog(log=self._held.pop(key).log))
+            self.has_moved = True
+        self._ids = {held.name: key[0] for key, held in self._held.items()}
+
+    def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
+        held = self._held.get(key) or self._make(image, key)
+        min_isr = image.topic_config(held.name, _MIN_ISR)
+        configured = self._default_min_isr if min_isr is None else int(min_isr)
+        replica = held.replica
+        if held.told is state and replica.configured_min_isr == configured:
+            return
+        if replica.leading is None:
+            held.producers = None  # what a follower appends is not counted
+        held.told = state
+        replica.update(state, configured, mono_ns)
+        self.has_moved = True
+
+    def _make(self, image: Image, key: Key) -> Held:
+        topic = image.topics.find(key[0])
+        assert topic is not None, f"{key} is a partition of no topic"
+        log = LogId(f"{topic.name}-{key[1]}")
+        found = self._logs.find(log)
+        if found is None or found.topic != key[0]:
+            self._outbox.emit(CreateLog(log=log, topic=key[0]))
+            end, epochs = Offset(0), LeaderEpochs()
+        else:
+            end = found.next_offset
+            epochs = LeaderEpochs(list(found.epochs.epochs), list(found.epochs.starts))
+        replica = Replica(
+            self._me,
+            end=end,
+            epochs=epochs,
+            high_watermark=Offset(0),
+            may_join=self._may_join,
+            lag_ns=self._lag_ns,
+        )
+        held = self._held[key] = Held(key=key, name=topic.name, log=log, replica=replica)
+        return held
+
+    # --- writes ---
+
+    def append(self, held: Held, data: bytes, headers: list[BatchHeader], mono_ns: int) -> None:
+        """Whole batches with their offsets and epochs."""
+        self._outbox.emit(AppendBatches(log=held.log, data=data))
+        for header in headers:
+            held.replica.appended(
+                Epoch(header.leader_epoch), header.base_offset, header.next_offset, mono_ns
+            )
+        self.has_moved = True
+
+    def cut(self, held: Held, end: Offset) -> None:
+        self._outbox.emit(TruncateLog(log=held.log, end=end))
+        held.replica.truncated(end)
+        held.producers = None
+        self.has_moved = True

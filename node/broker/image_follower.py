@@ -1,0 +1,64 @@
+"""The image of the metadata log, as a broker replays it: all that it knows of the cluster."""
+
+from collections.abc import Iterable
+
+from node.config import SnapshotSettings
+from node.controller.image import Image
+from node.controller.snapshot_generator import SnapshotGenerator
+from node.ids import Epoch, Now, Offset
+from node.outbox import Outbox
+from node.raft.client import RaftClient, SnapshotPart
+from node.records.metadata import decode_metadata
+
+
+class ImageFollower:
+    """A `Listener` of the quorum; it never leads."""
+
+    def __init__(self, raft: RaftClient, settings: SnapshotSettings, outbox: Outbox) -> None:
+        self._raft = raft
+        self._outbox = outbox
+        self._snapshots = SnapshotGenerator(raft, settings, outbox)
+        self._loading = Image()  # the part of a snapshot that was handed over
+        self.image = Image()
+
+    @property
+    def applied(self) -> Offset:
+        """All below is replayed."""
+        return self._raft.handed_over
+
+    def start(self, now: Now) -> None:
+        self._raft.start(self)
+        self._snapshots.start(now)
+
+    def poll(self, now: Now) -> None:
+        self._raft.poll(self, now)
+        self._snapshots.poll(self.image, now)
+
+    def deadline_ns(self) -> int:
+        return min(self._raft.deadline_ns(), self._snapshots.deadline_ns())
+
+    def may_join(self, broker: int, epoch: int) -> bool:
+        """Is it active, in that broker epoch (-1: in any), as far as this broker has heard?"""
+        found = self.image.brokers.find(broker)
+        is_known = found is not None and epoch in (-1, found.broker_epoch)
+        return is_known and self.image.brokers.is_active(broker)
+
+    # --- what the quorum tells ---
+
+    def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:  # noqa: ARG002 (Listener's signature)
+        assert values is not None, "a broker appends nothing to the metadata log"
+        for value in values:
+            self.image.replay(decode_metadata(value))
+        self._snapshots.after_batch(self.image)
+
+    def on_snapshot(self, part: SnapshotPart) -> None:
+        if part.is_first:
+            self._loading = Image()
+        for value in part.values:
+            self._loading.replay(decode_metadata(value))
+        if part.is_last:
+            self.image, self._loading = self._loading, Image()
+            self._outbox.trace("c.image", offset=self.applied, digest=self.image.digest)
+
+    def on_leadership(self, epoch: Epoch | None, now: Now) -> None:  # noqa: ARG002
+        raise AssertionError("a broker votes for nobody, and nobody for it")

@@ -1,0 +1,92 @@
+"""What leaders propose of their ISRs, on its way to the controller (AlterPartition, KIP-497)."""
+
+from dataclasses import replace
+
+from node.broker.controller_link import ControllerLink
+from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.isr import Proposal
+from node.broker.lifecycle import Lifecycle
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, NodeId
+from node.wire.alter_partition import (
+    AlteredPartition,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    PartitionResult,
+)
+from node.wire.apis import Response
+
+_RETRY_NS = 100 * MS
+
+
+class IsrChanges:
+    def __init__(
+        self,
+        me: NodeId,
+        replicas: HeldReplicas,
+        lifecycle: Lifecycle,
+        link: ControllerLink,
+        lag_ms: int,
+    ) -> None:
+        self._me = me
+        self._replicas = replicas
+        self._lifecycle = lifecycle
+        self._link = link
+        self._look_ns = lag_ms * MS // 2  # how often replicas are looked for that do not catch up
+        self._next_look_ns = 0
+        self._again: list[tuple[int, Held, Proposal]] = []  # when, and what
+
+    def poll(self, mono_ns: int) -> None:
+        """Propose what is due."""
+        due = [each for each in self._again if each[0] <= mono_ns]
+        self._again = [each for each in self._again if each[0] > mono_ns]
+        for _, held, proposal in due:
+            leading = held.replica.leading
+            if leading is not None and leading.isr.pending is proposal:
+                self.propose(held, proposal)
+        if mono_ns >= self._next_look_ns:
+            self._next_look_ns = mono_ns + self._look_ns
+            self._shrink(mono_ns)
+
+    def deadline_ns(self) -> int:
+        return min(self._next_look_ns, *(at for at, _, _ in self._again), NEVER_NS)
+
+    def propose(self, held: Held, proposal: Proposal) -> None:
+        isr = tuple(
+            replace(member, epoch=self._lifecycle.epoch) if member.broker == self._me else member
+            for member in proposal.isr
+        )
+        altered = AlteredPartition(
+            topic=held.key[0],
+            index=held.key[1],
+            leader_epoch=proposal.leader_epoch,
+            partition_epoch=proposal.partition_epoch,
+            isr=isr,
+        )
+        request = AlterPartitionRequest(
+            broker=self._me, epoch=self._lifecycle.epoch, partitions=(altered,)
+        )
+
+        def answered(response: Response | None, mono_ns: int) -> None:
+            self._answered(held, proposal, response, mono_ns)
+
+        self._link.ask(request, answered)
+
+    def _shrink(self, mono_ns: int) -> None:
+        for held in self._replicas.all():
+            proposal = held.replica.shrinking(mono_ns)
+            if proposal is not None:
+                self.propose(held, proposal)
+
+    def _answered(
+        self, held: Held, proposal: Proposal, response: Response | None, mono_ns: int
+    ) -> None:
+        """What nobody answered is asked again: it may have taken effect, or not."""
+        result = PartitionResult(
+            topic=held.key[0], index=held.key[1], error=ErrorCode.REQUEST_TIMED_OUT
+        )
+        if isinstance(response, AlterPartitionResponse) and response.error is ErrorCode.NONE:
+            result = next(iter(response.results), result)
+        if held.replica.answered(proposal, result, mono_ns):
+            self._again.append((mono_ns + _RETRY_NS, held, proposal))
+        self._replicas.has_moved = True

@@ -1,0 +1,173 @@
+"""Produce: what a leader appends, and when it says so (KIP-98, KIP-966; `ReplicaManager`)."""
+
+from dataclasses import dataclass, replace
+from struct import Struct
+
+from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.replica import NO_EPOCH
+from node.effects import NoReply
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Offset
+from node.outbox import Outbox
+from node.parking import Parking, Waiting
+from node.records.batch import BatchHeader, DamagedBatch, check_batch
+from node.wire.produce import (
+    ProducedPartition,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceResult,
+)
+from node.wire.topic_partitions import TopicPartition
+
+ALL, LEADER, NONE = -1, 1, 0  # acks
+_BASE_OFFSET, _LEADER_EPOCH = Struct(">q"), Struct(">i")
+_AFTER_LENGTH, _AFTER_EPOCH = 12, 16
+_TRANSACTIONAL = 0x10
+
+
+@dataclass(slots=True, kw_only=True)
+class _Appended:
+    """Of one partition: what is answered once all of the ISR have it, up to `end`."""
+
+    result: ProduceResult
+    held: Held | None = None  # None: it is not to be waited for
+    leader_epoch: int = NO_EPOCH
+    end: Offset = Offset(0)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    appended: list[_Appended]
+    until_ns: int
+
+
+class ProduceRequests:
+    def __init__(
+        self, replicas: HeldReplicas, parking: Parking, max_batch_bytes: int, outbox: Outbox
+    ) -> None:
+        self._outbox = outbox
+        self._replicas = replicas
+        self._max_batch_bytes = max_batch_bytes
+        self._waiting = Waiting[_Waiting](parking)
+
+    def append(
+        self, connection: ConnectionId, request: ProduceRequest, mono_ns: int
+    ) -> ProduceResponse | None:
+        """None: answered later, or not at all."""
+        appended = [self._append(request, each, mono_ns) for each in request.partitions]
+        if request.acks == NONE:
+            self._outbox.emit(NoReply(connection=connection))
+            return None
+        if request.acks == ALL and any(each.held is not None for each in appended):
+            until_ns = mono_ns + request.timeout_ms * MS
+            self._waiting.park(connection, _Waiting(appended=appended, until_ns=until_ns))
+            return None
+        return ProduceResponse(results=tuple(each.result for each in appended))
+
+    def poll(self, mono_ns: int) -> None:
+        """Answer who waits for what all have now, or waited for too long."""
+        for connection, waiting in self._waiting.all():
+            for each in waiting.appended:
+                _settle(each, is_late=mono_ns >= waiting.until_ns)
+            if all(each.held is None for each in waiting.appended):
+                results = tuple(each.result for each in waiting.appended)
+                self._waiting.answer(connection, ProduceResponse(results=results))
+
+    def deadline_ns(self) -> int:
+        return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
+
+    def _append(
+        self, request: ProduceRequest, produced: ProducedPartition, mono_ns: int
+    ) -> _Appended:
+        at = produced.partition
+        held = self._replicas.find(at)
+        error = _why_not(request, held, at)
+        if error is not ErrorCode.NONE or held is None:
+            return _refused(at, error, held)
+        try:
+            header = self._check(produced.records)
+        except DamagedBatch:
+            return _refused(at, ErrorCode.CORRUPT_MESSAGE, held)
+        if header is None:
+            return _refused(at, ErrorCode.INVALID_RECORD, held)
+        if header.size > self._max_batch_bytes:
+            return _refused(at, ErrorCode.MESSAGE_TOO_LARGE, held)
+        return self._append_once(held, at, header, produced.records, mono_ns)
+
+    def _check(self, records: bytes) -> BatchHeader | None:
+        """One whole, sound batch of records; None where it is none. Raises DamagedBatch."""
+        header = check_batch(records)
+        is_one = header.size == len(records)
+        is_plain = not header.is_control and not header.attributes & _TRANSACTIONAL
+        is_full = header.record_count == header.last_offset_delta + 1
+        return header if is_one and is_plain and is_full else None
+
+    def _append_once(
+        self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, mono_ns: int
+    ) -> _Appended:
+        """Unless it is in the log already (KIP-98)."""
+        producers, replica = self._replicas.producers(held), held.replica
+        known = producers.duplicate(header)
+        if known is not None:
+            base, end = known.base, known.end
+        else:
+            error = producers.refusal(header)
+            if error is not ErrorCode.NONE:
+                return _refused(at, error, held)
+            placed = header._replace(
+                base_offset=replica.end, leader_epoch=Epoch(replica.leader_epoch)
+            )
+            base, end = placed.base_offset, placed.next_offset
+            self._replicas.append(held, _placed(records, placed), [placed], mono_ns)
+            producers.appended(placed)
+        result = ProduceResult(partition=at, base_offset=base)
+        return _Appended(result=result, held=held, leader_epoch=replica.leader_epoch, end=end)
+
+
+def _why_not(request: ProduceRequest, held: Held | None, at: TopicPartition) -> ErrorCode:
+    if request.acks not in (ALL, LEADER, NONE):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if request.transactional_id is not None:
+        return ErrorCode.INVALID_REQUEST
+    if held is None:
+        is_named = at.id == ZERO_UUID
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_named else ErrorCode.UNKNOWN_TOPIC_ID
+    error = held.replica.refusal(NO_EPOCH)
+    if error is ErrorCode.NONE and request.acks == ALL and not held.replica.may_append_for_all():
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    return error
+
+
+def _refused(at: TopicPartition, error: ErrorCode, held: Held | None) -> _Appended:
+    result = ProduceResult(partition=at, error=error)
+    if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and held is not None:
+        replica = held.replica
+        result = replace(result, leader=replica.leader, leader_epoch=replica.leader_epoch)
+    return _Appended(result=result)
+
+
+def _settle(appended: _Appended, *, is_late: bool) -> None:
+    held = appended.held
+    if held is None:
+        return
+    error: ErrorCode | None = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if held.replica.leading is not None and held.replica.leader_epoch == appended.leader_epoch:
+        error = held.replica.acknowledgement(appended.end)
+    if error is None and is_late:
+        error = ErrorCode.REQUEST_TIMED_OUT
+    if error is not None:
+        appended.held = None
+        if error is not ErrorCode.NONE:
+            appended.result = ProduceResult(partition=appended.result.partition, error=error)
+
+
+def _placed(records: bytes, placed: BatchHeader) -> bytes:
+    """With its base offset and leader epoch, which the CRC does not cover."""
+    return b"".join(
+        (
+            _BASE_OFFSET.pack(placed.base_offset),
+            records[_BASE_OFFSET.size : _AFTER_LENGTH],
+            _LEADER_EPOCH.pack(placed.leader_epoch),
+            records[_AFTER_EPOCH:],
+        )
+    )

@@ -1,0 +1,49 @@
+"""Ids for idempotent producers, of blocks that the controller gives away (KIP-730)."""
+
+from node.broker.controller_link import ControllerLink
+from node.broker.lifecycle import Lifecycle
+from node.errors import ErrorCode
+from node.ids import ConnectionId, NodeId
+from node.parking import Parking, Waiting
+from node.wire.apis import Response
+from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+
+
+class ProducerIdSource:
+    def __init__(
+        self, me: NodeId, lifecycle: Lifecycle, link: ControllerLink, parking: Parking
+    ) -> None:
+        self._me = me
+        self._lifecycle = lifecycle
+        self._link = link
+        self._waiting = Waiting[None](parking)
+        self._next = self._end = 0  # what is left of the block
+        self._is_asked = False
+
+    def take(
+        self, connection: ConnectionId, request: InitProducerIdRequest
+    ) -> InitProducerIdResponse | None:
+        """None: answered when the controller has given a block. Nobody coordinates transactions."""
+        if request.transactional_id is not None:
+            return InitProducerIdResponse(error=ErrorCode.NOT_COORDINATOR)
+        if self._next < self._end:
+            return self._taken()
+        if self._waiting.park(connection, None) and not self._is_asked:
+            self._is_asked = True
+            block = AllocateProducerIdsRequest(broker=self._me, epoch=self._lifecycle.epoch)
+            self._link.ask(block, self._given)
+        return None
+
+    def _taken(self) -> InitProducerIdResponse:
+        self._next += 1
+        return InitProducerIdResponse(producer_id=self._next - 1, producer_epoch=0)
+
+    def _given(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002 (Answered)
+        self._is_asked = False
+        if isinstance(response, AllocateProducerIdsResponse) and not response.error:
+            self._next, self._end = response.first, response.first + response.count
+        for connection, _ in self._waiting.all():
+            is_left = self._next < self._end
+            error = InitProducerIdResponse(error=ErrorCode.REQUEST_TIMED_OUT)
+            self._waiting.answer(connection, self._taken() if is_left else error)

@@ -1,0 +1,81 @@
+"""Metadata: who is up, and who leads what, as this broker's image has it."""
+
+from collections.abc import Mapping
+
+from node.controller.image import Image
+from node.controller.image.topics import Topic
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import NO_NODE, ZERO_UUID, NodeId
+from node.wire.topic_metadata import (
+    DescribedPartition,
+    DescribedTopic,
+    MetadataRequest,
+    MetadataResponse,
+    SoughtTopic,
+)
+
+
+def live_brokers(image: Image, listener: str) -> dict[NodeId, Endpoint]:
+    """Those that are not fenced, where they can be reached by that listener."""
+    return {
+        NodeId(broker.broker_id): Endpoint(name=at.name, host=at.host, port=at.port)
+        for broker in image.brokers.all()
+        if not broker.fenced
+        for at in broker.end_points
+        if at.name == listener
+    }
+
+
+def describe(
+    image: Image, request: MetadataRequest, cluster_id: str, me: NodeId, listener: str
+) -> MetadataResponse:
+    brokers = live_brokers(image, listener)
+    if request.topics is None:
+        topics = [_described(image, topic, brokers) for topic in image.topics.all()]
+    else:
+        topics = [_sought(image, sought, brokers) for sought in request.topics]
+    return MetadataResponse(
+        cluster_id=cluster_id,
+        controller=me if me in brokers else next(iter(brokers), NO_NODE),
+        brokers=tuple(brokers.items()),
+        topics=tuple(topics),
+    )
+
+
+def _sought(
+    image: Image, sought: SoughtTopic, brokers: Mapping[NodeId, Endpoint]
+) -> DescribedTopic:
+    by_id = sought.id != ZERO_UUID
+    found = image.topics.find(sought.id) if by_id else image.topics.named(sought.name or "")
+    if found is None:
+        error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return DescribedTopic(error=error, name=sought.name, id=sought.id)
+    return _described(image, found, brokers)
+
+
+def _described(image: Image, topic: Topic, brokers: Mapping[NodeId, Endpoint]) -> DescribedTopic:
+    return DescribedTopic(
+        name=topic.name,
+        id=topic.id,
+        partitions=tuple(
+            _partition(image, topic, index, brokers) for index in range(topic.partitions)
+        ),
+    )
+
+
+def _partition(
+    image: Image, topic: Topic, index: int, brokers: Mapping[NodeId, Endpoint]
+) -> DescribedPartition:
+    found = image.topics.partition(topic.id, index)
+    assert found is not None, f"{topic.name}-{index} is missing"
+    leads = found.has_leader and found.leader in brokers
+    return DescribedPartition(
+        error=ErrorCode.NONE if leads else ErrorCode.LEADER_NOT_AVAILABLE,
+        index=index,
+        leader=NodeId(found.leader) if leads else NO_NODE,
+        leader_epoch=found.leader_epoch,
+        replicas=found.replicas,
+        isr=found.isr,
+        offline=tuple(each for each in found.replicas if each not in brokers),
+    )

@@ -1,0 +1,19 @@
+"""Frames as brokers read and write them: what they serve is another table than the controllers'."""
+
+from node.wire.apis import BROKER_BY_KEY, Request, Response
+from node.wire.frames import decode_request as decode_served
+from node.wire.frames import decode_response, encode_request
+from node.wire.frames import encode_response as encode_served
+from node.wire.headers import RequestHeader
+
+__all__ = ["decode_request", "decode_response", "encode_request", "encode_response"]
+
+
+def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
+    """As `frames.decode_request`."""
+    return decode_served(frame, BROKER_BY_KEY)
+
+
+def encode_response(header: RequestHeader, response: Response) -> bytes:
+    """As `frames.encode_response`."""
+    return encode_served(header, response, BROKER_BY_KEY)

@@ -1,0 +1,63 @@
+"""InitProducerId 0-5: an id of its own for an idempotent producer (KIP-98)."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from node.errors import ErrorCode
+from node.wire.api import Api
+from node.wire.entities import NO_THROTTLE, our_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdRequest:
+    transactional_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdResponse:
+    error: ErrorCode = ErrorCode.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+def _read_request(entity: Any) -> InitProducerIdRequest:
+    return InitProducerIdRequest(transactional_id=entity.transactional_id)
+
+
+def _write_request(message: InitProducerIdRequest, kio: SimpleNamespace) -> Any:
+    return kio.InitProducerIdRequest(
+        transactional_id=message.transactional_id, transaction_timeout=timedelta(0)
+    )
+
+
+def _read_response(entity: Any) -> InitProducerIdResponse:
+    return InitProducerIdResponse(
+        error=our_error(entity.error_code),
+        producer_id=entity.producer_id,
+        producer_epoch=entity.producer_epoch,
+    )
+
+
+def _write_response(message: InitProducerIdResponse, kio: SimpleNamespace) -> Any:
+    return kio.InitProducerIdResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=message.error,
+        producer_id=message.producer_id,
+        producer_epoch=message.producer_epoch,
+    )
+
+
+INIT_PRODUCER_ID = Api(
+    key=22,
+    name="InitProducerId",
+    package="init_producer_id",
+    min_version=0,
+    max_version=5,
+    request=InitProducerIdRequest,
+    read_request=_read_request,
+    write_request=_write_request,
+    read_response=_read_response,
+    write_response=_write_response,
+)

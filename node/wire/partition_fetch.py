@@ -1,0 +1,199 @@
+"""Fetch 4-18 of partitions: for consumers, and for the replicas that follow a leader.
+
+That of the metadata log is another (`fetch`): brokers do not serve it. Fetch sessions are refused
+by giving none: whoever asks goes on with whole requests. A follower's broker epoch comes with 15
+(KIP-903), topic ids with 13, the epoch of its last record with 12 (KIP-595).
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from node.errors import ErrorCode
+from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset
+from node.wire.api import Api
+from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
+
+CONSUMER = NodeId(-1)  # in the place of a replica
+NO_EPOCH = -1
+_MILLISECOND = timedelta(milliseconds=1)
+_FINAL_SESSION_EPOCH = -1  # of who wants none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPartition:
+    """What follows `offset`. `epoch` is the leader's, `last_epoch` that of the record before; -1:
+    not said."""
+
+    partition: TopicPartition
+    offset: int
+    epoch: int = NO_EPOCH
+    last_epoch: int = NO_EPOCH
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsFetchRequest:
+    replica: NodeId = CONSUMER
+    broker_epoch: int = NO_EPOCH
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    partitions: tuple[FetchedPartition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedRecords:
+    """At most one of `diverging` and `records` says how to go on."""
+
+    partition: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    high_watermark: int = -1
+    diverging: LogPosition | None = None
+    leader: NodeId = NO_NODE
+    leader_epoch: int = NO_EPOCH
+    records: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsFetchResponse:
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[FetchedRecords, ...] = ()
+
+
+def _read_request(entity: Any) -> PartitionsFetchRequest:
+    state = getattr(entity, "replica_state", entity)
+    return PartitionsFetchRequest(
+        replica=NodeId(state.replica_id),
+        broker_epoch=getattr(state, "replica_epoch", NO_EPOCH),
+        max_wait_ms=entity.max_wait // _MILLISECOND,
+        min_bytes=entity.min_bytes,
+        max_bytes=entity.max_bytes,
+        partitions=tuple(
+            FetchedPartition(
+                partition=read_partition(topic, each.partition),
+                offset=each.fetch_offset,
+                epoch=getattr(each, "current_leader_epoch", NO_EPOCH),
+                last_epoch=getattr(each, "last_fetched_epoch", NO_EPOCH),
+                max_bytes=each.partition_max_bytes,
+            )
+            for topic in entity.topics
+            for each in topic.partitions
+        ),
+    )
+
+
+def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any:
+    state = {}
+    if kio.version >= 15:
+        state["replica_state"] = kio.ReplicaState(
+            replica_id=message.replica, replica_epoch=message.broker_epoch
+        )
+    return kio.FetchRequest(
+        replica_id=message.replica,
+        max_wait=timedelta(milliseconds=message.max_wait_ms),
+        min_bytes=message.min_bytes,
+        max_bytes=message.max_bytes,
+        session_epoch=_FINAL_SESSION_EPOCH,
+        topics=tuple(
+            kio.FetchTopic(
+                topic=at.name,
+                topic_id=at.id,
+                partitions=tuple(
+                    kio.FetchPartition(
+                        partition=each.partition.index,
+                        current_leader_epoch=each.epoch,
+                        fetch_offset=each.offset,
+                        last_fetched_epoch=each.last_epoch,
+                        log_start_offset=0,
+                        partition_max_bytes=each.max_bytes,
+                    )
+                    for each in partitions
+                ),
+            )
+            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
+        ),
+        forgotten_topics_data=(),
+        **state,
+    )
+
+
+def _read_response(entity: Any) -> PartitionsFetchResponse:
+    return PartitionsFetchResponse(
+        error=our_error(getattr(entity, "error_code", ErrorCode.NONE)),
+        partitions=tuple(
+            _read_records(topic, each) for topic in entity.responses for each in topic.partitions
+        ),
+    )
+
+
+def _read_records(topic: Any, partition: Any) -> FetchedRecords:
+    diverging = getattr(partition, "diverging_epoch", None)
+    leader = getattr(partition, "current_leader", None)
+    return FetchedRecords(
+        partition=read_partition(topic, partition.partition_index),
+        error=our_error(partition.error_code),
+        high_watermark=partition.high_watermark,
+        diverging=(
+            LogPosition(Epoch(diverging.epoch), Offset(diverging.end_offset))
+            if diverging is not None and diverging.epoch >= 0
+            else None
+        ),
+        leader=NO_NODE if leader is None else NodeId(leader.leader_id),
+        leader_epoch=NO_EPOCH if leader is None else leader.leader_epoch,
+        records=partition.records or b"",
+    )
+
+
+def _write_response(message: PartitionsFetchResponse, kio: SimpleNamespace) -> Any:
+    return kio.FetchResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=message.error,
+        responses=tuple(
+            kio.FetchableTopicResponse(
+                topic=at.name,
+                topic_id=at.id,
+                partitions=tuple(_write_records(each, kio) for each in partitions),
+            )
+            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
+        ),
+    )
+
+
+def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
+    optional: dict[str, Any] = {}
+    if found.diverging is not None and kio.version >= 12:
+        optional["diverging_epoch"] = kio.EpochEndOffset(
+            epoch=found.diverging.epoch, end_offset=found.diverging.offset
+        )
+    if found.leader_epoch != NO_EPOCH and kio.version >= 12:
+        optional["current_leader"] = kio.LeaderIdAndEpoch(
+            leader_id=found.leader, leader_epoch=found.leader_epoch
+        )
+    return kio.PartitionData(
+        partition_index=found.partition.index,
+        error_code=found.error,
+        high_watermark=found.high_watermark,
+        last_stable_offset=found.high_watermark,  # without transactions
+        log_start_offset=0,
+        aborted_transactions=None,
+        preferred_read_replica=NO_NODE,
+        records=found.records,
+        **optional,
+    )
+
+
+PARTITIONS_FETCH = Api(
+    key=1,
+    name="Fetch",
+    package="fetch",
+    min_version=4,
+    max_version=18,
+    request=PartitionsFetchRequest,
+    read_request=_read_request,
+    write_request=_write_request,
+    read_response=_read_response,
+    write_response=_write_response,
+)

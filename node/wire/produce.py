@@ -1,0 +1,139 @@
+"""Produce 3-13: batches for the leaders of partitions. Topics have ids from 13 on, and the answer
+tells who leads from 10 on (KIP-951)."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from node.errors import ErrorCode
+from node.ids import NO_NODE, NodeId
+from node.wire.api import Api
+from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
+
+NO_OFFSET = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducedPartition:
+    partition: TopicPartition
+    records: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceRequest:
+    """`acks`: 0 nothing is answered, 1 the leader has it, -1 all of the ISR have."""
+
+    acks: int
+    timeout_ms: int
+    partitions: tuple[ProducedPartition, ...]
+    transactional_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceResult:
+    """`base_offset` is that of the first record. The leader, where it is another."""
+
+    partition: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    base_offset: int = NO_OFFSET
+    leader: NodeId = NO_NODE
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceResponse:
+    results: tuple[ProduceResult, ...]
+
+
+def _read_request(entity: Any) -> ProduceRequest:
+    return ProduceRequest(
+        acks=entity.acks,
+        timeout_ms=entity.timeout // timedelta(milliseconds=1),
+        transactional_id=entity.transactional_id,
+        partitions=tuple(
+            ProducedPartition(
+                partition=read_partition(topic, each.index), records=each.records or b""
+            )
+            for topic in entity.topic_data
+            for each in topic.partition_data
+        ),
+    )
+
+
+def _write_request(message: ProduceRequest, kio: SimpleNamespace) -> Any:
+    return kio.ProduceRequest(
+        transactional_id=message.transactional_id,
+        acks=message.acks,
+        timeout=timedelta(milliseconds=message.timeout_ms),
+        topic_data=tuple(
+            kio.TopicProduceData(
+                name=at.name,
+                topic_id=at.id,
+                partition_data=tuple(
+                    kio.PartitionProduceData(index=each.partition.index, records=each.records)
+                    for each in partitions
+                ),
+            )
+            for at, partitions in by_topic(message.partitions, lambda each: each.partition)
+        ),
+    )
+
+
+def _read_response(entity: Any) -> ProduceResponse:
+    return ProduceResponse(
+        results=tuple(
+            ProduceResult(
+                partition=read_partition(topic, each.index),
+                error=our_error(each.error_code),
+                base_offset=each.base_offset,
+            )
+            for topic in entity.responses
+            for each in topic.partition_responses
+        )
+    )
+
+
+def _write_response(message: ProduceResponse, kio: SimpleNamespace) -> Any:
+    return kio.ProduceResponse(
+        responses=tuple(
+            kio.TopicProduceResponse(
+                name=at.name,
+                topic_id=at.id,
+                partition_responses=tuple(_result(each, kio) for each in results),
+            )
+            for at, results in by_topic(message.results, lambda each: each.partition)
+        ),
+        throttle_time=NO_THROTTLE,
+    )
+
+
+def _result(result: ProduceResult, kio: SimpleNamespace) -> Any:
+    optional = {}
+    if result.leader != NO_NODE and kio.version >= 10:
+        optional["current_leader"] = kio.LeaderIdAndEpoch(
+            leader_id=result.leader, leader_epoch=result.leader_epoch
+        )
+    return kio.PartitionProduceResponse(
+        index=result.partition.index,
+        error_code=result.error,
+        base_offset=result.base_offset,
+        log_start_offset=0 if result.error is ErrorCode.NONE else NO_OFFSET,
+        record_errors=(),
+        **optional,
+    )
+
+
+PRODUCE = Api(
+    key=0,
+    name="Produce",
+    package="produce",
+    min_version=3,
+    max_version=13,
+    request=ProduceRequest,
+    read_request=_read_request,
+    write_request=_write_request,
+    read_response=_read_response,
+    write_response=_write_response,
+)

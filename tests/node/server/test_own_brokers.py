@@ -1,0 +1,184 @@
+"""A controller and three brokers of ours as processes on loopback, with librdkafka as client."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from node.controller.image import Image, Partition
+from node.errors import ErrorCode
+from node.records.batch import DamagedBatch, split_batches
+from node.records.metadata import decode_metadata
+from node.server.tool_client import Client
+from node.wire.create_topics import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicSetting,
+)
+from tests.support.own_brokers import OwnBroker, own_brokers
+from tests.support.quorum_processes import QuorumProcesses, quorum_processes, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+# Leaders and sessions stay while the machine stalls.
+SETTINGS = """\
+controller.quorum.fetch.timeout.ms=10000
+controller.quorum.request.timeout.ms=10000
+broker.session.timeout.ms=6000
+"""
+IDS = (4, 5, 6)
+LOG = "data/__cluster_metadata-0/00000000000000000000.log"
+SEGMENT = "orders-0/00000000000000000000.log"
+PATIENCE_S = 120.0
+
+
+@pytest.fixture
+def quorum(tmp_path: Path) -> Iterator[QuorumProcesses]:
+    with quorum_processes(tmp_path / "quorum", 1, SETTINGS) as made:
+        yield made
+
+
+@pytest.fixture
+def brokers(tmp_path: Path, quorum: QuorumProcesses) -> Iterator[dict[int, OwnBroker]]:
+    with own_brokers(tmp_path / "brokers", quorum, IDS) as made:
+        yield made
+
+
+def image(quorum: QuorumProcesses) -> Image:
+    """What the log of the controller says, committed or not."""
+    made = Image()
+    data = (quorum.running()[0].directory / LOG).read_bytes()
+    try:
+        for batch in split_batches(data):
+            if not batch.header.is_control:
+                for value in batch.values():
+                    made.replay(decode_metadata(value))
+    except DamagedBatch as end:
+        if not end.torn:  # by who writes it at this moment
+            raise
+    return made
+
+
+def orders(quorum: QuorumProcesses) -> Partition:
+    topics = image(quorum).topics
+    found = topics.named("orders")
+    assert found is not None
+    partition = topics.partition(found.id, 0)
+    assert partition is not None
+    return partition
+
+
+def until(condition: Callable[[], bool], what: str, brokers: dict[int, OwnBroker]) -> None:
+    try:
+        wait_until(lambda: condition() or None, what, PATIENCE_S)
+    except AssertionError as vain:
+        said = "\n".join(each.errors[-2000:] for each in brokers.values())
+        raise AssertionError(f"{vain}\n{said}") from vain
+
+
+def create(quorum: QuorumProcesses) -> None:
+    topic = NewTopic(
+        name="orders",
+        partitions=1,
+        replication=3,
+        configs=(TopicSetting(name="min.insync.replicas", value="2"),),
+    )
+
+    def ask(client: Client) -> bool | None:
+        answer = client.ask(CreateTopicsRequest(topics=(topic,)))
+        assert isinstance(answer, CreateTopicsResponse)
+        return True if answer.results[0].error is ErrorCode.NONE else None
+
+    quorum.told("create orders", ask)
+
+
+def servers(brokers: dict[int, OwnBroker]) -> str:
+    return ",".join(f"127.0.0.1:{each.port}" for each in brokers.values())
+
+
+def produce(brokers: dict[int, OwnBroker], numbers: range) -> None:
+    """Every one acknowledged by all of the ISR, and written once."""
+    errors: list[object] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": servers(brokers),
+            "acks": "all",
+            "enable.idempotence": True,
+            "message.timeout.ms": int(PATIENCE_S * 1000),
+            "log_level": 0,
+        }
+    )
+    for number in numbers:
+        producer.produce(
+            "orders", value=str(number), on_delivery=lambda error, _: errors.append(error)
+        )
+    assert producer.flush(PATIENCE_S) == 0
+    assert errors == [None] * len(numbers)
+
+
+def consume(brokers: dict[int, OwnBroker], count: int) -> list[int]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers(brokers),
+            "group.id": "readers",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "log_level": 0,
+        }
+    )
+    consumer.assign([TopicPartition("orders", 0, 0)])
+    read: list[int] = []
+
+    def look() -> bool | None:
+        for message in consumer.consume(count, timeout=1.0):
+            if message.error() is None:
+                value = message.value()
+                assert isinstance(value, bytes)
+                read.append(int(value))
+        return True if len(read) >= count else None
+
+    try:
+        wait_until(look, f"{count} records are read", PATIENCE_S)
+    finally:
+        consumer.close()
+    return read
+
+
+def shutdown_file(broker: OwnBroker) -> Path:
+    return broker.data / ".kafka_cleanshutdown"
+
+
+def test_what_was_acknowledged_is_read_back_whoever_ends(
+    quorum: QuorumProcesses, brokers: dict[int, OwnBroker]
+) -> None:
+    until(lambda: all(map(image(quorum).brokers.is_active, IDS)), "all are active", brokers)
+    create(quorum)
+    produce(brokers, range(100))
+    assert consume(brokers, 100) == list(range(100))
+
+    first = brokers[orders(quorum).leader]
+    first.kill()
+    produce(brokers, range(100, 200))
+    assert orders(quorum).leader != first.id
+    assert first.id not in orders(quorum).isr
+    assert consume(brokers, 200) == list(range(200))
+    first.start()
+    until(lambda: set(orders(quorum).isr) == set(IDS), "the killed one is in the ISR", brokers)
+
+    second = brokers[orders(quorum).leader]
+    registered = image(quorum).brokers.find(second.id)
+    assert registered is not None
+    assert second.terminate() == 0
+    assert json.loads(shutdown_file(second).read_text())["brokerEpoch"] == registered.broker_epoch
+    assert orders(quorum).leader not in (-1, second.id)
+    produce(brokers, range(200, 300))
+    second.start()
+    until(lambda: set(orders(quorum).isr) == set(IDS), "the stopped one is in the ISR", brokers)
+    assert not shutdown_file(second).exists()
+    assert consume(brokers, 300) == list(range(300))
+
+    contents = [(each.data / SEGMENT).read_bytes() for each in brokers.values()]
+    assert all(content == contents[0] for content in contents)

@@ -1,0 +1,101 @@
+"""Brokers of ours as processes on loopback, beside a quorum of our controllers."""
+
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.quorum_processes import (
+    PATIENCE_S,
+    ROOT,
+    QuorumProcesses,
+    give_back_ports,
+    kraft_node,
+    run_kraft_node,
+    take_ports,
+)
+
+# Quick to notice that one is gone.
+PROPERTIES = """\
+process.roles=broker
+node.id={id}
+listeners=INT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+controller.quorum.bootstrap.servers={controllers}
+log.dirs={data}
+broker.heartbeat.interval.ms=500
+replica.fetch.backoff.ms=100
+controller.quorum.fetch.timeout.ms=10000
+controller.quorum.request.timeout.ms=10000
+"""
+
+
+@dataclass
+class OwnBroker:
+    id: int
+    directory: Path
+    port: int
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def config(self) -> Path:
+        return self.directory / "server.properties"
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def errors(self) -> str:
+        return (self.directory / "stderr.log").read_text()
+
+    def start(self) -> None:
+        assert self.process is None
+        traces, errors = self.directory / "trace.jsonl", self.directory / "stderr.log"
+        with traces.open("ab") as out, errors.open("ab") as said:
+            self.process = subprocess.Popen(
+                kraft_node("start", "-c", self.config), cwd=ROOT, stdout=out, stderr=said
+            )
+
+    def kill(self) -> None:
+        self.end(signal.SIGKILL)
+
+    def terminate(self) -> int:
+        return self.end(signal.SIGTERM)
+
+    def end(self, number: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        code = self.process.wait(PATIENCE_S)
+        self.process = None
+        return code
+
+
+@contextmanager
+def own_brokers(
+    directory: Path, quorum: QuorumProcesses, ids: Sequence[int]
+) -> Iterator[dict[int, OwnBroker]]:
+    """Started, and killed at the end. They may not be registered yet."""
+    ports = take_ports(len(ids))
+    controllers = ",".join(f"127.0.0.1:{node.inner}" for node in quorum.nodes.values())
+    brokers: dict[int, OwnBroker] = {}
+    try:
+        for id_, port in zip(ids, ports, strict=True):
+            home = directory / f"broker-{id_}"
+            home.mkdir(parents=True)
+            broker = brokers[id_] = OwnBroker(id=id_, directory=home, port=port)
+            broker.config.write_text(
+                PROPERTIES.format(id=id_, port=port, controllers=controllers, data=broker.data)
+            )
+            options = ("-t", quorum.cluster_id, "-c", broker.config, "--no-initial-controllers")
+            done = run_kraft_node("format", *options)
+            assert done.returncode == 0, done.stderr
+            broker.start()
+        yield brokers
+    finally:
+        for broker in brokers.values():
+            if broker.process is not None:
+                broker.kill()
+        give_back_ports(ports)
