@@ -1,63 +1,63 @@
 """Copies of a running replica, so that it can go on in more than one way.
 
-What is frozen, and what no part of a replica is, is shared: nobody changes it.
+What is frozen, and what no part of a replica is, is shared: nobody changes it. `pickle` makes them,
+which is many times as fast as a walk through all objects in Python.
 """
 
+import io
+import pickle
 from collections import deque
 from dataclasses import is_dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
 # Where the classes stand of what changes while a replica runs.
 _CHANGING = ("node.", "chaos.model_check.memory_log", "chaos.model_check.replica")
-_BUILT_IN = (list, deque, set)
+# Whether values of a type are written down, and made anew in each copy. Tuples may hold what
+# changes; the others of these are as soon made as looked up.
+_MADE_ANEW: dict[type, bool] = dict.fromkeys(
+    (list, deque, set, dict, tuple, str, int, bool, type(None)), True
+)
 
 
-def copied(whole: T) -> T:
-    """`whole`, with all in it that may change copied; what stands twice in it is copied once."""
-    copy: T = _copied(whole, {})
-    return copy
+class Original(Generic[T]):
+    """What copies are made of, as it was when this was made of it."""
+
+    def __init__(self, whole: T) -> None:
+        self._shared: list[Any] = []
+        written = io.BytesIO()
+        _Writer(written, self._shared).dump(whole)
+        self._written = written.getvalue()
+
+    def copy(self) -> T:
+        """With all in it that may change made anew; what stands twice in it, once."""
+        reader = pickle.Unpickler(io.BytesIO(self._written))
+        reader.persistent_load = self._shared.__getitem__  # type: ignore[method-assign]
+        return cast("T", reader.load())
 
 
-def _copied(value: Any, done: dict[int, Any]) -> Any:
-    kind = type(value)
-    if kind not in _KINDS:
-        _KINDS[kind] = _is_changing(kind)
-    if not _KINDS[kind]:
-        return value
-    if id(value) in done:
-        return done[id(value)]
-    if kind is dict:
-        copy = done[id(value)] = value.copy()
-        for key, each in value.items():
-            if _KINDS.get(type(each), True):
-                copy[key] = _copied(each, done)
-    elif kind in _BUILT_IN:
-        copy = done[id(value)] = kind(_copied(each, done) for each in value)
-    else:
-        copy = done[id(value)] = object.__new__(kind)
-        for name, each in _attributes(value, copy):
-            if _KINDS.get(type(each), True):
-                object.__setattr__(copy, name, _copied(each, done))
-    return copy
+class _Writer(pickle.Pickler):
+    """Puts what is shared into a list, and its place there instead of it."""
 
+    def __init__(self, written: io.BytesIO, shared: list[Any]) -> None:
+        super().__init__(written, pickle.HIGHEST_PROTOCOL)
+        self._shared = shared
+        self._places: dict[int, int] = {}
 
-_KINDS: dict[type, bool] = dict.fromkeys((*_BUILT_IN, dict), True)  # does it change?
+    def persistent_id(self, value: Any) -> int | None:
+        kind = type(value)
+        if kind not in _MADE_ANEW:
+            _MADE_ANEW[kind] = _is_changing(kind)
+        if _MADE_ANEW[kind]:
+            return None
+        place = self._places.setdefault(id(value), len(self._shared))
+        if place == len(self._shared):
+            self._shared.append(value)
+        return place
 
 
 def _is_changing(kind: type) -> bool:
     if is_dataclass(kind):
         return not kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
     return kind.__module__.startswith(_CHANGING)
-
-
-def _attributes(value: Any, copy: Any) -> list[tuple[str, Any]]:
-    """All of them; `copy` has the same now."""
-    if hasattr(value, "__dict__"):
-        vars(copy).update(vars(value))
-        return list(vars(value).items())
-    attributes = [(name, getattr(value, name)) for name in value.__slots__]
-    for name, each in attributes:
-        object.__setattr__(copy, name, each)
-    return attributes

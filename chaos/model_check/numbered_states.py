@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from chaos.model_check.copying import copied
+from chaos.model_check.copying import Original
 from chaos.model_check.judged_steps import STOPPED, BrokenPromise, JudgedStep, Past, broken_by
 from chaos.model_check.log_entries import Naming
 from chaos.model_check.possible_moves import Move, loses_power, make
@@ -80,7 +80,7 @@ class Quorums:
         self.views = Numbered[ReplicaView](namings)
         self.pasts = Numbered[Past](namings)
         self._places = [[naming[node] - 1 for node in sorted(naming)] for naming in namings]
-        self._replicas: dict[int, LiveReplica] = {}
+        self._originals: dict[int, Original[LiveReplica]] = {}
         self._outcomes: dict[tuple[Move, tuple[int, ...]], _Outcome | None] = {}
 
     def state(self, replicas: Sequence[LiveReplica], past: Past) -> WholeState:
@@ -120,7 +120,7 @@ class Quorums:
         return self._outcomes[key]
 
     def _made(self, move: Move, numbers: tuple[int, ...]) -> _Outcome | None:
-        replicas = [copied(self._replicas[number]) for number in numbers]
+        replicas = [self._originals[number].copy() for number in numbers]
         for replica in replicas:
             replica.done.clear()
         try:
@@ -133,7 +133,8 @@ class Quorums:
 
     def _number(self, replica: LiveReplica) -> int:
         number = self.views.number(view(replica))
-        self._replicas.setdefault(number, replica)
+        if number not in self._originals:
+            self._originals[number] = Original(replica)
         return number
 
     def canonical(self, state: WholeState) -> WholeState:

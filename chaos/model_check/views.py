@@ -2,7 +2,9 @@
 
 Left out are times, connections and what was asked over them: the explorer lets any time pass, and
 breaks connections at will. Left out too is whether a follower has heard its leader (it may lose it
-at any moment), and who has renewed the leader's licence.
+at any moment), who has renewed the leader's licence, and what nobody decides by any more: what a
+follower knows to be committed (whoever leads has to commit something of its own epoch first), and
+how far a leader knows a replica to be, where it has counted that already.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +15,7 @@ from chaos.model_check.replica import LiveReplica
 from chaos.model_check.setting import name
 from node.ids import NEVER_NS, NO_NODE, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.quorum import leader_of, voted_in
-from node.raft.roles import STATE_NAMES, Follower, Leader, Prospective, Unattached
+from node.raft.roles import STATE_NAMES, Follower, Leader, Prospective, Resigned, Unattached
 from node.raft.voter_forms import VoterChange
 
 Ends = frozenset[tuple[ReplicaKey, Offset | None]]
@@ -31,9 +33,9 @@ class ReplicaView:
     voted: ReplicaKey | None
     finds_leader: bool  # knows where it listens
     stands: bool  # will stand for election when it has waited
-    committed: Offset | None  # as far as it knows
+    committed: Offset | None  # as far as it knows, if it leads or just did
     high_watermark: Offset | None  # of a leader
-    ends: Ends  # of the replicas, as a leader knows them
+    ends: Ends  # of the replicas, as a leader knows them, and has not counted them
     open: tuple[VoterChange, ...]  # what operators wait for
     says: VotingKeys  # who votes, as it says itself
 
@@ -84,7 +86,6 @@ def voters_by(log: tuple[Entry, ...]) -> VotingKeys:
 def view(replica: LiveReplica) -> ReplicaView:
     role, quorum = replica.role, replica.raft.quorum
     leader = role if isinstance(role, Leader) else None
-    known = {} if leader is None else leader.replicas
     return ReplicaView(
         key=replica.key,
         log=tuple(entry(batch) for batch in replica.log.batches),
@@ -95,9 +96,19 @@ def view(replica: LiveReplica) -> ReplicaView:
         voted=voted_in(role),
         finds_leader=isinstance(role, Follower | Prospective) and role.leader_at is not None,
         stands=isinstance(role, Unattached) and role.election_deadline_ns != NEVER_NS,
-        committed=quorum.committed,
+        committed=quorum.committed if isinstance(role, Leader | Resigned) else None,
         high_watermark=None if leader is None else leader.high_watermark,
-        ends=frozenset((key, each.end) for key, each in known.items()),
+        ends=frozenset() if leader is None else _telling_ends(leader, replica.log.end().offset),
         open=tuple(replica.open.values()),
         says=frozenset(quorum.voters.keys),
+    )
+
+
+def _telling_ends(leader: Leader, log_end: Offset) -> Ends:
+    """Those by which more can be committed, or that let a replica be added."""
+    floor = leader.epoch_start if leader.high_watermark is None else leader.high_watermark
+    return frozenset(
+        (key, each.end)
+        for key, each in leader.replicas.items()
+        if each.end is not None and (each.end > floor or each.end == log_end)
     )
