@@ -21,6 +21,8 @@ from chaos.conditions import Conditions
 
 MIXED = "mixed"
 SIZE = 3
+# Our first leader writes metadata.version 30, at which controllers of older releases end.
+_OLDEST = (4, 3)
 _KAFKAS = "kafkas"  # the setting
 _VALUES = {_KAFKAS: ("1", "2"), QUORUM: (DYNAMIC, STATIC)}
 
@@ -106,6 +108,11 @@ class Mixed:
 
 def mixed(release: str, settings: Mapping[str, str], conditions: Conditions) -> Mixed:
     """Raises SettingError."""
+    if tuple(map(int, release.split("."))) < _OLDEST:
+        raise SettingError(
+            f"{MIXED}:{release}: our controllers write metadata.version 30, which Apache Kafka has "
+            "since 4.3.0"
+        )
     for name, value in settings.items():
         if value not in _VALUES.get(name, ()):
             raise SettingError(

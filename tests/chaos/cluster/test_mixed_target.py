@@ -113,6 +113,13 @@ def test_what_is_no_quorum_of_both_is_refused(words: dict[str, str]) -> None:
         target_named("mixed", words)
 
 
+@pytest.mark.parametrize("release", ["4.0.2", "4.2.1"])
+def test_a_release_that_does_not_know_what_our_leader_writes_is_refused(release: str) -> None:
+    with pytest.raises(SettingError, match=r"metadata.version 30.* since 4\.3\.0"):
+        target_named(f"mixed:{release}", {})
+    assert target_named("mixed:4.3.0", {}).word == "mixed:4.3.0"
+
+
 def test_five_of_both_are_refused() -> None:
     with pytest.raises(SettingError, match="3 controllers, not 5"):
         layout("mixed", 5, {})
