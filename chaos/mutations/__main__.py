@@ -3,23 +3,27 @@
 import sys
 
 from chaos.mutations.catalogue import MUTATIONS
+from chaos.mutations.of_brokers import BROKER_MUTATIONS
 from chaos.mutations.planted import planted_by
 from node.server.cli import main
 
 WRONG_USAGE = 254
+_WRONG = {name: one.wrong for name, one in MUTATIONS.items()} | {
+    name: one.wrong for name, one in BROKER_MUTATIONS.items()
+}
 
 
 def run(arguments: list[str]) -> None:
     """Plant, then be `kraft-node`; that leaves the process by its own exit codes."""
-    if len(arguments) < 2 or arguments[0] not in MUTATIONS or arguments[1] != "--":
+    if len(arguments) < 2 or arguments[0] not in _WRONG or arguments[1] != "--":
         sys.stderr.write(
             "error: one mutation, then -- and the words for kraft-node\n"
-            f"  there are {', '.join(MUTATIONS)}\n"
+            f"  there are {', '.join(_WRONG)}\n"
             "  try: python -m chaos.mutations Q-ZOMBIE -- start -c server.properties\n"
         )
         sys.exit(WRONG_USAGE)
     planted_by(arguments[0]).plant()
-    sys.stderr.write(f"planted {arguments[0]}: {MUTATIONS[arguments[0]].wrong}\n")
+    sys.stderr.write(f"planted {arguments[0]}: {_WRONG[arguments[0]]}\n")
     main(arguments[2:])
 
 

@@ -82,6 +82,17 @@ class Change:
         return bool(before and after and set(before.replicas) != set(after.replicas))
 
     @property
+    def ends_reassignment(self) -> bool:
+        """Done or cancelled."""
+        before, after = self.before, self.after
+        return bool(
+            before
+            and after
+            and (before.adding or before.removing)
+            and not (after.adding or after.removing)
+        )
+
+    @property
     def elected_outside(self) -> bool:
         """Whether the leader was neither in the ISR nor in the ELR: all others may hold more."""
         before = self.before

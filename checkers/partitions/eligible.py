@@ -229,6 +229,8 @@ def _elections_from_elr(found: Timeline) -> Iterator[_Judged]:
         before = change.before
         if change.elected is None or before is None or change.elected_outside:
             continue
+        if change.ends_reassignment:
+            continue  # an ISR was proposed, and whoever is removed led it
         if change.elected in before.elr and change.elected not in before.isr:
             yield batch, change
 

@@ -43,13 +43,11 @@ def reassigned_when_in_sync(evidence: Evidence) -> CheckResult:
 def _done(found: Timeline) -> Iterator[Change]:
     """Changes by which somebody who was to be removed is; cancelled, those who were added are."""
     for _, change in found.changes():
-        before, after = change.before, change.after
-        if before is None or after is None or not (before.adding or before.removing):
-            continue
-        is_over = not (after.adding or after.removing)
-        first = set(before.replicas) - set(before.adding)
-        if is_over and set(after.replicas) != first:
-            yield change
+        before, after = change.before, change.partition
+        if before is not None and change.ends_reassignment:
+            first = set(before.replicas) - set(before.adding)
+            if set(after.replicas) != first:
+                yield change
 
 
 def _too_early(change: Change) -> Iterator[Violation]:

@@ -50,6 +50,7 @@ class Brokers:
         self.now_ns = 0
         self.offset = 0
         self.records: list[MetadataRecord] = []  # of the last decision
+        self.history: list[list[MetadataRecord]] = []  # of all of them
         self._rng = random.Random(7)
         self._lives = 0
         self.apply([FeatureLevelRecord(name=METADATA_VERSION, feature_level=level)])
@@ -71,6 +72,7 @@ class Brokers:
 
     def apply(self, records: Sequence[MetadataRecord]) -> None:
         self.records = list(records)
+        self.history.append(self.records)
         for record in self.records:
             self.image.replay(record)
         self.offset += len(self.records)

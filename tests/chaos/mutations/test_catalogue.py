@@ -8,6 +8,7 @@ import pytest
 
 import chaos.mutations
 from chaos.mutations.catalogue import MUTATIONS
+from chaos.mutations.of_brokers import BROKER_MUTATIONS
 from chaos.mutations.planted import planted_by
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.suite import CHECKS
@@ -15,11 +16,11 @@ from checkers.suite import CHECKS
 
 def test_every_mutation_has_a_module_and_every_module_is_listed() -> None:
     package = Path(chaos.mutations.__file__).parent
-    found = {path.stem.upper().replace("_", "-") for path in package.glob("[aqrv]_*.py")}
-    assert found == set(MUTATIONS)
+    found = {path.stem.upper().replace("_", "-") for path in package.glob("[aepqrv]_*.py")}
+    assert found == {*MUTATIONS, *BROKER_MUTATIONS}
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS)
+@pytest.mark.parametrize("mutation", [*MUTATIONS, *BROKER_MUTATIONS])
 def test_each_replaces_a_decision_that_the_node_takes(mutation: str) -> None:
     for planted in planted_by(mutation).decisions():
         decision = getattr(planted.owner, planted.decision)
@@ -38,6 +39,7 @@ def test_each_has_named_checks_and_a_scenario(mutation: object) -> None:
 
 def test_the_checks_that_are_named_are_there() -> None:
     named = {check for mutation in MUTATIONS.values() for check in mutation.checks}
+    named |= {check for mutation in BROKER_MUTATIONS.values() for check in mutation.checks}
     assert named <= {check.id for check in CHECKS}
 
 

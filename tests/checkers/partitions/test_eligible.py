@@ -247,6 +247,14 @@ def test_a_reassignment_elects_whom_it_adds() -> None:
     assert judged(nobody_else_is_elected, cluster).verdict is VALID
 
 
+def test_a_member_of_the_elr_joins_the_isr_by_which_a_reassignment_is_done() -> None:
+    """Its leader, which is no target, proposed the ISR."""
+    moving = shrunk().commit(unfence(2, 12))
+    moving.commit(change("t-0", replicas=[2, 1, 3], removingReplicas=[1, 3]))
+    done = moved([2], [], leader=2, replicas=[2], removingReplicas=[])
+    assert saw_nothing(judged(elr_elected_with_empty_isr, moving.commit(done)))
+
+
 @pytest.mark.parametrize(
     ("record", "verdict"),
     [
