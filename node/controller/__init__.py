@@ -14,7 +14,7 @@ was heard of last is in no log, but in the `sessions` of the active controller.
 leader (KIP-966). It is asked when brokers come and go (`isr_updates`), when a leader proposes an
 ISR (`isr_proposals`), by operators (`leader_elections`, `reassigning`), when a broker says on which
 disk a replica is (`directory_assignments`), and now and then (`periodic_elections`); all by the
-rules of `replica_rules`.
+rules of `replica_rules`. Metrics count them (`partition_gauges`).
 *Topics.* `topic_creation` and `partition_creation`, with `placement` and `assignments`.
 *What is set.* `resource_configs`, by the schemas of `topic_configs` and `client_metrics`;
 `feature_updates`; `producer_id_blocks`.

@@ -18,6 +18,7 @@ from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
 from node.controller.image import Image
+from node.controller.partition_gauges import partition_gauges
 from node.controller.registration import Registrar
 from node.controller.snapshot_generator import SnapshotGenerator
 from node.controller.writes import decide, refused
@@ -96,6 +97,10 @@ class Controller:
     @property
     def applied(self) -> Offset:
         return self._raft.handed_over
+
+    def gauges(self) -> dict[str, int]:
+        """What metrics tell of this moment."""
+        return partition_gauges(self.image, self._brokers)
 
     # --- requests ---
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 PREFIX = "kafka_server_raft_metrics_"  # kafka.server:type=raft-metrics, as JMX exporters spell it
+CONTROLLER = "kafka_controller_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Metric:
     is_shipped: bool  # by Apache Kafka 4.3
     about: str  # with its unit
     is_text: bool = False  # it stands in a label, and the value is 1
+    prefix: str = PREFIX
 
 
 METRICS = (
@@ -87,6 +89,20 @@ METRICS = (
         True,
         "1 while the newest voter set is not committed; of the leader only",
     ),
+    Metric(
+        "electable-leaders",
+        "KIP-966",
+        False,
+        "How many replicas are in the ISR or the ELR of their partition",
+        prefix=CONTROLLER,
+    ),
+    Metric(
+        "global-under-min-isr-partition-count",
+        "KIP-966",
+        False,
+        "Partitions whose ISR is smaller than the effective min.insync.replicas",
+        prefix=CONTROLLER,
+    ),
 )
 
 
@@ -107,7 +123,7 @@ def _lines(metric: Metric, value: float | str) -> str:
 
 
 def metric_name(metric: Metric) -> str:
-    return PREFIX + metric.name.replace("-", "_")
+    return metric.prefix + metric.name.replace("-", "_")
 
 
 def as_markdown() -> str:
