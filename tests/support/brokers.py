@@ -26,6 +26,7 @@ from node.wire.broker_lifecycle import (
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    UnregisterBrokerRequest,
 )
 from node.wire.controller_registration import FeatureRange
 from node.wire.create_topics import (
@@ -143,6 +144,9 @@ class Brokers:
         assert isinstance(answer, BrokerHeartbeatResponse)
         return answer
 
+    def unregister(self, broker: int) -> None:
+        self.ask(UnregisterBrokerRequest(broker=NodeId(broker)))
+
     def come_up(self, *brokers: int, clean: bool = False) -> None:
         for broker in brokers:
             self.register(broker, clean=clean)
@@ -176,20 +180,23 @@ class Brokers:
         assert found is not None
         return found
 
-    def propose(
-        self, *isr: int, by: int | None = None, **changes: object
-    ) -> PartitionResult | AlterPartitionResponse:
-        """The leader of t-0 proposes an ISR, of brokers in the lives that they are in."""
+    def proposal(self, *isr: int) -> AlteredPartition:
         topic, found = self.image.topics.named("t"), self.partition()
         assert topic is not None
-        proposal = AlteredPartition(
+        return AlteredPartition(
             topic=topic.id,
             index=0,
             leader_epoch=found.leader_epoch,
             partition_epoch=found.partition_epoch,
             isr=tuple(IsrMember(broker=NodeId(each), epoch=self.epoch(each)) for each in isr),
         )
-        leader = found.leader if by is None else by
+
+    def propose(
+        self, *isr: int, by: int | None = None, **changes: object
+    ) -> PartitionResult | AlterPartitionResponse:
+        """The leader of t-0 proposes an ISR, of brokers in the lives that they are in."""
+        proposal = self.proposal(*isr)
+        leader = self.partition().leader if by is None else by
         answer = self.ask(
             AlterPartitionRequest(
                 broker=NodeId(leader),

@@ -178,6 +178,49 @@ def test_unclean_elections_are_held_where_a_topic_allows_them() -> None:
     assert brokers.partition().recovery == RECOVERING
 
 
+@pytest.mark.parametrize(
+    ("unclean", "elected"),
+    [("false", ((), (1, 2), NONE)), ("true", ((3,), (), 3))],
+)
+def test_who_is_fenced_and_eligible_is_waited_for_unless_anybody_may_lead(
+    unclean: str, elected: tuple[tuple[int, ...], tuple[int, ...], int]
+) -> None:
+    """KIP-966, delivery plan: fenced members of the ELR, and another replica that is not."""
+    brokers = three_of_two(unclean_leader_election_enable=unclean)
+    brokers.propose(1, 2)
+    brokers.fence(2)
+    brokers.fence(1)
+    assert brokers.state() == elected
+
+
+def test_the_first_of_the_elr_that_is_back_is_elected_whoever_led_last() -> None:
+    """KIP-966, controller behaviors 3: it joins the ISR and leaves the ELR."""
+    brokers = three_of_two()
+    for broker in (1, 2, 3):
+        brokers.fence(broker)
+    assert brokers.state() == ((), (2, 3), NONE)
+    brokers.beat(1)
+    assert brokers.state() == ((), (2, 3), NONE), "1 left when the ISR had the minimum"
+    brokers.beat(2)
+    assert brokers.state() == ((2,), (3,), 2)
+    brokers.beat(3)
+    assert brokers.state() == ((2,), (3,), 2), "who is eligible is in sync when a leader says so"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_before_the_feature_every_end_is_alike(clean: bool) -> None:
+    """KIP-966, compatibility: out of the ISR as if fenced, and the last of it stays."""
+    brokers = Brokers(elr=False)
+    brokers.come_up(1, 2, 3)
+    brokers.create("t", (1, 2, 3), min_insync_replicas="2")
+    brokers.fence(2)
+    brokers.fence(3)
+    brokers.fence(1)
+    assert brokers.state() == ((1,), (), NONE)
+    brokers.come_up(1, 2, clean=clean)
+    assert brokers.state() == ((1,), (), 1)
+
+
 def test_an_operator_elects_anybody() -> None:
     brokers = three_of_two()
     for broker in (1, 2, 3):
