@@ -47,6 +47,7 @@ _MODULES = (
     "partitions.eligible",
     "partitions.registrations",
     "partitions.reassigned",
+    "partitions.replayed",
     "partitions.handed_out",
     "partitions.acknowledged_topics",
     "partitions.known_topics",

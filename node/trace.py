@@ -50,6 +50,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.loaded": ("end", "epoch"),
     # What the controller's image holds at an offset, as a number: the same on every node.
     "c.image": ("offset", "digest"),
+    # A record about a broker, a topic or a partition is committed, and replayed into the image.
+    "c.record": ("offset", "record"),
     # What a voter answered makes no sense; the connection to it is closed.
     "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),

@@ -73,6 +73,7 @@ _REQUIRED = {
     "q.loaded": ("log_end", "epoch"),
     "q.snapshot": ("log_end", "epoch"),
     "c.image": ("offset",),
+    "c.record": ("offset",),
     "q.hwm": ("hwm", "epoch"),
     "q.fetch": ("replica", "offset", "epoch"),
     "q.vote": ("replica", "epoch", "outcome"),

@@ -141,7 +141,7 @@ NODE_EVENTS = pa.schema(
         ("hwm", pa.int64()),
         ("replica", pa.int32()),  # q.fetch; candidate of q.vote
         ("replica_directory", pa.string()),
-        ("offset", pa.int64()),  # q.fetch, c.active, c.image
+        ("offset", pa.int64()),  # q.fetch, c.active, c.image, c.record
         ("outcome", pa.string()),  # q.fetch; granted | refused of q.vote
         ("detail", pa.string()),  # JSON of what has no column (voters, version, reason ...)
     ]

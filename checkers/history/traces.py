@@ -33,6 +33,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.snapshot": ("what", "end", "epoch", "start"),
     "q.loaded": ("end", "epoch"),
     "c.image": ("offset", "digest"),
+    "c.record": ("offset", "record"),
     "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),

@@ -36,7 +36,6 @@ from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
 from node.wire.elect_leaders import PREFERRED, UNCLEAN, ElectLeadersRequest, NamedPartition
 from node.wire.producer_ids import AllocateProducerIdsRequest
 from node.wire.reassignments import AlterReassignmentsRequest, Reassignment
-from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
 from tests.support.brokers import Brokers
 
 IDS = (1, 2, 3, 4, 5)
@@ -278,14 +277,6 @@ class RandomBrokers:
     def _elect_periodically(self) -> None:
         kind = self.rng.choice((periodic_elections.unclean, periodic_elections.preferred))
         self.brokers.apply(list(kind(self.brokers.situation())))
-
-    def _switch_elr(self) -> None:
-        """On or off again."""
-        level = int(not self.image.has_elr)
-        update = FeatureUpdate(
-            name="eligible.leader.replicas.version", level=level, kind=1 if level else 2
-        )
-        self.ask(UpdateFeaturesRequest(updates=(update,)))
 
     def _allocate(self) -> None:
         broker = self.rng.choice(IDS)

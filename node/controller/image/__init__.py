@@ -7,7 +7,7 @@ a `digest`, so that two nodes, or a log and a snapshot, can be compared.
 """
 
 from node.controller.image.features import ELR_VERSION, METADATA_VERSION
-from node.controller.image.image import Image
+from node.controller.image.image import Image, is_of_brokers
 from node.controller.image.partition import Partition, PartitionKey
 from node.controller.image.topics import Topic
 
@@ -18,4 +18,5 @@ __all__ = [
     "Partition",
     "PartitionKey",
     "Topic",
+    "is_of_brokers",
 ]

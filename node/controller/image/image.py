@@ -156,5 +156,24 @@ class Image:
                 assert_never(record)
 
 
+_OF_BROKERS = (
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+    FenceBrokerRecord,
+    UnfenceBrokerRecord,
+    BrokerRegistrationChangeRecord,
+    TopicRecord,
+    PartitionRecord,
+    PartitionChangeRecord,
+    ClearElrRecord,
+    RemoveTopicRecord,
+)
+
+
+def is_of_brokers(record: MetadataRecord | UnknownRecord) -> bool:
+    """Is it about brokers, or about what is on them?"""
+    return isinstance(record, _OF_BROKERS)
+
+
 def _text(number: int | None) -> str | None:
     return None if number is None else str(number)
