@@ -18,6 +18,7 @@ from node.ids import METADATA_LOG, NO_NODE, ChannelId, ConnectionId, LogId, Now,
 from node.outbox import Answer, Outbox, Output
 from node.parking import Parking
 from node.raft.client import RaftClient
+from node.raft.quorum_gauges import Gauge
 from node.raft.raft import Raft
 from node.raft.voter_history import VoterHistory
 from node.storage.view import LogView
@@ -152,6 +153,10 @@ class BrokerCore:
         self.raft.log.begin_step()
         self.broker.begin_shutdown(now.mono_ns)
         return self._finish(now)
+
+    def gauges(self, mono_ns: int) -> dict[str, Gauge]:
+        """What metrics tell of this moment."""
+        return self.raft.gauges(mono_ns)
 
     def next_deadline_ns(self) -> int:
         return min(self.raft.deadline_ns(), self.broker.deadline_ns())

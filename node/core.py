@@ -29,6 +29,7 @@ from node.ids import (
 from node.outbox import Answer, Outbox, Output
 from node.parking import Parking
 from node.raft.client import RaftClient
+from node.raft.quorum_gauges import Gauge
 from node.raft.raft import QuorumRequest, Raft
 from node.raft.voter_history import VoterHistory
 from node.records.metadata import MetadataRecord
@@ -192,6 +193,10 @@ class Core:
         if self.raft.resign_for_shutdown(now):
             self._stop_by_ns = now.mono_ns + _SHUTDOWN_MS * MS
         return self._finish(now)
+
+    def gauges(self, mono_ns: int) -> dict[str, Gauge]:
+        """What metrics tell of this moment."""
+        return {**self.raft.gauges(mono_ns), **self.controller.gauges()}
 
     def next_deadline_ns(self) -> int:
         """Asked for more often than there are steps, and changed by steps only."""

@@ -179,9 +179,7 @@ def _listen_at(endpoint: Endpoint) -> list[socket.socket]:
 
 def _metrics(node: Node | BrokerNode, meter: Meter) -> str:
     mono_ns = read_clocks().mono_ns
-    core = node.core
-    told = {**core.raft.gauges(mono_ns), **core.controller.gauges()}
-    return exposition({**told, **meter.measured(mono_ns)})
+    return exposition({**node.core.gauges(mono_ns), **meter.measured(mono_ns)})
 
 
 def _descriptors(found: Recovered) -> int:
