@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.voter_history import VOTER_RECORDS, planned_voters
+from checkers.evidence.voter_history import VOTER_RECORDS, ReplicaKey, planned_voters
 from checkers.history.store import read_run
 from spark_reports.sealed_archive import SealedRun
 from spark_reports.spark_schemas import RUNS, SCHEMAS
@@ -30,23 +30,30 @@ class Tables:
     log_batches: DataFrame
     log_records: DataFrame
     disks: DataFrame
+    lost_batches: DataFrame
+    lost_records: DataFrame
+    lost_disks: DataFrame
 
 
 def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
     """All tables of the runs (at least one), read lazily."""
-    rows = [(run.info.run_id, run.scenario, run.version, list(voters_of(run))) for run in runs]
     tables = {name: _read(session, name, runs) for name in SCHEMAS}
+    rows = [_row(run) for run in runs]
     return Tables(runs=F.broadcast(session.createDataFrame(rows, RUNS)), **tables)
 
 
-def voters_of(run: SealedRun) -> tuple[int, ...]:
-    """The nodes that vote in the end, by the run's evidence; only a log that names voters needs to
-    be read for that."""
+def _row(run: SealedRun) -> tuple[object, ...]:
+    """Who votes in the end, by the run's evidence; only a log that names voters needs to be read
+    for that."""
     names_voters = pc.field("type").isin(list(VOTER_RECORDS))
     log_records = pq.read_table(run.table("log_records"), columns=["type"], filters=names_voters)
+    head = run.info.run_id, run.scenario, run.version
     if log_records.num_rows == 0:
-        return planned_voters(run.info)
-    return Evidence(read_run(run.directory)).voters.newest.nodes
+        return *head, [ReplicaKey(node) for node in planned_voters(run.info)], None
+    evidence = Evidence(read_run(run.directory))
+    lost = evidence.lost_majority
+    needed_ns = None if lost is None else lost.each_needed_ns
+    return *head, sorted(evidence.voters.newest.keys), needed_ns
 
 
 def _read(session: SparkSession, name: str, runs: Sequence[SealedRun]) -> DataFrame:

@@ -16,7 +16,10 @@ from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
 
 # In the order in which they are read: no import of pyspark for their names.
-USED_TABLES = ("ops", "faults", "node_events", "log_batches", "log_records", "disks")
+USED_TABLES = (
+    *("ops", "faults", "node_events", "log_batches", "log_records", "disks"),
+    *("lost_batches", "lost_records", "lost_disks"),
+)
 
 # Where one of these is undecided, "none was lost" is not known of the run.
 _OF_DURABILITY = frozenset(

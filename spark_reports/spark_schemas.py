@@ -28,6 +28,7 @@ OPS = _struct(
     phase=_TEXT,
     t0=_LONG,
     t1=_LONG,
+    complete_index=_LONG,
     request=_LONG,
 )
 
@@ -61,7 +62,11 @@ LOG_RECORDS = _struct(
     value=_TEXT,
 )
 
-DISKS = _struct(node=_SHORT, problem=_TEXT)
+DISKS = _struct(node=_SHORT, directory=_TEXT, problem=_TEXT)
+
+# The same of disks that were lost; which disk of its node, its directory tells.
+LOST_BATCHES = _struct(node=_SHORT, directory=_TEXT, base_offset=_LONG)
+LOST_RECORDS = StructType([*LOG_RECORDS.fields, StructField("directory", _TEXT)])
 
 # What the reports read; the others are for the checks of one run.
 SCHEMAS: dict[str, StructType] = {
@@ -71,7 +76,18 @@ SCHEMAS: dict[str, StructType] = {
     "log_batches": LOG_BATCHES,
     "log_records": LOG_RECORDS,
     "disks": DISKS,
+    "lost_batches": LOST_BATCHES,
+    "lost_records": LOST_RECORDS,
+    "lost_disks": DISKS,
 }
 
-# One row a run: what the stages need of its `run.json`. `scenario` is with its side.
-RUNS = _struct(run_id=_TEXT, scenario=_TEXT, version=_TEXT, voters=ArrayType(_INT))
+# One row a run: what the stages need of its `run.json`, and who votes in the end. `scenario` has
+# its side. Where a majority of the voters' disks is lost, `each_needed_ns` is since when each voter
+# that is left had to have what was acknowledged (`checkers.evidence.voters_left`).
+RUNS = _struct(
+    run_id=_TEXT,
+    scenario=_TEXT,
+    version=_TEXT,
+    voters=ArrayType(_struct(node=_INT, directory=_TEXT)),
+    each_needed_ns=_LONG,
+)

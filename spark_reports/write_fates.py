@@ -3,10 +3,15 @@
 The second opinion on what `fate_counts` counts of registers run by run, by the rule of the check
 `durability`: a write is *there* if a majority of the voters' disks has its record at one offset,
 and *possible* as long as the disks that were not read whole could make up a majority. Voters are
-here the nodes of the run's newest set: of sets that change while it lasts, of disks that are no
-voter's any more, and of what logs that begin behind snapshots stand for, only the check knows.
+here those of the run's newest set, each a node with its disk: of sets that change while it lasts,
+and of what logs that begin behind snapshots stand for, only the check knows.
+
+A voter whose disk was lost counts with what lay on it. What is there, but on no disk that is left,
+is *gone*; unless each voter that is left had to have it (*needed*).
 
     ok     there -> survived       possible -> undecided           else lost
+           there, needed, and a voter that is left lacks it -> lost
+           there, and no disk that is left has it -> gone; undecided if some could not be read
     info   there -> recovered      possible -> open                else not happened
     fail   there -> unexpected                                     else refused
 """
@@ -14,19 +19,21 @@ voter's any more, and of what logs that begin behind snapshots stand for, only t
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
+from checkers.history.tables import NO_DIRECTORY
 from checkers.registers.survival import Fate
 from spark_reports.fault_phases import with_phase
 from spark_reports.ingest import Tables
 
 _VALUE = ["run_id", "key", "value"]
+_DISK = ["run_id", "node", "lost"]
 _CLIENT_METRICS = 16  # the resource type that registers are made of
 
 
 def fates(tables: Tables) -> DataFrame:
     """One row a written value: run_id, scenario, key, value, outcome, fault_phase, t0, fate."""
-    writes = attempted(tables.ops, tables.faults)
     known = (
-        writes.join(copies(tables), on=_VALUE, how="left")
+        attempted(tables.ops, tables.faults)
+        .join(copies(tables), on=_VALUE, how="left")
         .join(F.broadcast(quorums(tables)), on="run_id", how="inner")
         .withColumn("fate", _fate())
     )
@@ -40,76 +47,133 @@ def attempted(ops: DataFrame, faults: DataFrame) -> DataFrame:
     writes = ops.where((F.col("f") == "write") & F.col("value").isNotNull())
     rank = F.when(F.col("outcome") == "ok", 0).when(F.col("outcome") == "info", 1).otherwise(2)
     first = F.struct(rank, "t0", "op_id")
+    best = ("outcome", "fault_phase", "t0", "complete_index")
     return (
         with_phase(writes, faults)
         .groupBy(*_VALUE)
-        .agg(
-            *(F.min_by(name, first).alias(name) for name in ("outcome", "fault_phase", "t0")),
-        )
+        .agg(*(F.min_by(name, first).alias(name) for name in best))
+    )
+
+
+def disks(tables: Tables) -> DataFrame:
+    """One row a disk: run_id, node, lost, directory, `whole` (was it read from offset 0 on?) and
+    `votes`. Of lost disks those that were read whole, and are known by their directories.
+    """
+    begins = (
+        _of_disks(tables.log_batches, tables.lost_batches, "base_offset")
+        .groupBy(*_DISK)
+        .agg(F.min("base_offset").alias("begin"))
+    )
+    read = _of_disks(tables.disks, tables.lost_disks, "directory", "problem")
+    whole = F.col("problem").isNull() & (F.coalesce("begin", F.lit(0)) == 0)
+    usable = ~_is_lost() | (F.col("whole") & (F.col("lost") != NO_DIRECTORY))
+    return (
+        read.join(begins, on=_DISK, how="left")
+        .withColumn("whole", whole)
+        .where(usable)
+        .join(tables.runs.select("run_id", "voters"), on="run_id", how="inner")
+        .select(*_DISK, "directory", "whole", _votes().alias("votes"))
     )
 
 
 def copies(tables: Tables) -> DataFrame:
-    """One row a stored value: `copies`, the most voters that have it at one offset and epoch.
+    """One row a stored value: `copies`, the most voters that have it at one offset and epoch; of
+    these those whose disks are left (`kept`), and that were read whole (`held`).
 
     With traces, only what is below the highest high watermark that any of them tells.
     """
     told = tables.node_events.where(F.col("event") == "q.hwm")
     highest = told.groupBy("run_id").agg(F.max("hwm").alias("highest"))
-    register = (F.col("type") == "Config") & (F.col("resource_type") == _CLIENT_METRICS)
     stored = (
-        tables.log_records.where(register)
-        .select(
-            "run_id",
-            F.col("resource").alias("key"),
-            F.expr("try_cast(value AS BIGINT)").alias("value"),
-            "offset",
-            "epoch",
-            "node",
-        )
+        _registers(tables)
         .join(F.broadcast(highest), on="run_id", how="left")
         .join(tables.runs.select("run_id", "voters"), on="run_id", how="inner")
+        .join(disks(tables).drop("votes"), on=_DISK, how="left")
+        .where(~_is_lost() | F.col("whole"))
     )
     committed = F.col("highest").isNull() | (F.col("offset") < F.col("highest"))
-    votes = F.array_contains("voters", F.col("node").cast("int"))
+    left = ~_is_lost()
     return (
-        stored.where(committed & votes & F.col("value").isNotNull())
+        stored.where(committed & _votes() & F.col("value").isNotNull())
         .groupBy(*_VALUE, "offset", "epoch")
-        .agg(F.count_distinct("node").alias("copies"))
+        .agg(
+            F.count_distinct("node", "lost").alias("copies"),
+            F.count_distinct(F.when(left, F.col("node"))).alias("kept"),
+            F.count_distinct(F.when(left & F.col("whole"), F.col("node"))).alias("held"),
+        )
         .groupBy(*_VALUE)
-        .agg(F.max("copies").alias("copies"))
+        .agg(F.max(F.struct("copies", "kept", "held")).alias("most"))
+        .select(*_VALUE, "most.*")
     )
 
 
 def quorums(tables: Tables) -> DataFrame:
-    """One row a run: its voters, and how many of their disks were read whole from offset 0 on."""
-    begins = tables.log_batches.groupBy("run_id", "node").agg(F.min("base_offset").alias("begin"))
-    voter = F.explode(F.col("voters").cast("array<smallint>")).alias("node")
-    voters = tables.runs.select("run_id", voter)
-    read = (
-        tables.disks.where(F.col("problem").isNull())
-        .join(voters, on=["run_id", "node"], how="inner")
-        .join(begins, on=["run_id", "node"], how="left")
-        .where(F.coalesce("begin", F.lit(0)) == 0)
+    """One row a run: its voters (`of`), how many of their disks were read whole (`complete`) and
+    are `left`, and up to which event each of these has to have what was acknowledged (`needed`)."""
+    whole = disks(tables).where(F.col("votes") & F.col("whole"))
+    read = whole.groupBy("run_id").agg(
+        F.count("*").alias("complete"), F.count(F.when(~_is_lost(), 1)).alias("left")
+    )
+    runs = tables.runs.select("run_id", "scenario", "each_needed_ns", F.size("voters").alias("of"))
+    done = tables.ops.where((F.col("f") == "write") & (F.col("outcome") == "ok"))
+    needed = (
+        done.join(runs, on="run_id", how="inner")
+        .where(F.col("t0") > F.col("each_needed_ns"))
         .groupBy("run_id")
-        .agg(F.count("*").alias("complete"))
+        .agg(F.max("complete_index").alias("needed"))
     )
-    return tables.runs.join(read, on="run_id", how="left").select(
-        "run_id",
-        "scenario",
-        F.size("voters").alias("of"),
-        F.coalesce("complete", F.lit(0)).alias("complete"),
+    return runs.join(read, on="run_id", how="left").join(needed, on="run_id", how="left")
+
+
+def _of_disks(current: DataFrame, lost: DataFrame, *columns: str) -> DataFrame:
+    """Rows about disks that were collected and about those that were lost: with `lost`, the
+    directory id of a lost one, "" of the one that its node has."""
+    return current.select("run_id", "node", F.lit("").alias("lost"), *columns).unionByName(
+        lost.select("run_id", "node", F.col("directory").alias("lost"), *columns)
     )
+
+
+def _registers(tables: Tables) -> DataFrame:
+    """One row a value of a register that stands on a disk."""
+    columns = ("type", "resource_type", "resource", "value", "offset", "epoch")
+    stored = _of_disks(tables.log_records, tables.lost_records, *columns)
+    register = (F.col("type") == "Config") & (F.col("resource_type") == _CLIENT_METRICS)
+    value = F.expr("try_cast(value AS BIGINT)").alias("value")
+    key = F.col("resource").alias("key")
+    return stored.where(register).select(*_DISK, key, value, "offset", "epoch")
+
+
+def _is_lost() -> Column:
+    return F.col("lost") != ""
+
+
+def _votes() -> Column:
+    """Is a node with this disk one of the voters? Also where nobody knows which disk is meant; but
+    not of one that was lost."""
+
+    def is_meant(voter: Column) -> Column:
+        directory = F.coalesce("directory", F.lit(NO_DIRECTORY))
+        unknown = (directory == NO_DIRECTORY) | (voter.directory == NO_DIRECTORY)
+        same = (voter.directory == directory) | (~_is_lost() & unknown)
+        return (voter.node == F.col("node")) & same
+
+    return F.exists("voters", is_meant)
 
 
 def _fate() -> Column:
-    having = F.coalesce("copies", F.lit(0))
+    having, kept, held, complete, left = (
+        F.coalesce(name, F.lit(0)) for name in ("copies", "kept", "held", "complete", "left")
+    )
     majority = F.floor(F.col("of") / 2) + 1
     there = having >= majority
-    possible = having + F.col("of") - F.col("complete") >= majority
+    possible = having + F.col("of") - complete >= majority
+    needed = F.col("complete_index") <= F.coalesce("needed", F.lit(-1))
     ok, info, fail = (F.col("outcome") == word for word in ("ok", "info", "fail"))
     return (
-        F.when(ok & there, F.lit(Fate.SURVIVED.value))
+        F.when(ok & there & needed & (left > held), F.lit(Fate.LOST.value))
+        .when(ok & there & (kept > 0), F.lit(Fate.SURVIVED.value))
+        .when(ok & there & (complete < F.col("of")), F.lit(Fate.UNDECIDED.value))
+        .when(ok & there, F.lit(Fate.GONE.value))
         .when(ok & possible, F.lit(Fate.UNDECIDED.value))
         .when(ok, F.lit(Fate.LOST.value))
         .when(info & there, F.lit(Fate.RECOVERED.value))

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chaos.scenarios import BROKER_SCENARIOS, SCENARIOS
+from checkers.evidence.evidence import Evidence
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
 from checkers.log.checks import log_offsets
 from checkers.log.durability import log_durability
-from checkers.registers.survival import acknowledged_writes_survive
+from checkers.registers.survival import Fate, acknowledged_writes_survive, fates_of_writes
 from spark_reports import accounts, write_fates
 from spark_reports.fate_counts import COUNTS, RECORDS, WRITES
 from spark_reports.ingest import read_tables
 from spark_reports.sealed_archive import examine
 from tests.spark_reports.log_runs import LOG_RUNS
+from tests.spark_reports.lost_disk_runs import lost_disk_run
 from tests.spark_reports.random_runs import seal_random_run
 from tests.support.sealed_runs import VIOLATIONS, Shape, seal_run
 from tests.support.simulated_log import SimulatedLog
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 SEEDS = range(8)
+LOST_DISK_SEEDS = range(12)
 Counts = Mapping[str, int]
 Counted = tuple[list[Run], dict[str, Counts], dict[str, Counts]]
 
@@ -59,7 +62,7 @@ def counted(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> 
         shape = Shape(seed=seed, duration_s=4, faults=((1, 2),), scenario=scenario)
         violation = VIOLATIONS[seed % len(VIOLATIONS)] if seed % 2 else None
         directories.append(seal_run(base / f"{scenario}-{seed}", shape, violation))
-    for run in _log_runs():
+    for run in [*_log_runs(), *map(lost_disk_run, LOST_DISK_SEEDS)]:
         directory = base / run.info.run_id
         directory.mkdir()
         write_run_info(directory, run.info)
@@ -117,6 +120,28 @@ def test_writes_are_counted_as_durability_counts_them(counted: Counted) -> None:
         assert {name: mine[name] for name in expected} == expected, run.info.run_id
 
 
+def test_what_was_lost_with_disks_has_the_fates_that_the_check_finds(
+    spark: "SparkSession", counted: Counted
+) -> None:
+    """Value by value, and each fate of acknowledged writes among them."""
+    runs = [run for run in counted[0] if run.tables["lost_disks"].num_rows]
+    archive = examine(run.directory for run in runs)
+    found = {
+        (row.run_id, row.key, row.value): row.fate
+        for row in write_fates.fates(read_tables(spark, archive.runs)).collect()
+    }
+    expected = {
+        (run.info.run_id, row["key"], row["value"]): fate
+        for run in runs
+        for row, fate in fates_of_writes(Evidence(run))
+    }
+    assert found == expected
+    told = Counter(expected.values())
+    seen = [told[fate] for fate in (Fate.SURVIVED, Fate.GONE, Fate.LOST, Fate.UNDECIDED)]
+    assert min(seen) > 5, told
+    assert any(Evidence(run).lost_majority for run in runs)
+
+
 _OF_WRITES = ("acknowledged", "lost", "undecided", "recovered", "not_happened")
 _FAILED = "failed_but_found"
 
@@ -131,6 +156,7 @@ def test_sql_is_of_the_same_opinion_by_fault_phase(spark: "SparkSession", counte
         for row in cells.collect()
         for name, count in (
             ("lost", row.lost),
+            ("gone with the disks", row.allowed),
             ("undecided", row.undecided),
             ("recovered", row.recovered),
             ("not happened", row.not_happened),
