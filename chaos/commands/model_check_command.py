@@ -28,6 +28,7 @@ _ABOUT = (
 _EXAMPLES = """\
     kraft-chaos model-check                                         three voters of KIP-853
     kraft-chaos model-check --form kip-856 --disks 1                listed voters, a disk replaced
+    kraft-chaos model-check --nodes 4 --crashes 0                   four voters; some minutes
     kraft-chaos model-check --mutation V-TWO-PENDING                the rule that it breaks
     kraft-chaos model-check --mutation V-TWO-PENDING --promise Q11  what is lost by that
     kraft-chaos model-check --mutation V-NO-EPOCH-COMMIT --promise Q11 --nodes 4 --crashes 0"""
