@@ -30,7 +30,9 @@ class Mutation:
     simulated: bool = False
 
 
-def _of_voters(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+def _of_voters(
+    name: str, *, wrong: str, real: str, checks: tuple[str, ...], simulated: bool = True
+) -> Mutation:
     """Shown where voters are removed and added while nodes are cut off, killed and lose power."""
     return Mutation(
         id=name,
@@ -41,7 +43,7 @@ def _of_voters(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> 
         duration_s=60.0,
         nodes=5,
         tries=4,
-        simulated=True,
+        simulated=simulated,
     )
 
 
@@ -94,7 +96,6 @@ _CATALOGUE = (
         checks=("Q14-log-starts-at-a-snapshot",),
         scenario="snapshot-catch-up",
         duration_s=20.0,
-        simulated=True,
     ),
     Mutation(
         id="Q-SNAP-OFF",
@@ -103,7 +104,6 @@ _CATALOGUE = (
         checks=("Q15-snapshots-of-committed", "M2-equal-images"),
         scenario="snapshot-catch-up",
         duration_s=20.0,
-        simulated=True,
     ),
     Mutation(
         id="Q-SNAP-TORN",
@@ -113,7 +113,6 @@ _CATALOGUE = (
         scenario="snapshot-catch-up",
         duration_s=20.0,
         tries=4,
-        simulated=True,
     ),
     Mutation(
         id="Q-SAME-EPOCH",
@@ -287,6 +286,7 @@ _CATALOGUE = (
             "Q19-voters-stand-for-election",
             "V6-committed-by-voters",
         ),
+        simulated=False,
     ),
     _of_voters(
         "V-COMMIT-ONLY",
@@ -323,7 +323,6 @@ _CATALOGUE = (
         scenario="disk-loss",
         duration_s=40.0,
         settings={"quorum": "dynamic"},
-        simulated=True,
     ),
     Mutation(
         id="V-REJOIN",
