@@ -111,7 +111,7 @@ class Broker:
         """`controller`: where the active one is, as far as is known. Called after `Raft.poll`."""
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns
-        if applied != self._followed and self._unflushed is None:
+        if applied != self._followed and self._may_follow():
             self._followed = applied
             self.replicas.follow(self.follower.image, mono_ns)
         self.lifecycle.poll(applied, mono_ns)
@@ -124,6 +124,13 @@ class Broker:
             self._fetched.poll(mono_ns)
         self._link.poll(controller, mono_ns)
         self._go_on_ending(mono_ns)
+
+    def _may_follow(self) -> bool:
+        """What the log tells of the time before it registered is of another life. Whoever leads
+        by that, in an epoch in which its last life did, cuts followers down to what the power left
+        of its log: so replicas are told once it has replayed its registration, by which it leads
+        nothing (`BrokerServer` publishes no metadata before)."""
+        return self._unflushed is None and self.lifecycle.state is not LifeState.STARTING
 
     def deadline_ns(self) -> int:
         return min(

@@ -1,0 +1,303 @@
+"""Whole brokers and a controller, in virtual time: what KIP-966 promises, and for what."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from chaos.cluster.interface import PowerCutMode
+from node.broker.lifecycle import LifeState
+from node.controller.image import Partition
+from node.errors import ErrorCode
+from node.ids import Epoch, NodeId, Offset
+from node.records.batch import encode_batch, split_batches
+from node.wire.create_topics import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicSetting,
+)
+from node.wire.partition_fetch import (
+    FetchedPartition,
+    FetchedRecords,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
+from node.wire.topic_partitions import TopicPartition
+from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
+from tests.support.broker_world import CONTROLLER, BrokerWorld
+
+IDS = (4, 5, 6)
+
+
+class Orders:
+    """A topic of one partition, its three replicas, and its clients."""
+
+    def __init__(self, *, elr: bool = True, min_isr: int = 2, seed: int = 0) -> None:
+        self.world = BrokerWorld(IDS, seed)
+        self.sent = 0
+        self.acknowledged: list[int] = []
+        self.world.until(lambda: all(map(self._is_active, IDS)), "all brokers are active")
+        if elr:
+            self._make(UpdateFeaturesRequest(updates=(ELR_ON,)))
+        made = self._make(
+            CreateTopicsRequest(
+                topics=(
+                    NewTopic(
+                        name="orders",
+                        partitions=1,
+                        replication=3,
+                        configs=(TopicSetting(name="min.insync.replicas", value=str(min_isr)),),
+                    ),
+                )
+            )
+        )
+        assert isinstance(made, CreateTopicsResponse)
+        assert made.results[0].error is ErrorCode.NONE
+        self.at = TopicPartition(name="orders", id=made.results[0].id, index=0)
+        self.world.until(lambda: set(self.state.isr) == set(IDS), "all are in the ISR")
+
+    def _is_active(self, broker: int) -> bool:
+        life = self.world.machines[CONTROLLER].life
+        assert life is not None
+        return life.node.core.controller.image.brokers.is_active(broker)  # type: ignore[union-attr]
+
+    def _make(self, request: CreateTopicsRequest | UpdateFeaturesRequest) -> object:
+        answer = self.world.ask(CONTROLLER, request)
+        assert answer is not None
+        return answer
+
+    @property
+    def state(self) -> Partition:
+        life = self.world.machines[CONTROLLER].life
+        assert life is not None
+        image = life.node.core.controller.image  # type: ignore[union-attr]
+        found = image.topics.partition(self.at.id, 0)
+        assert found is not None
+        return found
+
+    def produce(self, acks: int = -1, timeout_ms: int = 2000) -> ProduceResult | None:
+        """One record, of the leader as the controller knows it."""
+        number, self.sent = self.sent, self.sent + 1
+        records = encode_batch(
+            [(None, str(number).encode())],
+            base_offset=Offset(0),
+            leader_epoch=Epoch(-1),
+            timestamp_ms=number,
+        )
+        request = ProduceRequest(
+            acks=acks,
+            timeout_ms=timeout_ms,
+            partitions=(ProducedPartition(partition=self.at, records=records),),
+        )
+        if self.state.leader < 0:
+            return None
+        answer = self.world.ask(self.state.leader, request, timeout_ms + 1000)
+        if not isinstance(answer, ProduceResponse):
+            return None
+        result = answer.results[0]
+        if result.error is ErrorCode.NONE and acks == -1:
+            self.acknowledged.append(number)
+        return result
+
+    def produced(self, count: int) -> None:
+        for _ in range(count):
+            result = self.produce()
+            assert result is not None
+            assert result.error is ErrorCode.NONE
+
+    def fetch(self, offset: int = 0) -> FetchedRecords:
+        asked = FetchedPartition(partition=self.at, offset=offset, max_bytes=1 << 20)
+        request = PartitionsFetchRequest(
+            max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, partitions=(asked,)
+        )
+        answer = self.world.ask(self.state.leader, request)
+        assert isinstance(answer, PartitionsFetchResponse)
+        return answer.partitions[0]
+
+    def read(self) -> list[int]:
+        batches = split_batches(self.fetch().records)
+        return [int(value) for batch in batches for value in batch.values() if value]
+
+    def whole(self) -> None:
+        self.world.until(lambda: set(self.state.isr) == set(IDS), "all are in the ISR again")
+
+    def restart(self, broker: int) -> None:
+        """Until the controller knows that it is another life."""
+        self.world.start(broker)
+        lifecycle = self.world.machines[NodeId(broker)].broker.core.broker.lifecycle
+        self.world.until(lambda: lifecycle.state is LifeState.RUNNING, f"{broker} runs")
+
+    def isolate(self, broker: int) -> None:
+        others = {each for each in (CONTROLLER, *IDS) if each != broker}
+        self.world.cut |= {(broker, other) for other in others}
+        self.world.cut |= {(other, broker) for other in others}
+
+    def others(self, *ids: int) -> list[int]:
+        return [broker for broker in IDS if broker not in ids]
+
+    def logs(self) -> Sequence[bytes]:
+        found = []
+        for broker in IDS:
+            replicas = self.world.machines[NodeId(broker)].life.replicas  # type: ignore[union-attr]
+            assert replicas is not None
+            (log,) = replicas.values()
+            found.append(log.read(Offset(0), 1 << 30))
+        return found
+
+
+ELR_ON = FeatureUpdate(name="eligible.leader.replicas.version", level=1)
+
+
+def test_records_are_on_all_replicas_and_visible_once_acknowledged() -> None:
+    orders = Orders()
+    orders.produced(20)
+    assert orders.read() == list(range(20))
+    orders.world.run_ms(2000)
+    one, two, three = orders.logs()
+    assert one == two == three
+
+
+def test_a_leader_that_ends_is_replaced_and_comes_back_as_a_follower() -> None:
+    orders = Orders()
+    orders.produced(5)
+    first = orders.state.leader
+    orders.world.kill(first)
+    orders.world.until(lambda: orders.state.leader not in (-1, first), "another leads")
+    orders.produced(5)
+    orders.world.start(first)
+    orders.whole()
+    assert orders.read() == list(range(10))
+    orders.world.run_ms(2000)
+    one, two, three = orders.logs()
+    assert one == two == three
+
+
+def test_what_only_the_old_leader_had_is_cut_when_it_comes_back() -> None:
+    """It took records with acks=1 while nobody heard it (KIP-101)."""
+    orders = Orders()
+    orders.produced(5)
+    first = orders.state.leader
+    orders.isolate(first)
+    result = orders.produce(acks=1)
+    assert result is not None
+    assert result.error is ErrorCode.NONE
+    orders.world.until(lambda: orders.state.leader not in (-1, first), "another leads")
+    orders.produced(5)
+    orders.world.cut.clear()
+    orders.whole()
+    orders.world.run_ms(2000)
+    assert orders.read() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
+    one, two, three = orders.logs()
+    assert one == two == three
+
+
+def test_below_min_isr_nothing_is_acknowledged_nor_shown() -> None:
+    """KIP-966: acks=1 is acknowledged, and stays invisible until the ISR has members enough."""
+    orders = Orders()
+    orders.produced(3)
+    followers = orders.others(orders.state.leader)
+    for broker in followers:
+        orders.world.kill(broker)
+    orders.world.until(lambda: len(orders.state.isr) == 1, "the leader is alone")
+    assert len(orders.state.elr) == 1, "with the leader as many as min ISR"
+    refused, taken = orders.produce(), orders.produce(acks=1)
+    assert refused is not None
+    assert refused.error is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert taken is not None
+    assert taken.error is ErrorCode.NONE
+    assert orders.read() == [0, 1, 2]
+    orders.world.start(followers[0])
+    orders.world.until(lambda: orders.read() == [0, 1, 2, 4], "two are in the ISR, and it is shown")
+
+
+def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> None:
+    orders = Orders()
+    orders.produced(3)
+    for broker in orders.others(orders.state.leader):
+        orders.world.stop(broker)
+        assert orders.world.machines[NodeId(broker)].exit_code == 0
+    orders.world.until(lambda: len(orders.state.isr) == 1, "the leader is alone")
+    (eligible,) = orders.state.elr
+    orders.world.start(eligible)
+    orders.world.until(lambda: len(orders.state.isr) == 2, "it is back")
+    orders.world.stop(eligible)
+    orders.world.until(lambda: orders.state.elr == (eligible,), "it is eligible again")
+    file = ".kafka_cleanshutdown"
+    orders.world.machines[NodeId(eligible)].disk.remove(file)
+    leader = orders.state.leader
+    orders.world.cut |= {(leader, eligible), (eligible, leader)}
+    orders.world.start(eligible)
+    orders.world.until(lambda: orders.state.elr == (), "nobody vouches for it")
+
+
+def last_replica_standing(seed: int, mode: PowerCutMode, *, elr: bool) -> Orders:
+    """KIP-966, Motivation: two replicas leave the ISR of three, one after the other, as nobody
+    hears them; the last one loses power, and comes back; then the network does."""
+    orders = Orders(elr=elr, seed=seed)
+    orders.produced(5)
+    last = orders.state.leader
+    first, second = orders.others(last)
+    orders.isolate(first)
+    orders.world.until(lambda: len(orders.state.isr) == 2, "one has left")
+    orders.produced(10)
+    orders.isolate(second)
+    orders.world.until(lambda: orders.state.isr == (last,), "the last one stands")
+    orders.world.power_off(last, mode)
+    orders.world.run_ms(15_000)
+    orders.restart(last)
+    orders.world.cut.clear()
+    orders.whole()
+    orders.world.run_ms(2000)  # the leader hears of it
+    return orders
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_replica_standing_loses_what_was_acknowledged_without_elr(seed: int) -> None:
+    orders = last_replica_standing(seed, PowerCutMode.LOSE_ALL, elr=False)
+    assert set(orders.acknowledged) - set(orders.read())
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+@pytest.mark.parametrize("seed", range(3))
+def test_eligible_leader_replicas_keep_what_was_acknowledged(seed: int, mode: PowerCutMode) -> None:
+    orders = last_replica_standing(seed, mode, elr=True)
+    assert orders.acknowledged == orders.read()
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+def test_a_leader_that_is_back_before_it_was_missed_leads_no_more(mode: PowerCutMode) -> None:
+    """What its disk and the metadata log tell of its last life is not said to followers."""
+    orders = Orders()
+    orders.produced(10)
+    leader = orders.state.leader
+    orders.world.power_off(leader, mode)
+    orders.world.run_ms(200)
+    assert orders.state.leader == leader, "nobody noticed"
+    orders.restart(leader)
+    orders.whole()
+    orders.world.run_ms(2000)
+    assert orders.state.leader != leader
+    assert orders.read() == list(range(10))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_lossy_power_cut_at_a_time_loses_nothing(seed: int) -> None:
+    """With min.insync.replicas 2 one is what KIP-966 survives."""
+    rng = random.Random(seed)
+    orders = Orders(seed=seed)
+    for _ in range(4):
+        for _ in range(rng.randrange(8)):
+            orders.produce(timeout_ms=500)
+        victim = rng.choice(IDS)
+        orders.world.power_off(victim, rng.choice(list(PowerCutMode)))
+        for _ in range(rng.randrange(8)):
+            orders.produce(timeout_ms=500)
+        orders.world.run_ms(rng.randrange(15_000))
+        orders.restart(victim)
+        orders.whole()
+    orders.world.run_ms(2000)
+    assert set(orders.acknowledged) <= set(orders.read())
+    one, two, three = orders.logs()
+    assert one == two == three

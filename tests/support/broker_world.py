@@ -1,0 +1,361 @@
+"""Nodes of both roles in one process and in virtual time: whole nodes, on frames and on disks that
+forget what was not synced. A message takes a millisecond; a disk takes none."""
+
+import heapq
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from chaos.cluster.interface import PowerCutMode
+from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.sim_disk import SimDisk
+from node.broker_node import BrokerNode
+from node.config import BrokerRole, NodeConfig
+from node.effects import (
+    CloseConnection,
+    CreateLog,
+    DisconnectPeer,
+    FlushLog,
+    NoReply,
+    PersistElectionState,
+    RemoveLog,
+    SaveCleanShutdown,
+    SendReply,
+    SendToPeer,
+    Stop,
+    Trace,
+)
+from node.endpoint import Endpoint
+from node.events import (
+    ConnectionClosed,
+    Event,
+    FrameReceived,
+    LogFlushed,
+    PeerDisconnected,
+    PeerFrameReceived,
+    ShutdownRequested,
+)
+from node.ids import METADATA_LOG, MS, ChannelId, ConnectionId, LogId, NodeId, Now, ReplicaKey
+from node.node import Node
+from node.server.recovered import broker_on, node_on, recover, recover_replicas
+from node.storage.format import format_log_directory
+from node.storage.log_changes import BatchLog, perform, perform_on_replicas
+from node.storage.partition_logs import PartitionLogs
+from node.turn import Beat, Deed, Turns
+from node.wire.apis import Request, Response
+from node.wire.frames import decode_response, encode_request
+
+CONTROLLER = NodeId(1)
+_LATENCY_NS = MS
+_HOUR = 3_600_000 * MS
+_CLUSTER = "4L6g3nShT-eMCtK--X86sw"
+
+
+@dataclass(slots=True)
+class _Line:
+    """A connection, as its server sees it: one request is with the node at a time."""
+
+    answer: Callable[[bytes | None], None]  # None: it was closed
+    waiting: deque[bytes] = field(default_factory=deque)
+    is_busy: bool = False
+
+
+@dataclass
+class Machine:
+    """A disk, and the process on it, if one runs."""
+
+    id: NodeId
+    endpoint: Endpoint
+    filesystem: FileSystem = field(default_factory=FileSystem)
+    life: "Life | None" = None
+    lives: int = 0
+    exit_code: int | None = None
+
+    @property
+    def disk(self) -> SimDisk:
+        return SimDisk(self.filesystem)
+
+    @property
+    def broker(self) -> BrokerNode:
+        assert self.life is not None
+        assert isinstance(self.life.node, BrokerNode)
+        return self.life.node
+
+
+@dataclass
+class Life:
+    machine: Machine
+    node: Node | BrokerNode
+    log: BatchLog
+    replicas: PartitionLogs | None
+    save: Callable[[PersistElectionState], None]
+    turns: Turns
+    lines: dict[ConnectionId, _Line] = field(default_factory=dict)
+    out: dict[ChannelId, tuple["Life", ConnectionId]] = field(default_factory=dict)
+    next_connection: int = 1
+
+    @property
+    def is_alive(self) -> bool:
+        return self.machine.life is self
+
+
+class BrokerWorld:
+    def __init__(self, brokers: tuple[int, ...], seed: int = 0) -> None:
+        self.now_ns = 1_000_000_000
+        self._rng = random.Random(seed)
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._count = 0
+        self.cut: set[tuple[int, int]] = set()  # (from, to): no message arrives
+        self.machines = {
+            NodeId(id_): Machine(
+                NodeId(id_),
+                Endpoint(
+                    name="CONTROLLER" if id_ == CONTROLLER else "INT", host="h", port=9000 + id_
+                ),
+            )
+            for id_ in (CONTROLLER, *brokers)
+        }
+        for machine in self.machines.values():
+            directory = UUID(int=1000 + machine.id)
+            voters = (
+                ((ReplicaKey(CONTROLLER, directory), (machine.endpoint,)),)
+                if machine.id == CONTROLLER
+                else ()
+            )
+            format_log_directory(
+                machine.disk,
+                cluster_id=_CLUSTER,
+                node_id=machine.id,
+                voters=voters,
+                timestamp_ms=0,
+                directory_id=directory,
+            )
+            self.start(machine.id)
+
+    # --- what is done to nodes ---
+
+    def start(self, id_: int) -> None:
+        machine = self.machines[NodeId(id_)]
+        assert machine.life is None
+        machine.lives += 1
+        machine.exit_code = None
+        is_broker = machine.id != CONTROLLER
+        role = BrokerRole(controller_listener="CONTROLLER", heartbeat_ms=500, lag_ms=5000)
+        config = NodeConfig(
+            node_id=machine.id,
+            log_dir="",
+            listeners=(machine.endpoint,),
+            advertised=(machine.endpoint,),
+            bootstrap_servers=(self.machines[CONTROLLER].endpoint,) if is_broker else (),
+            role=role if is_broker else None,
+        )
+        found = recover(config, machine.disk, UUID(int=1))
+        incarnation = UUID(int=machine.id * 1000 + machine.lives)
+        rng = random.Random(self._rng.random())
+        node: Node | BrokerNode
+        replicas = None
+        if is_broker:
+            held = recover_replicas(role, machine.disk)
+            replicas = held.logs
+            node = broker_on(found, held, config, role, rng, incarnation)
+        else:
+            node = node_on(found, config, rng, incarnation)
+        machine.life = Life(
+            machine=machine,
+            node=node,
+            log=found.log,
+            replicas=replicas,
+            save=lambda deed: found.elections.save(deed.state),
+            turns=Turns(node, self._clocks),
+        )
+        self._run(machine.life, machine.life.turns.start())
+
+    def kill(self, id_: int) -> None:
+        """Its page cache stays."""
+        machine = self.machines[NodeId(id_)]
+        life, machine.life = machine.life, None
+        assert life is not None
+        for line in life.lines.values():
+            line.answer(None)
+        machine.filesystem.close_all()
+
+    def power_off(self, id_: int, mode: PowerCutMode) -> None:
+        self.kill(id_)
+        self.machines[NodeId(id_)].filesystem.power_cut(mode, self._rng)
+
+    def stop(self, id_: int) -> None:
+        """In good order."""
+        machine = self.machines[NodeId(id_)]
+        life = machine.life
+        assert life is not None
+        self._feed(life, ShutdownRequested())
+        self.until(lambda: machine.life is None, "it stopped")
+
+    def ask(self, id_: int, request: Request, patience_ms: int = 60_000) -> Response | None:
+        """The answer; None where the connection broke, or nothing came."""
+        machine = self.machines[NodeId(id_)]
+        life = machine.life
+        if life is None:
+            return None
+        header, frame = encode_request(request, correlation_id=1, client_id="client")
+        told: list[bytes | None] = []
+        connection = self._open(life, told.append)
+        self._at(_LATENCY_NS, lambda: self._arrive(life, connection, frame))
+        deadline_ns = self.now_ns + patience_ms * MS
+        while not told and self.now_ns < deadline_ns and self._events:
+            self._next()
+        if not told or told[0] is None:
+            return None
+        return decode_response(header, told[0])
+
+    def until(self, condition: Callable[[], bool], what: str, patience_s: int = 120) -> None:
+        deadline_ns = self.now_ns + patience_s * 1000 * MS
+        while not condition():
+            assert self.now_ns < deadline_ns, f"waited {patience_s} s in vain: {what}"
+            self._next()
+
+    def run_ms(self, milliseconds: int) -> None:
+        end_ns = self.now_ns + milliseconds * MS
+        self._at(milliseconds * MS, lambda: None)
+        while self.now_ns < end_ns:
+            self._next()
+
+    # --- the world ---
+
+    def _clocks(self) -> Now:
+        return Now(self.now_ns, self.now_ns)
+
+    def _at(self, after_ns: int, act: Callable[[], None]) -> None:
+        self._count += 1
+        heapq.heappush(self._events, (self.now_ns + after_ns, self._count, act))
+
+    def _next(self) -> None:
+        at_ns, _, act = heapq.heappop(self._events)
+        self.now_ns = max(self.now_ns, at_ns)
+        act()
+
+    def _feed(self, life: Life, event: Event) -> None:
+        if life.is_alive:
+            life.turns.feed(event)
+            self._run(life, life.turns.drain())
+
+    def _run(self, life: Life, turn: Iterator[Deed]) -> None:
+        for deed in turn:
+            self._do(life, deed)
+            if not life.is_alive:
+                return
+        self._arm(life)
+
+    def _arm(self, life: Life) -> None:
+        at_ns = min(max(life.node.next_deadline_ns(), self.now_ns + MS // 10), self.now_ns + _HOUR)
+
+        def fire() -> None:
+            if life.is_alive and life.node.next_deadline_ns() <= self.now_ns:
+                self._run(life, life.turns.time_out())
+
+        self._at(at_ns - self.now_ns, fire)
+
+    def _do(self, life: Life, deed: Deed) -> None:
+        match deed:
+            case Trace() | Beat():
+                pass
+            case FlushLog(log=log):
+                life.turns.feed(LogFlushed(log=log, end=_log(life, log).flush()))
+            case PersistElectionState():
+                life.save(deed)
+            case SendReply(connection=connection, frame=frame):
+                if connection in life.lines:
+                    life.lines[connection].answer(frame)
+                    self._go_on(life, connection)
+            case NoReply(connection=connection):
+                self._go_on(life, connection)
+            case CloseConnection(connection=connection):
+                life.lines.pop(connection).answer(None)
+            case SendToPeer():
+                self._send(life, deed)
+            case DisconnectPeer(channel=channel):
+                self._drop(life, channel)
+            case Stop(code=code):
+                life.machine.exit_code = code
+                self.kill(life.machine.id)
+            case CreateLog() | RemoveLog() | SaveCleanShutdown():
+                assert life.replicas is not None
+                perform_on_replicas(deed, life.replicas)
+            case _:
+                perform(deed, _log(life, deed.log))
+
+    # --- connections ---
+
+    def _open(self, life: Life, answer: Callable[[bytes | None], None]) -> ConnectionId:
+        connection = ConnectionId(life.next_connection)
+        life.next_connection += 1
+        life.lines[connection] = _Line(answer)
+        return connection
+
+    def _send(self, life: Life, deed: SendToPeer) -> None:
+        channel = deed.channel
+        if channel not in life.out:
+            at = deed.endpoint.port
+            to = next(each for each in self.machines.values() if each.endpoint.port == at)
+            if to.life is None:
+                self._at(_LATENCY_NS, lambda: self._lost(life, channel))
+                return
+            served = to.life
+
+            def answered(frame: bytes | None) -> None:
+                self._at(_LATENCY_NS, lambda: self._heard(life, channel, out, frame))
+
+            out = (served, self._open(served, answered))
+            life.out[channel] = out
+        served, connection = life.out[channel]
+        if (life.machine.id, served.machine.id) not in self.cut:
+            self._at(_LATENCY_NS, lambda: self._arrive(served, connection, deed.frame))
+
+    def _arrive(self, life: Life, connection: ConnectionId, frame: bytes) -> None:
+        line = life.lines.get(connection)
+        if life.is_alive and line is not None:
+            line.waiting.append(frame)
+            self._hand_over(life, connection, line)
+
+    def _hand_over(self, life: Life, connection: ConnectionId, line: _Line) -> None:
+        if line.waiting and not line.is_busy:
+            line.is_busy = True
+            frame, listener = line.waiting.popleft(), life.machine.endpoint.name
+            event = FrameReceived(connection=connection, listener=listener, frame=frame)
+            self._at(0, lambda: self._feed(life, event) if connection in life.lines else None)
+
+    def _go_on(self, life: Life, connection: ConnectionId) -> None:
+        line = life.lines.get(connection)
+        if line is not None:
+            line.is_busy = False
+            self._hand_over(life, connection, line)
+
+    def _heard(
+        self, life: Life, channel: ChannelId, out: tuple[Life, ConnectionId], frame: bytes | None
+    ) -> None:
+        """Over a connection that is still in use."""
+        if life.out.get(channel) is not out:
+            return
+        if frame is None:
+            self._lost(life, channel)
+        elif (out[0].machine.id, life.machine.id) not in self.cut:
+            self._feed(life, PeerFrameReceived(channel=channel, frame=frame))
+
+    def _lost(self, life: Life, channel: ChannelId) -> None:
+        life.out.pop(channel, None)
+        self._feed(life, PeerDisconnected(channel=channel))
+
+    def _drop(self, life: Life, channel: ChannelId) -> None:
+        out = life.out.pop(channel, None)
+        if out is not None and out[0].lines.pop(out[1], None) is not None:
+            gone = ConnectionClosed(connection=out[1])
+            self._at(0, lambda: self._feed(out[0], gone))
+
+
+def _log(life: Life, log: LogId) -> BatchLog:
+    if log == METADATA_LOG:
+        return life.log
+    assert life.replicas is not None
+    return life.replicas[log]
