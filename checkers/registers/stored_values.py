@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.registers.asked_for import attempts, first_begun
 from checkers.registers.cut_logs import cut_logs
@@ -165,6 +166,9 @@ def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:
 
 
 def _highest_high_watermark(evidence: Evidence) -> int | None:
+    """None where not every node tells of it: the others may have committed more."""
+    if not evidence.gives(Kind.TRACES):
+        return None
     events = evidence.tables["node_events"]
     highest = pc.max(events.filter(pc.equal(events["event"], "q.hwm"))["hwm"]).as_py()
     assert highest is None or isinstance(highest, int)

@@ -63,6 +63,13 @@ def test_what_is_above_the_highest_high_watermark_is_not_committed() -> None:
     assert judged(ops, records, traces=[high]).verdict is VALID
 
 
+def test_where_only_some_nodes_trace_the_others_may_have_committed_more() -> None:
+    """Of one quorum of both, the last node of ours became one of Apache Kafka's."""
+    ops, records, low = [write(1, 0, 1)], on(ALL, 5, 1), NodeTrace(1).start().hwm(5, 1)
+    mixed = "2 of ours, 1 kafka 4.3.1"
+    assert judged(ops, records, traces=[low], target=mixed).verdict is VALID
+
+
 def test_unknown_writes_are_recovered_or_not() -> None:
     ops = [write(1, 0, 1), write(2, 2, None), write(3, 3, 4, outcome="info")]
     result = judged(ops, [*on(ALL, 1, 1), *on(ALL, 2, 2)])
