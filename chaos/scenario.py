@@ -4,15 +4,18 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
-from chaos.cluster.interface import Advertised, MovedReplica, PowerCutMode, StoppedDisk
+from chaos.cluster.interface import Advertised, MovedReplica, PowerCutMode, StoppedDisk, Voted
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress
+from chaos.nemesis.kinds.voters import RestartRemoved
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
+from chaos.nemesis.victims import FollowerThatVoted
 from chaos.trial import Trial
 from checkers.run.expectation import Expectation
 from workloads.append import AppendOptions
@@ -105,12 +108,14 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSetting:
-    """A parameter of faults that is asked for by `--set`. All faults of a kind in a scenario have
-    it, of those that a script begins or of those that the seed times; a swarm draws it itself."""
+    """A parameter of faults, or their victim, that is asked for by `--set`. All faults of a kind in
+    a scenario have it, of those that a script begins or of those that the seed times; a swarm draws
+    it itself."""
 
     fault: type[Fault]
     parameter: str
     values: type[StrEnum]
+    made: Callable[[Any], object] = lambda value: value  # what the parameter is of such a value
     scripted: bool
     unfit: str  # what is true of a scenario that it does not fit
 
@@ -123,13 +128,15 @@ class ScenarioSetting:
         """The same fault with that parameter, if it has it."""
         if not isinstance(fault, self.fault):
             return fault
-        return replace(fault, **{self.parameter: self.values(value)})
+        return replace(fault, **{self.parameter: self.made(self.values(value))})
 
 
 # What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
-# replicas, and where controllers say that they are. All other settings are of the target.
+# replicas, where controllers say that they are, and whom a victim voted for. All other settings are
+# of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
+VOTED = "voted"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -158,6 +165,14 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=Advertised,
         scripted=True,
         unfit="starts no controller with another advertised host",
+    ),
+    VOTED: ScenarioSetting(
+        fault=RestartRemoved,
+        parameter="victim",
+        values=Voted,
+        made=FollowerThatVoted,
+        scripted=True,
+        unfit="starts no controller again that was removed from the voters",
     ),
 }
 

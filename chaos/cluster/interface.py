@@ -84,6 +84,13 @@ class Advertised(StrEnum):
     UNREACHABLE = "unreachable"  # a name of an address that nobody has
 
 
+class Voted(StrEnum):
+    """Whom a follower voted for in the epoch in which it follows."""
+
+    ITSELF = "itself"  # it stood, and another one was elected
+    LEADER = "leader"
+
+
 class DiskSickness(StrEnum):
     """What is wrong with a disk until it is mended."""
 
@@ -409,6 +416,12 @@ class Switchable(Protocol):
 
     async def switch_program(self, node: NodeId) -> None:
         """Let a node that is off be the other program from its next start on."""
+
+
+@runtime_checkable
+class VoteTelling(Protocol):
+    async def vote(self, node: NodeId) -> NodeId | None:
+        """Whom a controller voted for in its newest epoch, by its disk; None: nobody."""
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from chaos.cluster.interface import (
     Switchable,
     Syncable,
     Unsteady,
+    VoteTelling,
     Wipeable,
 )
 
@@ -42,6 +43,7 @@ class Ability(StrEnum):
     MOVE_REPLICAS = "move replicas between log directories"
     READDRESS = "start controllers with another advertised host"
     SWITCH = "let a node be the other of two programs"
+    VOTES = "tell whom controllers voted for"
 
 
 PROTOCOLS: dict[Ability, type] = {
@@ -61,6 +63,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.MOVE_REPLICAS: ReplicaMoving,
     Ability.READDRESS: Readdressing,
     Ability.SWITCH: Switchable,
+    Ability.VOTES: VoteTelling,
 }
 
 

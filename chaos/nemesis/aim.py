@@ -5,7 +5,7 @@ from collections.abc import Collection
 from itertools import chain
 from typing import assert_never
 
-from chaos.cluster.interface import Cluster, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, NodeId, NodeStatus, Voted, VoteTelling
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.awaited import ClusterView
 from chaos.nemesis.victims import (
@@ -13,6 +13,7 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
+    FollowerThatVoted,
     LeaderAnd,
     OneNode,
     PartitionLeader,
@@ -54,6 +55,9 @@ async def resolve(
             found = [await _leader(probe, patience_s)]
         case RandomFollower():
             found = _drawn(await _followers(cluster, probe, voters, patience_s), rng)
+        case FollowerThatVoted(voted):
+            followers = await _followers(cluster, probe, voters, patience_s)
+            found = _drawn(await _that_voted(cluster, followers, voted), rng)
         case AllFollowers():
             found = await _followers(cluster, probe, voters, patience_s)
         case AllVoters():
@@ -106,6 +110,17 @@ async def _followers(
 ) -> list[NodeId]:
     leader = await _leader(probe, patience_s)
     return [node for node in await _running(cluster, voters) if node != leader]
+
+
+async def _that_voted(cluster: Cluster, followers: list[NodeId], voted: Voted) -> list[NodeId]:
+    """A follower voted for itself, or for whoever leads, or for nobody."""
+    assert isinstance(cluster, VoteTelling)
+    votes = {node: await cluster.vote(node) for node in followers}
+    for_itself = voted is Voted.ITSELF
+    found = [node for node, vote in votes.items() if vote and (vote == node) is for_itself]
+    if not found:
+        raise NobodyToHitError(f"no follower voted for {voted}: {votes}")
+    return found
 
 
 async def _leader_first(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chaos.cluster.interface import NodeId
+from chaos.cluster.interface import NodeId, Voted
 from chaos.nemesis.fault import Fault, Words
 from chaos.nemesis.kinds import BY_KIND
 from chaos.nemesis.parameters import parameters_of, with_parameters
@@ -14,6 +14,7 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
+    FollowerThatVoted,
     LeaderAnd,
     OneNode,
     PartitionLeader,
@@ -70,6 +71,7 @@ def schedule_from(content: Mapping[str, Any]) -> Schedule:
 _PLAIN_VICTIMS: tuple[Victim, ...] = (
     ControllerLeader(),
     RandomFollower(),
+    *(FollowerThatVoted(voted) for voted in Voted),
     AllFollowers(),
     AllVoters(),
     RandomNode(),

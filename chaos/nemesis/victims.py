@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from chaos.cluster.interface import NodeId
+from chaos.cluster.interface import NodeId, Voted
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,16 @@ class RandomFollower:
 
     def __str__(self) -> str:
         return "follower"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerThatVoted:
+    """One voter that does not lead, of those that voted so in this epoch."""
+
+    voted: Voted
+
+    def __str__(self) -> str:
+        return f"follower-that-voted-for-{self.voted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,7 @@ class AllBrokers:
 Victim = (
     ControllerLeader
     | RandomFollower
+    | FollowerThatVoted
     | AllFollowers
     | AllVoters
     | RandomNode

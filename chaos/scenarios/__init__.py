@@ -45,6 +45,7 @@ from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKER
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
 from chaos.scenarios.remove_leader import REMOVE_LEADER
+from chaos.scenarios.removed_candidate import REMOVED_CANDIDATE
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
@@ -118,6 +119,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,
         BOOTSTRAP_RACE,
+        REMOVED_CANDIDATE,
         AUTO_JOIN,
         UNWAITED_TOPICS,
     )

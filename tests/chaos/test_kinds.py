@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.cluster.interface import Advertised, DiskTrouble, MovedReplica, NodeId, StoppedDisk
+from chaos.cluster.interface import (
+    Advertised,
+    DiskTrouble,
+    MovedReplica,
+    NodeId,
+    StoppedDisk,
+    Voted,
+)
 from chaos.nemesis.abilities import PROTOCOLS, Ability
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault, OfLinks, cure, inject
@@ -23,7 +30,7 @@ from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SyncDisks
-from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
+from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter, RestartRemoved
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.nemesis.victims import (
@@ -31,6 +38,7 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
+    FollowerThatVoted,
     LeaderAnd,
     OneNode,
     PartitionLeader,
@@ -141,6 +149,7 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     RemoveVoter(victim=ControllerLeader()),
     SwitchProgram(victim=ControllerLeader()),
     SwitchVoter(victim=RandomFollower()),
+    *(RestartRemoved(victim=FollowerThatVoted(voted)) for voted in Voted),
 ]
 
 

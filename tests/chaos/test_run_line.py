@@ -1,5 +1,6 @@
 """What the line of `run` says is done, and the line that is shown of a plan asks for the same."""
 
+import json
 import shlex
 from dataclasses import fields, replace
 
@@ -12,6 +13,7 @@ from chaos.controls import CONTROLS
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.recorded import fault_as_json
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.victims import AllBrokers
 from chaos.operator_errors import UsageError
@@ -132,17 +134,19 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     assert set(STOPPING) == {"clean-stop-power-off", "clean-stop-then-lead"}
     assert set(FITTING["moved_replica"]) == {"moved-replica", "moved-replicas", "elr-wiped"}
     assert set(FITTING["advertised"]) == {"unreachable-voter"}
-    assert list(FITTING) == ["cut", "stopped_disk", "moved_replica", "advertised"]
+    assert set(FITTING["voted"]) == {"removed-candidate"}
+    assert list(FITTING) == ["cut", "stopped_disk", "moved_replica", "advertised", "voted"]
 
 
 @pytest.mark.parametrize("name", SCENARIO_SETTINGS)
 def test_a_setting_is_a_parameter_of_its_fault(name: str) -> None:
-    """Every value is taken, and told among the parameters; other faults stay as they are."""
+    """Every value is taken, and told with the fault; other faults stay as they are."""
     setting = SCENARIO_SETTINGS[name]
     default = setting.fault(victim=AllBrokers())  # type: ignore[call-arg]
     for value in setting.values:
         said = setting.applied(default, value)
-        assert parameters_of(said)[setting.parameter] == value
+        assert getattr(said, setting.parameter) == setting.made(value)
+        assert value in json.dumps(fault_as_json(said))
         assert replace(said, **{setting.parameter: getattr(default, setting.parameter)}) == default
     other = Kill(victim=AllBrokers())
     assert setting.applied(other, next(iter(setting.values))) is other

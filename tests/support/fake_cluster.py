@@ -54,6 +54,7 @@ class FakeCluster:
         self.calls: list[str] = []
         self.cut_links: set[Link] = set()
         self.switched: list[NodeId] = []  # to the other program, in this order
+        self.votes: dict[NodeId, NodeId] = {}
         self.destroyed = False
         self.reaped: Sequence[Reaped] = ()
         self.no_power = ""
@@ -226,6 +227,10 @@ class FakeCluster:
         self._called(f"switch_program {node}")
         if self.bites:
             self.switched.append(node)
+
+    async def vote(self, node: NodeId) -> NodeId | None:
+        self._called(f"vote {node}")
+        return self.votes.get(node)
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")

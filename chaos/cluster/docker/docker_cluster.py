@@ -19,6 +19,7 @@ from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap
 from chaos.cluster.docker.replica_moves import move_replicas
 from chaos.cluster.docker.salvage import save_nodes
+from chaos.cluster.docker.votes import vote_of
 from chaos.cluster.interface import (
     Address,
     Advertised,
@@ -195,6 +196,9 @@ class DockerCluster:
 
     async def address_as_before(self, node: NodeId) -> None:
         await self._restart_at(node, host_name(node))
+
+    async def vote(self, node: NodeId) -> NodeId | None:
+        return await self._gate.run(vote_of, self._parts.containers[node])
 
     async def _restart_at(self, node: NodeId, host: str) -> None:
         await self.stop(node)

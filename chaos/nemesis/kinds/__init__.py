@@ -43,6 +43,7 @@ KINDS: tuple[type[Fault], ...] = (
     upkeep.Readdress,
     switches.SwitchProgram,
     switches.SwitchVoter,
+    voters.RestartRemoved,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

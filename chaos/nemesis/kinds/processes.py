@@ -109,7 +109,7 @@ class Terminate:
     victim: Victim
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
-        return await on_each(hit.nodes, partial(_stop, cluster))
+        return await on_each(hit.nodes, partial(stop, cluster))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         seen = await statuses(cluster, hit.nodes)
@@ -117,7 +117,8 @@ class Terminate:
         return of_lasting(hit.evidence, seen, NodeStatus.OFF)
 
 
-async def _stop(cluster: Cluster, node: NodeId) -> FaultEvidence:
+async def stop(cluster: Cluster, node: NodeId) -> FaultEvidence:
+    """By SIGTERM, whether it ran before and does not run after."""
     ran = await cluster.status(node) is NodeStatus.RUNNING
     await cluster.stop(node)
     runs = await cluster.status(node) is not NodeStatus.OFF

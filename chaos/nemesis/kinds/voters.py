@@ -2,18 +2,26 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
+from chaos.cluster.interface import (
+    Cluster,
+    FaultEvidence,
+    NodeId,
+    NodeStatus,
+    Voted,
+    VoteTelling,
+)
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.drawing import one
 from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
+from chaos.nemesis.kinds.processes import stop
 from chaos.nemesis.proof import of_both, of_nodes
-from chaos.nemesis.victims import SomeNodes, Victim
+from chaos.nemesis.victims import FollowerThatVoted, SomeNodes, Victim
 from workloads.operator import Operator, Voter
 
 # Elections, and other faults that go on meanwhile, take their time: as long as a swarm's schedule,
@@ -147,6 +155,51 @@ async def added(operator: Operator, voter: Voter) -> FaultEvidence:
     before = await operator.voters(_WITHIN_S)
     after = await operator.add(voter, _WITHIN_S)
     return _of_change(before, after, come=voter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartRemoved:
+    """An operator removes a voter for good, and starts its node again.
+
+    Steps: read from the victim's disk whom it voted for, ask the leader to remove it from the
+    voters until it tells that it is none, and stop it in good order. Cure: start it and wait until
+    it answers.
+
+    Evidence: the leader told that the victim was a voter, then that it was none; the process ran
+    before and does not run after, and was still off just before the cure. Whom it voted for is
+    told with that.
+
+    Limits: controllers of a dynamic quorum. It stays an observer. In containers only.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("restart-removed",)
+    kind: ClassVar[str] = "restart-removed"
+    aspect: ClassVar[Aspect] = Aspect.VOTERS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.VOTES,)
+    harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
+
+    victim: Victim = FollowerThatVoted(Voted.ITSELF)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        gone = await on_each(hit.nodes, lambda node: self._remove(operator, cluster, node))
+        stopped = await on_each(hit.nodes, lambda node: stop(cluster, node))
+        return {node: of_both(gone[node], stopped[node]) for node in hit.nodes}
+
+    async def _remove(self, operator: Operator, cluster: Cluster, node: NodeId) -> FaultEvidence:
+        assert isinstance(cluster, VoteTelling)
+        vote = await cluster.vote(node)
+        found = await removed(operator, node)
+        what = f"it had voted for {'nobody' if vote is None else vote}; {found.what}"
+        return replace(found, what=what)
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        return of_lasting(hit.evidence, seen, NodeStatus.OFF)
 
 
 def _of_change(

@@ -1,0 +1,62 @@
+"""A controller stood and lost, was removed from the voters, and is started again."""
+
+from chaos.cluster.interface import NodeId, Voted
+from chaos.nemesis.awaited import Acknowledged, Whole
+from chaos.nemesis.kinds.links import SlowLinks
+from chaos.nemesis.kinds.voters import RestartRemoved
+from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
+from chaos.nemesis.victims import OneNode
+from chaos.scenario import VOTED, Scenario, Side
+from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED
+
+_COMING_UP = Script(
+    steps=(
+        # Who times out second has not heard of the first by then.
+        Begin(name="slow", fault=SlowLinks(latency_ms=500, victim=OneNode(NodeId(4)))),
+        StartAll(),
+        UntilLed(within_s=60.0),
+        End(name="slow"),
+    )
+)
+_SCRIPT = Script(
+    steps=(
+        Until(condition=Acknowledged(50)),
+        Begin(name="removed", fault=RestartRemoved()),
+        Rest(seconds=2.0),
+        End(name="removed"),
+        Until(condition=Whole(3)),
+    )
+)
+
+REMOVED_CANDIDATE = Scenario(
+    name="removed-candidate",
+    summary="a controller that stood in vain is removed from the voters, and started again",
+    description=(
+        "In the first election of three controllers in a dynamic quorum two stand at the same "
+        "time, as links are slow, and the third decides it. The one that lost has voted for itself "
+        "in the epoch in which it follows, and its disk says so. It is removed from the voters, "
+        "stopped in good order and started again. It is an observer now: it should start and "
+        "follow. Apache Kafka starts whoever voted for itself as a candidate, and ends because a "
+        "candidate has to be a voter."
+    ),
+    faults=(*_COMING_UP.faults, *_SCRIPT.faults),
+    coming_up=_COMING_UP,
+    script=_SCRIPT,
+    default_duration_s=20.0,
+    load=PROMISED,
+    settings={"min_isr": "2", "quorum": "dynamic", "controllers": "3"},
+    sides=(
+        Side(
+            name=f"{VOTED}={Voted.ITSELF}",
+            settings={VOTED: Voted.ITSELF},
+            expected=NEVER_COMES_BACK,
+            promise="it ends whenever it is started",
+        ),
+        Side(
+            name=f"{VOTED}={Voted.LEADER}",
+            settings={VOTED: Voted.LEADER},
+            expected=AS_PROMISED,
+            promise="it starts, and follows as an observer",
+        ),
+    ),
+)
