@@ -74,7 +74,8 @@ bench: .venv/test.stamp
 # What docs/findings.md says of Apache Kafka, as scenarios with two sides.
 FOUND = clean-stop-power-off clean-stop-then-lead moved-replica moved-replicas elr-wiped \
 	lone-controller fenced-last-leader lost-observer hanging-transaction lost-timestamps \
-	ghost-topic undeleted-records unreachable-voter unknown-operation bootstrap-race
+	ghost-topic undeleted-records unreachable-voter unknown-operation bootstrap-race \
+	removed-candidate
 
 soak: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

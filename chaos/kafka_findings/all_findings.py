@@ -95,5 +95,11 @@ FINDINGS: Mapping[str, Finding] = {
             says=(r"Performing controller activation", r"Unknown metadata version"),
             files=("__cluster_metadata-0/*.log", "bootstrap.checkpoint"),
         ),
+        Finding(
+            section=19,
+            scenarios=("removed-candidate",),
+            says=(r"must be in the set of voters", r"Completed transition to (Candidate|Leader)"),
+            files=("__cluster_metadata-0/quorum-state",),
+        ),
     )
 }

@@ -247,6 +247,18 @@ def test_who_learns_that_it_votes_waits_for_an_election_from_then_on() -> None:
     assert isinstance(rig.role, Prospective)
 
 
+def test_who_stood_in_vain_and_was_removed_starts_as_an_observer() -> None:
+    """Apache Kafka ends (`kraft-chaos finding removed-candidate`)."""
+    log = MemoryLog()
+    log.append(control_batch(0, 3, Voters(voters=(row(2), row(3)))).data)
+    log.flush()
+    stood = ElectionState(epoch=Epoch(3), leader=NodeId(2), voted=ME)
+    rig = Rig(timeouts=QUIET, log=log, election=stood)
+    assert isinstance(rig.role, Follower)
+    rig.pass_ms(10 * QUIET.fetch_ms)
+    assert isinstance(rig.role, Unattached), "who is no voter does not stand"
+
+
 def test_a_leader_that_is_no_voter_here_is_followed_where_it_says_it_listens() -> None:
     rig = Rig(timeouts=QUIET)
     at = Endpoint(name="CONTROLLER", host="node-9", port=PORTS + 9)
