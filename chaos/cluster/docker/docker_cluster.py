@@ -19,7 +19,7 @@ from chaos.cluster.docker.readiness import Readiness
 from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap
 from chaos.cluster.docker.replica_moves import move_replicas
 from chaos.cluster.docker.salvage import save_nodes
-from chaos.cluster.docker.votes import vote_of
+from chaos.cluster.docker.votes_cast import vote_of
 from chaos.cluster.interface import (
     Address,
     Advertised,
