@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import VOTER_RECORDS, ReplicaKey, planned_voters
 from checkers.history.store import read_run
 from spark_reports.sealed_archive import SealedRun
@@ -47,7 +48,8 @@ def _row(run: SealedRun) -> tuple[object, ...]:
     for that."""
     names_voters = pc.field("type").isin(list(VOTER_RECORDS))
     log_records = pq.read_table(run.table("log_records"), columns=["type"], filters=names_voters)
-    head = run.info.run_id, run.scenario, run.version
+    traced = Kind.TRACES in run.info.gives
+    head = run.info.run_id, run.scenario, run.version, traced
     if log_records.num_rows == 0:
         return *head, [ReplicaKey(node) for node in planned_voters(run.info)], None
     evidence = Evidence(read_run(run.directory))

@@ -2,6 +2,7 @@
 
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DataType,
     IntegerType,
     LongType,
@@ -13,6 +14,7 @@ from pyspark.sql.types import (
 
 _LONG, _INT, _SHORT = LongType(), IntegerType(), ShortType()
 _TEXT = StringType()
+_BOOLEAN = BooleanType()
 
 
 def _struct(**columns: DataType) -> StructType:
@@ -82,12 +84,14 @@ SCHEMAS: dict[str, StructType] = {
 }
 
 # One row a run: what the stages need of its `run.json`, and who votes in the end. `scenario` has
-# its side. Where a majority of the voters' disks is lost, `each_needed_ns` is since when each voter
-# that is left had to have what was acknowledged (`checkers.evidence.voters_left`).
+# its side. `traced`: every node tells what it does. Where a majority of the voters' disks is lost,
+# `each_needed_ns` is since when each voter that is left had to have what was acknowledged
+# (`checkers.evidence.voters_left`).
 RUNS = _struct(
     run_id=_TEXT,
     scenario=_TEXT,
     version=_TEXT,
+    traced=_BOOLEAN,
     voters=ArrayType(_struct(node=_INT, directory=_TEXT)),
     each_needed_ns=_LONG,
 )

@@ -80,9 +80,11 @@ def copies(tables: Tables) -> DataFrame:
     """One row a stored value: `copies`, the most voters that have it at one offset and epoch; of
     these those whose disks are left (`kept`), and that were read whole (`held`).
 
-    With traces, only what is below the highest high watermark that any of them tells.
+    Where every node traces, only what is below the highest high watermark that any of them tells.
     """
-    told = tables.node_events.where(F.col("event") == "q.hwm")
+    told = tables.node_events.where(F.col("event") == "q.hwm").join(
+        tables.runs.where("traced"), on="run_id", how="left_semi"
+    )
     highest = told.groupBy("run_id").agg(F.max("hwm").alias("highest"))
     stored = (
         _registers(tables)

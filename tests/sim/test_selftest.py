@@ -13,9 +13,8 @@ from chaos.selftest.trying import KEPT
 
 SIMULATED_ONLY = {
     *("Q-VOTE-UNFLUSHED", "Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY"),
-    *("Q-SEGMENT", "Q-SNAP-OFF", "Q-SNAP-TORN"),
-    *("V-NO-EPOCH-COMMIT", "V-TWO-PENDING", "V-NO-UNDO", "V-REFORMAT", "V-COMMIT-ONLY"),
-    *("V-LAG", "V-ID-KEY", "V-BAD-ENDPOINT", "Q-HWM-DOWN"),
+    *("V-NO-EPOCH-COMMIT", "V-TWO-PENDING", "V-NO-UNDO", "V-COMMIT-ONLY"),
+    *("V-LAG", "V-BAD-ENDPOINT", "Q-HWM-DOWN"),
 }
 
 

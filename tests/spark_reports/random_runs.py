@@ -40,7 +40,7 @@ def seal_random_run(directory: Path, seed: int) -> Path:
             run_id=f"random-{seed}",
             scenario=rng.choice(["kill-leader", "power-off"]),
             seed=seed,
-            target="node test",
+            target="2 of ours, 1 kafka 4.3.1" if seed % 4 == 2 else "node test",
             runtime="docker",
             nodes=nodes,
             roles=_roles(rng, nodes),

@@ -54,7 +54,6 @@ class FakeCluster:
         self.calls: list[str] = []
         self.cut_links: set[Link] = set()
         self.switched: list[NodeId] = []  # to the other program, in this order
-        self.votes: dict[NodeId, NodeId] = {}
         self.destroyed = False
         self.reaped: Sequence[Reaped] = ()
         self.no_power = ""
@@ -229,8 +228,9 @@ class FakeCluster:
             self.switched.append(node)
 
     async def vote(self, node: NodeId) -> NodeId | None:
+        """Each stood."""
         self._called(f"vote {node}")
-        return self.votes.get(node)
+        return node
 
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         self._called(f"trouble_disks {' '.join(map(str, nodes))} {trouble}")
