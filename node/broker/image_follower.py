@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
+from node.controller.image_loader import ImageLoader
 from node.controller.snapshot_generator import SnapshotGenerator
 from node.ids import Epoch, Now, Offset
 from node.outbox import Outbox
@@ -18,7 +19,7 @@ class ImageFollower:
         self._raft = raft
         self._outbox = outbox
         self._snapshots = SnapshotGenerator(raft, settings, outbox)
-        self._loading = Image()  # the part of a snapshot that was handed over
+        self._snapshot = ImageLoader()
         self.image = Image()
 
     @property
@@ -52,13 +53,10 @@ class ImageFollower:
         self._snapshots.after_batch(self.image)
 
     def on_snapshot(self, part: SnapshotPart) -> None:
-        if part.is_first:
-            self._loading = Image()
-        for value in part.values:
-            self._loading.replay(decode_metadata(value))
-        if part.is_last:
-            self.image, self._loading = self._loading, Image()
-            self._outbox.trace("c.image", offset=self.applied, digest=self.image.digest)
+        image = self._snapshot.load(part)
+        if image is not None:
+            self.image = image
+            self._outbox.trace("c.image", offset=self.applied, digest=image.digest)
 
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:  # noqa: ARG002
         raise AssertionError("a broker votes for nobody, and nobody for it")

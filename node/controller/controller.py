@@ -18,6 +18,7 @@ from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
 from node.controller.image import Image, is_of_brokers
+from node.controller.image_loader import ImageLoader
 from node.controller.partition_gauges import partition_gauges
 from node.controller.registration import Registrar
 from node.controller.snapshot_generator import SnapshotGenerator
@@ -84,7 +85,7 @@ class Controller:
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self._snapshots = SnapshotGenerator(raft, config.snapshots, outbox)
         self.image = Image()  # all that is committed and below `applied`
-        self._loading = Image()  # the part of a snapshot that was handed over
+        self._snapshot = ImageLoader()
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
@@ -293,10 +294,7 @@ class Controller:
 
     def on_snapshot(self, part: SnapshotPart) -> None:
         """In place of the image, once it is whole."""
-        if part.is_first:
-            self._loading = Image()
-        for value in part.values:
-            self._loading.replay(decode_metadata(value))
-        if part.is_last:
-            self.image, self._loading = self._loading, Image()
-            self._outbox.trace("c.image", offset=self.applied, digest=self.image.digest)
+        image = self._snapshot.load(part)
+        if image is not None:
+            self.image = image
+            self._outbox.trace("c.image", offset=self.applied, digest=image.digest)
