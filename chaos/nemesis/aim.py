@@ -56,8 +56,9 @@ async def resolve(
         case RandomFollower():
             found = _drawn(await _followers(cluster, probe, voters, patience_s), rng)
         case FollowerThatVoted(voted):
-            followers = await _followers(cluster, probe, voters, patience_s)
-            found = _drawn(await _that_voted(cluster, followers, voted), rng)
+            leader = await _leader(probe, patience_s)
+            running = await _running(cluster, voters)
+            found = _drawn(await _that_voted(cluster, running, leader, voted), rng)
         case AllFollowers():
             found = await _followers(cluster, probe, voters, patience_s)
         case AllVoters():
@@ -112,12 +113,14 @@ async def _followers(
     return [node for node in await _running(cluster, voters) if node != leader]
 
 
-async def _that_voted(cluster: Cluster, followers: list[NodeId], voted: Voted) -> list[NodeId]:
-    """A follower voted for itself, or for whoever leads, or for nobody."""
+async def _that_voted(
+    cluster: Cluster, running: list[NodeId], leader: NodeId, voted: Voted
+) -> list[NodeId]:
+    """A follower voted for itself, for whoever leads, for another one that lost, or for nobody."""
     assert isinstance(cluster, VoteTelling)
-    votes = {node: await cluster.vote(node) for node in followers}
-    for_itself = voted is Voted.ITSELF
-    found = [node for node, vote in votes.items() if vote and (vote == node) is for_itself]
+    votes = {node: await cluster.vote(node) for node in running if node != leader}
+    of_itself = voted is Voted.ITSELF
+    found = [node for node, vote in votes.items() if vote == (node if of_itself else leader)]
     if not found:
         raise NobodyToHitError(f"no follower voted for {voted}: {votes}")
     return found

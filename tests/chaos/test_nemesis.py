@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.cluster.interface import FaultEvidence, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.interface import FaultEvidence, Link, NodeId, NodeStatus, PowerCutMode, Voted
 from chaos.nemesis.abilities import Ability, lacking
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault
@@ -23,6 +23,7 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
+    FollowerThatVoted,
     LeaderAnd,
     OneNode,
     RandomFollower,
@@ -236,6 +237,32 @@ def test_a_role_is_resolved_as_it_fires(tmp_path: Path, victim: Victim) -> None:
 def test_followers_are_all_that_do_not_lead(tmp_path: Path) -> None:
     (row,) = hurt(tmp_path, FakeCluster(), Kill(victim=AllFollowers()))
     assert row["nodes"] == [2, 3]
+
+
+class _Voters(FakeCluster):
+    """Node 1 leads; node 2 stood as well, and whom node 3 voted for is told."""
+
+    def __init__(self, of_three: NodeId | None) -> None:
+        super().__init__()
+        self._of_three = of_three
+
+    async def vote(self, node: NodeId) -> NodeId | None:
+        return self._of_three if node == THREE else node
+
+
+@pytest.mark.parametrize(("voted", "hit"), [(Voted.ITSELF, TWO), (Voted.LEADER, THREE)])
+def test_a_follower_is_hit_for_whom_it_voted_for(tmp_path: Path, voted: Voted, hit: NodeId) -> None:
+    (row,) = hurt(tmp_path, _Voters(ONE), Kill(victim=FollowerThatVoted(voted)))
+    assert row["nodes"] == [hit]
+
+
+@pytest.mark.parametrize("vote", [None, TWO], ids=["for nobody", "for one that lost"])
+def test_where_no_follower_voted_so_there_is_nobody_to_hit(
+    tmp_path: Path, vote: NodeId | None
+) -> None:
+    (row,) = hurt(tmp_path, _Voters(vote), Kill(victim=FollowerThatVoted(Voted.LEADER)))
+    assert (row["bit"], row["nodes"]) == (False, [])
+    assert "no follower voted for leader" in str(row["evidence"])
 
 
 @pytest.mark.parametrize("name", FAULTS)
