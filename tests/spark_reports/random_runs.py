@@ -17,6 +17,7 @@ from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import write_tables
 from checkers.history.tables import NO_DIRECTORY, TABLES
 from tests.support.harm import harm_of
+from tests.support.histories import given
 
 MS = 1_000_000
 SPAN_MS = 4_000
@@ -33,6 +34,7 @@ def seal_random_run(directory: Path, seed: int) -> Path:
     """Seal a run with this seed into `directory` (which is made) and return it."""
     rng = random.Random(f"{seed}:run")
     nodes = rng.choice([3, 5])
+    target = "2 of ours, 1 kafka 4.3.1" if seed % 4 == 2 else "node test"
     directory.mkdir(parents=True)
     write_run_info(
         directory,
@@ -40,7 +42,7 @@ def seal_random_run(directory: Path, seed: int) -> Path:
             run_id=f"random-{seed}",
             scenario=rng.choice(["kill-leader", "power-off"]),
             seed=seed,
-            target="2 of ours, 1 kafka 4.3.1" if seed % 4 == 2 else "node test",
+            target=target,
             runtime="docker",
             nodes=nodes,
             roles=_roles(rng, nodes),
@@ -48,6 +50,7 @@ def seal_random_run(directory: Path, seed: int) -> Path:
             started_utc="2026-11-21T06:00:00Z",
             started_mono_ns=0,
             finished=True,
+            gives=given(target, logs=False),
         ),
     )
     ops = _ops(rng, nodes)

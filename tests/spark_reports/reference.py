@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
 
 Row = Mapping[str, object]
@@ -41,7 +42,8 @@ def fates(run: Run) -> dict[tuple[str, int], tuple[str, str]]:
     """Phase and fate of every written value, by key and value."""
     ops, faults = run.tables["ops"].to_pylist(), run.tables["faults"].to_pylist()
     voters = voters_of(run)
-    told = [e["hwm"] for e in run.tables["node_events"].to_pylist() if e["event"] == "q.hwm"]
+    events = run.tables["node_events"].to_pylist() if Kind.TRACES in run.info.gives else []
+    told = [event["hwm"] for event in events if event["event"] == "q.hwm"]
     holders = defaultdict(set)
     for record in run.tables["log_records"].to_pylist():
         if (record["type"], record["resource_type"]) != REGISTER or record["node"] not in voters:
