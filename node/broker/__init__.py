@@ -1,21 +1,22 @@
 """The broker role: replicas of partitions, and what their leader promises (KIP-841, KIP-966).
 
-    broker.py               the whole: a method a request, what is due, its end
-    lifecycle.py            it registers, is fenced and unfenced, and is let go
-    controller_link.py      what it asks of the active controller, over one connection
-    image_follower.py       all that it knows of the cluster: the metadata log, replayed
-    held_replicas.py        the replicas that it has, made, told and removed as that log says
-    replica.py              one of them: its log's end, epochs, followers and high watermark
-    isr.py                  the ISR as a leader goes by it: what is committed, what is proposed
-    remote_replica.py       what a leader knows of another replica
-    producers.py            idempotent producers, as the log tells of them
-    isr_changes.py          what leaders propose, on its way to the controller (AlterPartition)
-    fetchers.py             how it follows other leaders: a Fetch at a time from each broker
-    produce_requests.py     what a leader appends, and when it says so
-    fetch_requests.py       what it gives to followers and consumers, and learns by that
-    offset_requests.py      where logs and epochs end
-    topic_descriptions.py   who is up, and who leads what
-    producer_id_source.py   ids for idempotent producers
+    broker.py                  the whole: a method a request, what is due, its end
+    lifecycle.py               it registers, is fenced and unfenced, and is let go
+    controller_link.py         what it asks of the active controller, over one connection
+    image_follower.py          all that it knows of the cluster: the metadata log, replayed
+    held_replicas.py           the replicas that it has, made, told and removed as that log says
+    replica.py                 one of them: its log's end, epochs, followers and high watermark
+    isr.py                     the ISR as a leader goes by it: what is committed, what is proposed
+    remote_replica.py          what a leader knows of another replica
+    producers.py               idempotent producers, as the log tells of them
+    isr_changes.py             what leaders propose, on its way to the controller (AlterPartition)
+    fetchers.py                how it follows other leaders: a Fetch at a time from each broker
+    produce_requests.py        what a leader appends, and when it says so
+    fetch_requests.py          what it gives to followers and consumers, and learns by that
+    offset_requests.py         where logs and epochs end
+    topic_descriptions.py      who is up, and who leads what
+    partition_descriptions.py  how partitions stand, a page at a time
+    producer_id_source.py      ids for idempotent producers
 
 A record's way: a client's Produce is appended by the leader, in the page cache; followers fetch it,
 and tell by their next Fetch that they have it; once all of the maximal ISR do, and the committed

@@ -14,6 +14,7 @@ from node.broker.image_follower import ImageFollower
 from node.broker.isr_changes import IsrChanges
 from node.broker.lifecycle import Lifecycle, LifeState
 from node.broker.offset_requests import ends_of_epochs, list_offsets
+from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
 from node.broker.topic_descriptions import describe, live_brokers
@@ -25,6 +26,7 @@ from node.outbox import Outbox
 from node.parking import Parking
 from node.raft.client import RaftClient
 from node.wire.apis import DataRequest, Response
+from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
 from node.wire.init_producer_id import InitProducerIdRequest
 from node.wire.list_offsets import ListOffsetsRequest
 from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -99,6 +101,9 @@ class Broker:
             case MetadataRequest():
                 image = self.follower.image
                 return describe(image, request, self._cluster_id, self._me, listener)
+            case DescribeTopicPartitionsRequest():
+                image = self.follower.image
+                return describe_partitions(image, request, live_brokers(image, listener).keys())
             case InitProducerIdRequest():
                 return self._producer_ids.take(connection, request)
 

@@ -30,11 +30,12 @@ def live_brokers(image: Image, listener: str) -> dict[NodeId, Endpoint]:
 def describe(
     image: Image, request: MetadataRequest, cluster_id: str, me: NodeId, listener: str
 ) -> MetadataResponse:
+    """Each topic once, however often it was asked for."""
     brokers = live_brokers(image, listener)
     if request.topics is None:
         topics = [_described(image, topic, brokers) for topic in image.topics.all()]
     else:
-        topics = [_sought(image, sought, brokers) for sought in request.topics]
+        topics = [_sought(image, sought, brokers) for sought in dict.fromkeys(request.topics)]
     return MetadataResponse(
         cluster_id=cluster_id,
         controller=me if me in brokers else next(iter(brokers), NO_NODE),

@@ -69,7 +69,8 @@ def marked_fields(message_class: type[Any]) -> Iterator[MarkedField]:
         if default is MISSING and tag is not None and struct and not array:
             default = _blank(inner)
         assert tag is None or (default is not MISSING and message_class.__flexible__), where
-        assert not struct or array or not nullable, f"{where}: a struct that may be null"
+        may_be_null = nullable_element if array else nullable and tag is not None
+        assert not struct or not may_be_null, f"{where}: a struct that may be null"
         yield MarkedField(
             name=field.name,
             kafka_type=kafka_type,

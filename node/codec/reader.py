@@ -138,6 +138,7 @@ def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterat
 def _field_reader(field: MarkedField, flexible: bool) -> Reader:
     if field.struct is not None:
         element = struct_reader(field.struct, None)
+        element = _nullable_reader(element) if field.nullable_element else element
     elif field.kafka_type in FIXED:
         element = _fixed_reader(field)
     else:
@@ -152,6 +153,16 @@ def _fixed_reader(field: MarkedField) -> Reader:
     def read(data: bytes, at: int, _budget: Budget) -> tuple[Any, int]:
         (value,) = layout.unpack_from(data, at)
         return (convert(value) if convert else value), at + layout.size
+
+    return read
+
+
+def _nullable_reader(element: Reader) -> Reader:
+    """Of a struct that may be null (KIP-893): a byte says whether it is there."""
+
+    def read(data: bytes, at: int, budget: Budget) -> tuple[Any, int]:
+        is_null = data[at] >= 0x80  # below zero
+        return (None, at + 1) if is_null else element(data, at + 1, budget)
 
     return read
 

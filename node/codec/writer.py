@@ -20,6 +20,7 @@ from node.ids import ZERO_UUID
 Writer = Callable[[bytearray, Any], None]
 
 _SHORT = 0x7E  # its compact length, which is one more, takes a byte
+_NULL, _THERE = 0xFF, 1  # before a struct that may be null (KIP-893)
 _MILLISECOND = timedelta(milliseconds=1)
 _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
@@ -144,6 +145,7 @@ def _tag_head(field: MarkedField) -> bytes:
 def _field_writer(field: MarkedField, flexible: bool) -> Writer:
     if field.struct is not None:
         element = struct_writer(field.struct, None)
+        element = _nullable_writer(element) if field.nullable_element else element
     elif field.kafka_type in FIXED:
         element = _fixed_writer(field.kafka_type)
     else:
@@ -157,6 +159,17 @@ def _fixed_writer(kafka_type: str) -> Writer:
 
     def write(out: bytearray, value: Any) -> None:
         out += layout.pack(convert(value) if convert else value)
+
+    return write
+
+
+def _nullable_writer(element: Writer) -> Writer:
+    def write(out: bytearray, value: Any) -> None:
+        if value is None:
+            out.append(_NULL)
+        else:
+            out.append(_THERE)
+            element(out, value)
 
     return write
 

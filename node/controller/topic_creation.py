@@ -1,7 +1,6 @@
 """CreateTopics and DeleteTopics."""
 
 import random
-import re
 from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
@@ -12,6 +11,7 @@ from node.controller.assignments import Places, check_assignment, new_partitions
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import Image, Topic
 from node.controller.image.configurations import TOPIC
+from node.controller.image.topics import is_legal
 from node.controller.placement import place
 from node.errors import ErrorCode
 from node.records.metadata import (
@@ -35,7 +35,6 @@ from node.wire.delete_topics import (
     DeletionResult,
 )
 
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)
 _SET = 0
 
 
@@ -127,7 +126,7 @@ def _create_one(
 
 
 def _check_name(image: Image, name: str) -> None:
-    if name in (".", "..") or not _LEGAL.fullmatch(name):
+    if not is_legal(name):
         raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name '{name}' is illegal")
     if image.topics.named(name) is not None:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")

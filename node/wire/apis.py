@@ -53,6 +53,11 @@ from node.wire.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
 )
+from node.wire.describe_topic_partitions import (
+    DESCRIBE_TOPIC_PARTITIONS,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
 from node.wire.elect_leaders import ELECT_LEADERS, ElectLeadersRequest, ElectLeadersResponse
 from node.wire.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
@@ -151,6 +156,7 @@ BROKER_APIS: tuple[Api, ...] = (
     API_VERSIONS,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
+    DESCRIBE_TOPIC_PARTITIONS,
 )
 BY_KEY = {api.key: api for api in APIS}
 BROKER_BY_KEY = {api.key: api for api in BROKER_APIS}
@@ -182,6 +188,7 @@ DataRequest = (
     | MetadataRequest
     | InitProducerIdRequest
     | OffsetForLeaderEpochRequest
+    | DescribeTopicPartitionsRequest
 )
 DATA_REQUESTS = (
     ProduceRequest,
@@ -190,6 +197,7 @@ DATA_REQUESTS = (
     MetadataRequest,
     InitProducerIdRequest,
     OffsetForLeaderEpochRequest,
+    DescribeTopicPartitionsRequest,
 )
 OutgoingRequest = PeerRequest | NodeRequest | PartitionsFetchRequest
 # What becomes records, if the active controller grants it.
@@ -267,4 +275,5 @@ Response = (
     | MetadataResponse
     | InitProducerIdResponse
     | OffsetForLeaderEpochResponse
+    | DescribeTopicPartitionsResponse
 )

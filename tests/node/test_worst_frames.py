@@ -4,13 +4,17 @@ import pytest
 
 from node import limits
 from node.config import ConnectionLimits, QuorumTimeouts
+from node.effects import CloseConnection, SendReply
 from tests.bench.steps import SteppedLeader
+from tests.support.stepped_broker import SteppedBroker
+from tests.support.worst_broker_frames import worst_broker_frames
 from tests.support.worst_frames import worst_frames
+
+pytestmark = pytest.mark.slow
 
 FETCH_TIMEOUT_S = QuorumTimeouts().fetch_ms / 1000
 
 
-@pytest.mark.slow
 def test_no_legal_frame_is_the_work_of_a_fetch_timeout() -> None:
     """The bar is a tenth of it (`python -m tests.bench steps`); here a machine may be slow."""
     leader = SteppedLeader()
@@ -20,5 +24,19 @@ def test_no_legal_frame_is_the_work_of_a_fetch_timeout() -> None:
         assert answer is not None, f"{name}: hung up on"
         assert len(answer) <= limits.MAX_FRAME_BYTES
         assert leader.longest_s < FETCH_TIMEOUT_S, name
+        names.append(name)
+    assert len(names) == len(set(names)) > 100
+
+
+def test_no_legal_frame_is_the_work_of_a_fetch_timeout_for_a_broker() -> None:
+    broker = SteppedBroker()
+    names = []
+    for name, frame in worst_broker_frames():
+        assert len(frame) <= ConnectionLimits().request_max_bytes, name
+        done = broker.serve(frame)
+        assert not isinstance(done, CloseConnection), f"{name}: hung up on"
+        if isinstance(done, SendReply):
+            assert len(done.frame) <= limits.MAX_FRAME_BYTES
+        assert broker.longest_s < FETCH_TIMEOUT_S, name
         names.append(name)
     assert len(names) == len(set(names)) > 100

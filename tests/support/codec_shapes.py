@@ -108,9 +108,11 @@ def _shapes(draw: st.DrawFn, flexible: bool, depth: int, tag: int) -> Shape:
     if depth > 0 and draw(st.integers(0, 3)) == 0:
         inner = draw(classes(flexible, depth - 1))
     array = draw(st.booleans())
-    nullable = (array or inner in _MAY_BE_NULL) and draw(st.booleans())
+    is_struct = isinstance(inner, type)
+    nullable = (array or is_struct or inner in _MAY_BE_NULL) and draw(st.booleans())
     plain = Shape(inner=inner, array=array, nullable=nullable)
-    if not flexible or draw(st.booleans()):
+    may_be_tagged = flexible and (array or not (is_struct and nullable))
+    if not may_be_tagged or draw(st.booleans()):
         return plain
     if nullable:
         return replace(plain, tag=tag)  # kio cannot write null where that is not the default

@@ -12,7 +12,7 @@ from node.codec.fields import MarkedField, marked_fields
 from node.codec.varint import write_unsigned
 from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID
 from node.limits import MAX_ELEMENTS, MAX_STRING_BYTES
-from node.wire.api import kio_class
+from node.wire.api import Api, kio_class
 from node.wire.apis import APIS, Request
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -31,6 +31,7 @@ LIST_KEYS = ("match", "metrics")
 # A value of each of Kafka's types; of names and ids of topics, those that are looked at further.
 PLAIN: dict[str, Any] = {
     "bytes": b"",
+    "records": b"",
     "bool": False,
     "uuid": None,
     "string": "",
@@ -124,9 +125,9 @@ def _describe(resources: list[tuple[str, tuple[str, ...] | None]]) -> DescribeCo
 # --- by the schema alone ---
 
 
-def shaped_frames() -> Iterator[tuple[str, bytes]]:
+def shaped_frames(apis: Sequence[Api] = APIS) -> Iterator[tuple[str, bytes]]:
     """Of every API in every version: its elements in each of its arrays, and unknown tags."""
-    for api in APIS:
+    for api in apis:
         for version in range(api.min_version, api.max_version + 1):
             request = kio_class(api.package, api.name, version, "request")
             header = RequestHeader(
@@ -180,7 +181,8 @@ def _value(field: MarkedField, path: tuple[str, ...], counts: tuple[int, ...]) -
 def _element(field: MarkedField, path: tuple[str, ...], counts: tuple[int, ...]) -> Any:
     if field.struct is not None:
         return _built(field.struct, path, counts)
-    return PLAIN[field.kafka_type] if "topic" not in field.name else METADATA[field.kafka_type]
+    plain = PLAIN[field.kafka_type]
+    return METADATA.get(field.kafka_type, plain) if "topic" in field.name else plain
 
 
 def _unknown_tags() -> bytes:

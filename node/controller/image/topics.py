@@ -1,5 +1,6 @@
 """Topics and their partitions."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -15,7 +16,14 @@ from node.records.metadata import (
     TopicRecord,
 )
 
+INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})  # Kafka's own topics
 _TOPIC, _PARTITION = -4, -5
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)
+
+
+def is_legal(name: str) -> bool:
+    """May a topic have it?"""
+    return name not in (".", "..") and _LEGAL.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,11 @@ from node.wire.create_topics import (
     NewTopic,
     TopicSetting,
 )
+from node.wire.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    PartitionDescription,
+)
 from node.wire.partition_fetch import (
     FetchedPartition,
     FetchedRecords,
@@ -120,6 +125,13 @@ class Orders:
         batches = split_batches(self.fetch().records)
         return [int(value) for batch in batches for value in batch.values() if value]
 
+    def described(self, broker: int) -> PartitionDescription:
+        """As that broker tells it."""
+        answer = self.world.ask(broker, DescribeTopicPartitionsRequest(limit=1))
+        assert isinstance(answer, DescribeTopicPartitionsResponse)
+        assert [each.name for each in answer.topics] == [self.at.name]
+        return answer.topics[0].partitions[0]
+
     def whole(self) -> None:
         self.world.until(lambda: set(self.state.isr) == set(IDS), "all are in the ISR again")
 
@@ -210,6 +222,24 @@ def test_below_min_isr_nothing_is_acknowledged_nor_shown() -> None:
     assert orders.read() == [0, 1, 2]
     orders.world.start(followers[0])
     orders.world.until(lambda: orders.read() == [0, 1, 2, 4], "two are in the ISR, and it is shown")
+
+
+def test_every_broker_tells_who_may_lead() -> None:
+    """KIP-966: what DescribeTopicPartitions is there for."""
+    orders = Orders()
+    first, second = orders.others(orders.state.leader)
+    orders.world.stop(first)
+    orders.world.stop(second)
+    orders.world.until(lambda: orders.state.elr == (second,), "one is eligible")
+    leader = orders.state.leader
+    orders.world.until(lambda: orders.described(leader).elr == (second,), "the leader heard of it")
+    told = orders.described(leader)
+    assert (told.leader, told.isr) == (leader, (leader,))
+    assert set(told.offline) == {first, second}
+    orders.world.kill(leader)
+    orders.restart(first)
+    orders.world.until(lambda: orders.described(first).leader == -1, "nobody leads")
+    assert orders.described(first).last_known_elr == orders.state.last_known_elr
 
 
 def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> None:

@@ -20,6 +20,13 @@ from node.wire.apis import (
     Request,
     Response,
 )
+from node.wire.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    PartitionDescription,
+    TopicDescription,
+)
 from node.wire.frames import encode_request
 from node.wire.headers import RequestHeader
 from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -94,6 +101,10 @@ REQUESTS: tuple[DataRequest, ...] = (
     OffsetForLeaderEpochRequest(
         replica=NodeId(4), partitions=(SoughtEpoch(partition=TWO, epoch=5, sought=3),)
     ),
+    DescribeTopicPartitionsRequest(
+        topics=("bills", "orders"), limit=7, cursor=Cursor(topic="orders", index=3)
+    ),
+    DescribeTopicPartitionsRequest(limit=2000),
 )
 RESPONSES: dict[int, Response] = {
     0: ProduceResponse(
@@ -151,6 +162,29 @@ RESPONSES: dict[int, Response] = {
             EpochEnd(partition=THREE, error=ErrorCode.FENCED_LEADER_EPOCH),
         )
     ),
+    75: DescribeTopicPartitionsResponse(
+        topics=(
+            TopicDescription(
+                name="orders",
+                id=ORDERS,
+                is_internal=True,
+                partitions=(
+                    PartitionDescription(
+                        index=3,
+                        leader=NodeId(4),
+                        leader_epoch=9,
+                        replicas=(4, 5, 6, 7),
+                        isr=(4,),
+                        elr=(5,),
+                        last_known_elr=(6,),
+                        offline=(7,),
+                    ),
+                ),
+            ),
+            TopicDescription(name="none", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ),
+        next=Cursor(topic="pears", index=1),
+    ),
 }
 EVERY_REQUEST = [
     pytest.param(message, version, id=f"{api.name}-{version}-{position}")
@@ -174,6 +208,7 @@ def test_the_table_is_what_it_says_of_itself() -> None:
         18: (0, 4),
         22: (0, 5),
         23: (2, 4),
+        75: (0, 0),
     }
     assert {*RESPONSES, 18} == set(BROKER_BY_KEY)
     assert {type(each) for each in REQUESTS} | {ApiVersionsRequest} == {

@@ -1,0 +1,68 @@
+"""The frames that give a broker the most work (see `worst_frames`): of what it serves, in every
+shape, and of what it has a thousand partitions of (`stepped_broker`)."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from node.limits import MAX_ELEMENTS
+from node.wire.apis import BROKER_APIS, Request
+from node.wire.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
+from node.wire.frames import encode_request
+from node.wire.list_offsets import ListOffsetsRequest, SoughtOffset
+from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest, SoughtEpoch
+from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
+from node.wire.topic_metadata import MetadataRequest, SoughtTopic
+from node.wire.topic_partitions import TopicPartition
+from tests.support.stepped_broker import PARTITIONS, TOPICS
+from tests.support.worst_frames import shaped_frames
+
+_MOST = 2**31 - 1
+
+
+def worst_broker_frames() -> Iterator[tuple[str, bytes]]:
+    """What each is, and its bytes."""
+    for name, request in _many():
+        _, frame = encode_request(request, correlation_id=1, client_id="worst")
+        yield name, frame
+    yield from shaped_frames(BROKER_APIS)
+
+
+def _many() -> Iterator[tuple[str, Request]]:
+    """As many elements as a frame may have."""
+    names = tuple(f"topic-{number % TOPICS}" for number in range(MAX_ELEMENTS))
+    at = tuple(
+        TopicPartition(name=name, id=UUID(int=1000 + number % TOPICS), index=number % PARTITIONS)
+        for number, name in enumerate(names[: MAX_ELEMENTS - TOPICS])
+    )
+    yield "describes all partitions", DescribeTopicPartitionsRequest(limit=_MOST)
+    yield "describes the same topics", DescribeTopicPartitionsRequest(topics=names, limit=_MOST)
+    unknown = tuple(f"none-{number}" for number in range(MAX_ELEMENTS))
+    yield "describes unknown topics", DescribeTopicPartitionsRequest(topics=unknown, limit=_MOST)
+    far = Cursor(topic=names[0], index=_MOST)
+    yield "goes on far behind", DescribeTopicPartitionsRequest(topics=names, limit=1, cursor=far)
+    yield "metadata of all topics", MetadataRequest()
+    sought = tuple(SoughtTopic(name=name) for name in names)
+    yield "metadata of the same topics", MetadataRequest(topics=sought)
+    for timestamp_ms in (-2, -1, 0, 2**62):
+        yield (
+            f"offsets at {timestamp_ms}",
+            ListOffsetsRequest(
+                partitions=tuple(
+                    SoughtOffset(partition=each, timestamp_ms=timestamp_ms) for each in at
+                )
+            ),
+        )
+    yield (
+        "ends of epochs",
+        OffsetForLeaderEpochRequest(
+            partitions=tuple(SoughtEpoch(partition=each, epoch=0, sought=0) for each in at)
+        ),
+    )
+    fetched = tuple(FetchedPartition(partition=each, offset=0, max_bytes=_MOST) for each in at)
+    for wait_ms in (0, 500):
+        yield (
+            f"fetches for {wait_ms} ms",
+            PartitionsFetchRequest(
+                max_wait_ms=wait_ms, min_bytes=1, max_bytes=_MOST, partitions=fetched
+            ),
+        )
