@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,16 +76,17 @@ def _with_sides(names: Sequence[str]) -> list[Scenario]:
 def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
     """All runs of one scenario; the page shows what there is after each of them."""
     progress = ConsoleProgress()
-    runs: dict[str, list[Ran]] = {side.name: [] for side in scenario.sides}
+    runs: dict[str, list[SideRun]] = {side.name: [] for side in scenario.sides}
     for number in range(arguments.times):
         for side in scenario.sides:
             progress.tell(f"{scenario.name}, {side.name}, run {number + 1} of {arguments.times}")
+            began = time.monotonic()
             ran = perform(_choices(scenario, arguments, number, side), arguments.out, progress)
             if ran.interrupted:
                 page = arguments.out / f"{scenario.name}.html"
                 raise OperatorError(f"interrupted; what was run so far is in {page}")
-            runs[side.name].append(ran)
-            found = _compared(scenario, runs, arguments.out)
+            runs[side.name].append(_side_run(ran, arguments.out, time.monotonic() - began))
+            found = _compared(scenario, runs)
             _write(found, arguments.out)
     return found
 
@@ -123,14 +125,14 @@ def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side:
     )
 
 
-def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) -> Compared:
+def _compared(scenario: Scenario, runs: Mapping[str, Sequence[SideRun]]) -> Compared:
     """Of the sides that have run, as the page shows them."""
     sides = [
         ComparedSide(
             name=side.name,
             promise=side.promise,
             expected=side.expected,
-            runs=tuple(_side_run(ran, out) for ran in runs[side.name]),
+            runs=tuple(runs[side.name]),
         )
         for side in scenario.sides
         if runs[side.name]
@@ -143,11 +145,12 @@ def _compared(scenario: Scenario, runs: Mapping[str, Sequence[Ran]], out: Path) 
     )
 
 
-def _side_run(ran: Ran, out: Path) -> SideRun:
+def _side_run(ran: Ran, out: Path, took_s: float) -> SideRun:
     return SideRun(
         judgement=ran.judgement,
         href=os.path.relpath(ran.directory / PAGE, out),
         command=read_run_info(ran.directory).command,
+        took_s=took_s,
     )
 
 
@@ -168,6 +171,7 @@ def _as_text(found: Compared, out: Path) -> str:
             lines.append(f"  {run.judgement.sentence}")
             if unlike := side.expected.unlike(run.judgement):
                 lines.append(f"  not as expected: {unlike}")
+        lines.append(f"  a run took {side.took.in_words()}")
         lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
     return "\n".join([*lines, f"  page: {out / found.href}"])
 
@@ -204,5 +208,6 @@ def _run_json(side: ComparedSide, run: SideRun) -> dict[str, object]:
         "sentence": run.judgement.sentence,
         "unlike": side.expected.unlike(run.judgement),
         "facts": dict(facts[0]) if facts else {},
+        "took_s": round(run.took_s, 1),
         "command": run.command,
     }

@@ -18,6 +18,7 @@ from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Recorder
+from chaos.scenario import WHOLE_S
 from chaos.watches import PartitionWatch, QuorumWatch
 from checkers.counted import counted
 from checkers.evidence.planned import Kind
@@ -41,11 +42,10 @@ class StuckError(RunFailedError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long each may take. A fetch time-out is 2 s, an election's at most as long: what has not
-    come about after 30 s has failed again and again."""
+    """How long each may take."""
 
     write_s: float = 30.0
-    whole_s: float = 30.0
+    whole_s: float = WHOLE_S
     final_reads_s: float = 20.0
 
 

@@ -65,7 +65,7 @@ class Runner:
         self._interrupt = interrupt
         self._syncs = syncs
         self._page = page
-        self._timeouts = timeouts or Timeouts()
+        self._timeouts = timeouts or Timeouts(whole_s=plan.scenario.whole_s)
         self._phases = Phases(clock, progress)
         self._troubles: list[str] = []
         self._info = self._describe()

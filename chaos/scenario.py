@@ -26,6 +26,9 @@ from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
 SIM = "sim"  # the runtime of virtual time
+# After the last cure. A fetch time-out is 2 s, an election's at most as long: what has not come
+# about by then has failed again and again.
+WHOLE_S = 30.0
 
 
 def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
@@ -64,6 +67,7 @@ class Scenario:
     coming_up: Script | None = None
     script: Script | None = None
     default_duration_s: float = 30.0
+    whole_s: float = WHOLE_S  # how long all may take to be whole after the last cure
     conditions: Conditions = field(default_factory=Conditions)
     load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.

@@ -5,7 +5,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC, never_comes_back
 
 _SCRIPT = Script(
     steps=(
@@ -35,7 +35,7 @@ FORMAT_POWER_OFF = Scenario(
         Side(
             name="synced_format=off",
             settings={"synced_format": "off"},
-            expected=NEVER_COMES_BACK,
+            expected=never_comes_back("after power-off"),
             promise="brokers do not start again",
         ),
         Side(

@@ -45,5 +45,8 @@ LOSES_NOTHING = Expectation(
     ),
 )
 FORGETS_TOPICS = Expectation(verdict=Verdict.INVALID, check="M6-acknowledged-topics-committed")
-# A node ends whenever it is started, although all is healed.
-NEVER_COMES_BACK = Expectation(verdict=Verdict.INVALID, check="recovers-when-healed")
+
+
+def never_comes_back(told: str = "") -> Expectation:
+    """All is healed, and something does not come about: `told` is part of what is said then."""
+    return Expectation(verdict=Verdict.INVALID, check="recovers-when-healed", anomaly=told)

@@ -1,5 +1,7 @@
 """A controller stood and lost, was removed from the voters, and is started again."""
 
+from dataclasses import replace
+
 from chaos.cluster.interface import NodeId, Voted
 from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.links import SlowLinks
@@ -7,12 +9,12 @@ from chaos.nemesis.kinds.voters import RestartRemoved
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import VOTED, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, NEVER_COMES_BACK, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, never_comes_back
 
 _COMING_UP = Script(
     steps=(
         # Who times out second has not heard of the first by then.
-        Begin(name="slow", fault=SlowLinks(latency_ms=500, victim=OneNode(NodeId(4)))),
+        Begin(name="slow", fault=SlowLinks(latency_ms=700, victim=OneNode(NodeId(2)))),
         StartAll(),
         UntilLed(within_s=60.0),
         End(name="slow"),
@@ -24,7 +26,7 @@ _SCRIPT = Script(
         Begin(name="removed", fault=RestartRemoved()),
         Rest(seconds=2.0),
         End(name="removed"),
-        Until(condition=Whole(3)),
+        Until(condition=Whole(1)),
     )
 )
 
@@ -43,13 +45,20 @@ REMOVED_CANDIDATE = Scenario(
     coming_up=_COMING_UP,
     script=_SCRIPT,
     default_duration_s=20.0,
-    load=PROMISED,
-    settings={"min_isr": "2", "quorum": "dynamic", "controllers": "3"},
+    load=replace(PROMISED, replication=1),
+    # Of controllers: one broker is enough, and starts sooner.
+    settings={
+        "min_isr": "1",
+        "replication": "1",
+        "brokers": "1",
+        "quorum": "dynamic",
+        "controllers": "3",
+    },
     sides=(
         Side(
             name=f"{VOTED}={Voted.ITSELF}",
             settings={VOTED: Voted.ITSELF},
-            expected=NEVER_COMES_BACK,
+            expected=never_comes_back("after restart-removed"),
             promise="it ends whenever it is started",
         ),
         Side(

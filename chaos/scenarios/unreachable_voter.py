@@ -19,11 +19,11 @@ _SCRIPT = Script(
         Begin(name="moved", fault=Readdress(victim=AllFollowers())),
         # Of all voters the one that is left: the leader, if none was elected meanwhile.
         Begin(name="power", fault=PowerOff(victim=AllVoters())),
-        Rest(seconds=10.0),
-        End(name="moved"),  # what they are configured to say is right again
         Rest(seconds=8.0),
+        End(name="moved"),  # what they are configured to say is right again
+        Rest(seconds=6.0),
         End(name="power"),
-        Until(condition=Whole(3), within_s=60.0),
+        Until(condition=Whole(1), within_s=60.0),
     )
 )
 _GAP = "longest_without_topic_s"
@@ -44,8 +44,15 @@ UNREACHABLE_VOTER = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    load=replace(PROMISED, admin_rate=4.0),
-    settings={"min_isr": "2", "quorum": "dynamic", "controllers": "3"},
+    load=replace(PROMISED, replication=1, admin_rate=4.0),
+    # Of controllers: one broker is enough, and starts sooner.
+    settings={
+        "min_isr": "1",
+        "replication": "1",
+        "brokers": "1",
+        "quorum": "dynamic",
+        "controllers": "3",
+    },
     sides=(
         Side(
             name=f"{ADVERTISED}={Advertised.UNREACHABLE}",

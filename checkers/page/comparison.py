@@ -20,6 +20,7 @@ class SideRun:
     judgement: Judgement
     href: str  # of its page, from where the comparison is
     command: str
+    took_s: float  # from its plan to its page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +36,18 @@ class ComparedSide:
     def as_expected(self) -> int:
         return sum(self.expects(run) for run in self.runs)
 
+    @property
+    def took(self) -> "Gap":
+        """A run in seconds."""
+        return _gap([run.took_s for run in self.runs])
+
     def expects(self, run: SideRun) -> bool:
         return self.expected.holds(run.judgement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Of a statistic in seconds: median, least and most of all runs."""
+    """In seconds: median, least and most of all runs."""
 
     median: float
     least: float
@@ -57,7 +63,11 @@ def gaps(side: ComparedSide, name: str) -> Gap | None:
     """None where no run of the side has the number."""
     found = [run.judgement.statistics.get(name) for run in side.runs]
     known = [float(value) for value in found if isinstance(value, int | float)]
-    return Gap(median=median(known), least=min(known), most=max(known)) if known else None
+    return _gap(known) if known else None
+
+
+def _gap(seconds: Sequence[float]) -> Gap:
+    return Gap(median=median(seconds), least=min(seconds), most=max(seconds))
 
 
 def render_comparison(
@@ -86,6 +96,7 @@ def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Seque
         ("", ["promised", *(side.promise for side in sides)]),
         ("", ["expected", *(str(side.expected) for side in sides)]),
         ("", ["as expected", *(in_words(side.as_expected, len(side.runs)) for side in sides)]),
+        ("", ["a run took", *(side.took.in_words() for side in sides)]),
         ("", ["first run", *(judgement.sentence for judgement in first)]),
     ]
     rows += [("", [label, *cells]) for label, cells in _numbers(sides)]

@@ -29,6 +29,7 @@ def side(
             judgement=replace(judgement(VALID), statistics=dict(each)),
             href=f"run-{number}/report.html",
             command=f"kraft-chaos run scenario --seed {number}",
+            took_s=40.0 + number,
         )
         for number, each in enumerate(numbers)
     ]
@@ -64,6 +65,7 @@ def test_the_page_shows_both_sides_with_their_gaps_and_every_run() -> None:
     quick = side("quick", {TOPICS: 3.5}, {TOPICS: 3.5})
     page = render_comparison("silent", "a controller falls silent", (slow, quick), "log-durability")
     assert "30.6 s (30.2-31.0)" in page
+    assert page.count("40.5 s (40.0-41.0)") == 2
     assert ">longest without topic</td>" in page
     assert ">3.5 s</td>" in page
     assert "2 of 2 (34-100 %)" in page
@@ -73,7 +75,7 @@ def test_the_page_shows_both_sides_with_their_gaps_and_every_run() -> None:
 def test_facts_that_are_nothing_on_every_side_are_left_out() -> None:
     lossy = replace(
         side("off", {}, expected=Verdict.INVALID),
-        runs=(SideRun(judgement=judgement(LOST), href="r.html", command="again"),),
+        runs=(SideRun(judgement=judgement(LOST), href="r.html", command="again", took_s=40.0),),
     )
     page = render_comparison("scenario", "what happens", (lossy,), "log-durability")
     assert "300" in page
