@@ -57,13 +57,13 @@ UNREACHABLE_VOTER = Scenario(
         Side(
             name=f"{ADVERTISED}={Advertised.UNREACHABLE}",
             settings={ADVERTISED: Advertised.UNREACHABLE},
-            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=25.0),)),
+            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=20.0),)),
             promise="nobody leads, and no topic is created, until the third is back",
         ),
         Side(
             name=f"{ADVERTISED}={Advertised.REACHABLE}",
             settings={ADVERTISED: Advertised.REACHABLE},
-            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, most=25.0),)),
+            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, most=20.0),)),
             promise="another one leads within seconds",
         ),
     ),
