@@ -227,6 +227,8 @@ def planned_evidence(cluster: Cluster, plan: RunPlan) -> tuple[str, ...]:
     """The kinds of evidence that a run has to leave."""
     kinds = [Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS]
     kinds.append(Kind.TRACES if cluster.traces else Kind.QUORUM_PROBES)
+    if cluster.judged_by_logs:
+        kinds.append(Kind.NODE_LOGS)
     if plan.workload.servers is Servers.BROKERS:
         kinds += [Kind.PARTITION_LOGS, Kind.PARTITION_PROBES]
     return tuple(kind.value for kind in kinds)

@@ -7,6 +7,7 @@ disks. What a cut file lost is dropped and said. Sealing again gives the same ta
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,16 @@ from chaos.spans import spans_table
 from checkers.counted import counted
 from checkers.disk import read_disks
 from checkers.evidence.missing import rows_to_count
+from checkers.evidence.planned import Kind
 from checkers.history.events import EventType, FaultStage
+from checkers.history.log_lines import error_rows
 from checkers.history.sealed_run import RunInfo, read_run_info
 from checkers.history.store import EVENTS, ManifestValue, write_tables
 from checkers.history.tables import (
     ANSWERED,
     FAULTS,
     HARM,
+    LOG_ERRORS,
     MALFORMED,
     NODE_EVENTS,
     OPS,
@@ -86,6 +90,7 @@ def _tables(directory: Path, info: RunInfo, recorded: _Recorded) -> dict[str, pa
         "spans": spans_table(recorded.operations),
         "faults": faults_table(recorded.faults),
         "node_events": _node_events(directory, info.started_mono_ns),
+        "log_errors": _log_errors(directory, info),
         "probes": pa.Table.from_pylist(recorded.probes, schema=PROBES),
         "malformed": pa.Table.from_pylist(recorded.malformed, schema=MALFORMED),
         **read_disks(directory / "disks"),
@@ -228,9 +233,28 @@ def _harm(event: Mapping[str, Any]) -> Mapping[str, bool]:
     return harm
 
 
+def _log_errors(directory: Path, info: RunInfo) -> pa.Table:
+    """None where nobody judges by them: a long trace is not read twice."""
+    if Kind.NODE_LOGS not in info.gives:
+        return LOG_ERRORS.empty_table()
+    started_ms = datetime.fromisoformat(info.started_utc).timestamp() * 1_000
+    rows = []
+    for path in _logs(directory):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            rows += [
+                {"node": int(path.stem.removeprefix("node-")), **row}
+                for row in error_rows(lines, started_ms)
+            ]
+    return pa.Table.from_pylist(rows, schema=LOG_ERRORS)
+
+
+def _logs(directory: Path) -> list[Path]:
+    return sorted((directory / "logs").glob("node-*.log"))
+
+
 def _node_events(directory: Path, started_mono_ns: int) -> pa.Table:
     tables = []
-    for path in sorted((directory / "logs").glob("node-*.log")):
+    for path in _logs(directory):
         with path.open(encoding="utf-8", errors="replace") as lines:
             tables.append(parse_trace_lines(lines, started_mono_ns, orjson.loads))
     return pa.concat_tables(tables) if tables else NODE_EVENTS.empty_table()

@@ -52,6 +52,7 @@ _MODULES = (
     "partitions.acknowledged_topics",
     "partitions.known_topics",
     "run.kept_running",
+    "run.complaints",
     "run.recovery",
     "run.change_answers",
     "run.calm",

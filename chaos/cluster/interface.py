@@ -151,6 +151,10 @@ class Cluster(Protocol):
         """Whether its nodes print what they do as trace lines (`checkers.history.traces`)."""
 
     @property
+    def judged_by_logs(self) -> bool:
+        """Whether nodes of two programs hear each other, so that their errors are judged."""
+
+    @property
     def starts(self) -> Mapping[NodeId, int]:
         """How many processes of each node were started and answered, since `create`."""
 

@@ -24,6 +24,7 @@ LONGEST_GAP_MS = 10_000
 
 _TABLES = {
     "node_events": Kind.TRACES,
+    "log_errors": Kind.NODE_LOGS,
     "log_batches": Kind.METADATA_LOGS,
     "log_records": Kind.METADATA_LOGS,
     "disks": Kind.METADATA_LOGS,
@@ -60,6 +61,7 @@ def missing(run: Run) -> tuple[Missing, ...]:
         *_operations(run),
         *_faults(run),
         *(Missing(kind=Kind.TRACES, where=w, what=s) for w, s in missing_traces(run)),
+        *_logs(run),
         *_disks(run),
         *_lost_disks(run),
         *_rows(run),
@@ -94,7 +96,7 @@ def _kinds_of_file(name: str, info: RunInfo) -> tuple[Kind, ...]:
     if name.startswith("events-"):
         return (Kind.FAULTS, *_PROBES)
     if folder == "logs":
-        return (Kind.TRACES,) if rest.endswith(".log") else ()
+        return (Kind.TRACES, Kind.NODE_LOGS) if rest.endswith(".log") else ()
     if "__cluster_metadata-0/" in rest:
         return (Kind.METADATA_LOGS,)
     # Beside the logs lie the identity of the disk and checkpoints of all logs on it.
@@ -163,6 +165,20 @@ def _faults(run: Run) -> Iterator[Missing]:
     if info.finished and tried < info.planned_faults:
         should = f"{counted(info.planned_faults, 'fault was', 'faults were')} planned"
         yield _fewer("faults", should, tried, Kind.FAULTS)
+
+
+def _logs(run: Run) -> Iterator[Missing]:
+    """Processes that answered, and of whose beginning no log tells, by either program's words."""
+    own, kafka = run.tables["node_events"], run.tables["log_errors"]
+    began = [
+        rows_by_node(own.filter(pc.equal(own["event"], "n.start"))),
+        rows_by_node(kafka.filter(pc.equal(kafka["level"], "INFO"))),
+    ]
+    for name, started in run.info.starts.items():
+        found = sum(rows.get(name, 0) for rows in began)
+        if found < started:
+            what = f"{started} of its processes answered, and {found} logged that they began"
+            yield Missing(kind=Kind.NODE_LOGS, where=f"node {name}", what=what)
 
 
 def _disks(run: Run) -> Iterator[Missing]:

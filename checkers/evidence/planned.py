@@ -9,6 +9,7 @@ class Kind(StrEnum):
     OPERATIONS = "operations"  # what clients invoked and were told
     FAULTS = "faults"  # what the nemesis did
     TRACES = "traces"  # what nodes say that they do
+    NODE_LOGS = "node-logs"  # what they write for people: errors, and that a process began
     METADATA_LOGS = "metadata-logs"  # the metadata log on each node's disk
     PARTITION_LOGS = "partition-logs"  # partitions on the brokers' disks
     QUORUM_PROBES = "quorum-probes"  # answers to DescribeQuorum

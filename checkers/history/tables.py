@@ -147,6 +147,17 @@ NODE_EVENTS = pa.schema(
     ]
 )
 
+# One row a line that a node of Apache Kafka logged as an error, and one a process of it that began.
+LOG_ERRORS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("t", pa.int64()),  # by the node's wall clock
+        ("level", pa.string()),  # ERROR | FATAL; INFO of a process that began
+        ("text", pa.string()),
+        ("cause", pa.string()),  # the first line of what stands below it: an exception; or null
+    ]
+)
+
 _BATCH = (
     ("base_offset", pa.int64()),
     ("last_offset", pa.int64()),
@@ -293,6 +304,7 @@ TABLES: dict[str, pa.Schema] = {
     "spans": SPANS,
     "faults": FAULTS,
     "node_events": NODE_EVENTS,
+    "log_errors": LOG_ERRORS,
     "log_batches": LOG_BATCHES,
     "log_records": LOG_RECORDS,
     "disks": DISKS,

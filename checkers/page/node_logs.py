@@ -7,9 +7,10 @@ the machine's. A line without a time belongs to the one before it.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
+from checkers.history.log_lines import time_of
 from checkers.history.sealed_run import RunInfo
 from checkers.page import units
 from checkers.page.fault_windows import FaultWindow
@@ -22,7 +23,6 @@ _LINE_LENGTH = 320
 _AROUND_NS = 1_500_000_000
 _MOST_BYTES = 32 << 20
 
-_KAFKA_TIME = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ")
 _TRACE_TIME = re.compile(r'"mono":(\d+)')
 _LOUD = re.compile(r"\b(WARN|ERROR|FATAL|Exception|panic|assert\w*)\b")
 _DIFFERS = re.compile(r"[\w-]*\d[\w-]*")  # a word with a digit in it
@@ -68,10 +68,9 @@ def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
     at_ns = 0
     for whole in text.splitlines():
         line = whole
-        if told := _KAFKA_TIME.match(line):
-            second = datetime.fromisoformat(told[1]).replace(tzinfo=UTC).timestamp()
-            at_ns = round((second * 1_000 + int(told[2]) - started_ms) * 1e6)
-            line = line[told.end() :]
+        if (told := time_of(line)) is not None:
+            at_ns = round((told.ms - started_ms) * 1e6)
+            line = told.rest
         elif told := _TRACE_TIME.search(line):
             at_ns = int(told[1]) - info.started_mono_ns
         yield LogLine(at_ns=at_ns, text=clipped(line, _LINE_LENGTH))

@@ -6,6 +6,7 @@ silence.py             the part of that in which clients hang
 answers.py             nodes answer by the protocol, and refuse what is wrong
 calm.py                what nobody disturbs is quick
 kept_running.py        no process ended by itself
+complaints.py          two programs in one quorum: neither logs an error of the other
 recovery.py            a healed cluster goes on
 change_answers.py      V11: changes of voters come to an end
 expectation.py         what is expected of a run, by check, anomaly and number

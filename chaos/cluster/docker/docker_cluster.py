@@ -110,6 +110,10 @@ class DockerCluster:
         return self._target.traces
 
     @property
+    def judged_by_logs(self) -> bool:
+        return self._target.judged_by_logs
+
+    @property
     def starts(self) -> Mapping[NodeId, int]:
         return dict(self._starts)
 

@@ -122,6 +122,10 @@ class SimCluster:
         return self._target.traces
 
     @property
+    def judged_by_logs(self) -> bool:
+        return self._target.judged_by_logs
+
+    @property
     def starts(self) -> Mapping[NodeId, int]:
         return dict(self._starts)
 

@@ -69,6 +69,7 @@ class Kafka:
     bounds = TargetBounds(answers_within_s=120.0, stops_within_s=30, disk_mebibytes=4096)
 
     traces = False
+    judged_by_logs = False
 
     @property
     def name(self) -> str:

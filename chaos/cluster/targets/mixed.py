@@ -40,6 +40,7 @@ class Mixed:
 
     bounds = Kafka.bounds
     traces = False  # a part of the nodes has none
+    judged_by_logs = True
     formats_at_start = False
     waits_when_formatted = False
 

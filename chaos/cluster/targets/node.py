@@ -40,6 +40,7 @@ class OwnNode:
     word = "node"
     bounds = TargetBounds()
     traces = True
+    judged_by_logs = False
 
     @property
     def name(self) -> str:

@@ -66,6 +66,10 @@ class Target(Protocol):
         """Whether it prints what it does as trace lines (`checkers.history.traces`)."""
 
     @property
+    def judged_by_logs(self) -> bool:
+        """Whether it is two programs that hear each other, so that their errors are judged."""
+
+    @property
     def bounds(self) -> TargetBounds: ...
 
     @property
