@@ -11,7 +11,7 @@ from chaos.recorder import EventFields, Recorder
 from chaos.seal import UnsealableError, faults_table, operations_table, seal
 from chaos.spans import spans_table
 from checkers.history.events import EventType, FaultStage
-from checkers.history.sealed_run import RunInfo, write_run_info
+from checkers.history.sealed_run import Run, RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.history.tables import ANSWERED, HARM
 from tests.chaos.test_recorder import HandClock
@@ -225,6 +225,37 @@ def test_traces_of_all_nodes_are_gathered(tmp_path: Path) -> None:
         (1, 7, 3),
         (2, 7, 3),
     ]
+
+
+KAFKA_LOG = """\
+[2026-01-01 00:00:01,000] INFO Reading KRaft snapshot and log as part of the initialization (Raft)
+[2026-01-01 00:00:02,000] WARN of a connection (NetworkClient)
+[2026-01-01 00:00:03,000] ERROR Encountered metadata loading fault (LoggingFaultHandler)
+java.lang.IllegalStateException: no such record
+"""
+
+
+def logged_errors(directory: Path, gives: tuple[str, ...]) -> Run:
+    recorded(directory, 3)
+    info = replace(read_run_info(directory), gives=gives, started_utc="2026-01-01T00:00:00.500Z")
+    write_run_info(directory, info)
+    (directory / "logs").mkdir()
+    (directory / "logs" / "node-3.log").write_text(KAFKA_LOG)
+    seal(directory)
+    return read_run(directory)
+
+
+def test_what_kafka_logged_as_errors_is_gathered(tmp_path: Path) -> None:
+    run = logged_errors(tmp_path, ("node-logs",))
+    began, error = run.tables["log_errors"].to_pylist()
+    assert (began["node"], began["level"], began["cause"]) == (3, "INFO", None)
+    assert (error["level"], error["t"]) == ("ERROR", 2_500_000_000)
+    assert error["cause"] == "java.lang.IllegalStateException: no such record"
+    assert run.rows["log_errors"] == {"3": 2}
+
+
+def test_where_nobody_judges_by_it_it_is_not_read(tmp_path: Path) -> None:
+    assert logged_errors(tmp_path, ()).tables["log_errors"].num_rows == 0
 
 
 def test_what_is_no_run_is_not_sealed(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ class FakeCluster:
 
     version = "fake 1"
     traces = True
+    judged_by_logs = False
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.log_lines import LONGEST, error_rows
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_ERRORS
-from checkers.run.complaints import EXPLAINED, no_complaint_in_logs
+from checkers.run.complaints import EXPLAINED, Explained, no_complaint_in_logs
 from checkers.suite import CHECKS, judge
 from checkers.verdict import Verdict
 from tests.support.histories import MS, NodeTrace, Row, fault, make_run, run_info
@@ -42,7 +42,8 @@ java.lang.NullPointerException: Cannot invoke "OpType.ordinal()"
 TOO_LATE = """\
 [1970-01-01 00:00:02,000] ERROR [ControllerApis nodeId=3] Unexpected error handling request \
 RequestHeader(apiKey=CONTROLLER_REGISTRATION, apiVersion=0, clientId=2) -- (ControllerApis)
-org.apache.kafka.common.errors.NotControllerException: The active controller appears to be node 1.
+java.util.concurrent.CompletionException: org.apache.kafka.common.errors.NotControllerException: \
+The active controller appears to be node 1.
 """
 UPDATED_LATER = """\
 [1970-01-01 00:00:02,000] ERROR [RaftManager id=3] Unexpected error REQUEST_TIMED_OUT in \
@@ -101,9 +102,9 @@ def test_errors_with_another_reason_are_counted_and_accuse_nobody(line: str) -> 
 
 
 @pytest.mark.parametrize("explained", EXPLAINED, ids=lambda each: each.text[:30])
-def test_each_explanation_is_of_one_of_these_lines_alone(explained: object) -> None:
+def test_each_explanation_is_of_one_of_these_lines_alone(explained: Explained) -> None:
     rows = [row for line in OTHER_REASONS for row in logged(line)]
-    assert sum(explained.explains(row) for row in rows) == 1  # type: ignore[attr-defined]
+    assert sum(explained.explains(row) for row in rows) == 1
 
 
 @pytest.mark.parametrize(
