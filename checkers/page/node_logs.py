@@ -68,9 +68,9 @@ def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
     at_ns = 0
     for whole in text.splitlines():
         line = whole
-        if (told := time_of(line)) is not None:
-            at_ns = round((told.ms - started_ms) * 1e6)
-            line = told.rest
+        if (timed := time_of(line)) is not None:
+            at_ns = round((timed.ms - started_ms) * 1e6)
+            line = timed.rest
         elif told := _TRACE_TIME.search(line):
             at_ns = int(told[1]) - info.started_mono_ns
         yield LogLine(at_ns=at_ns, text=clipped(line, _LINE_LENGTH))

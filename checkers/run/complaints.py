@@ -147,7 +147,7 @@ def _own_complaints(events: pa.Table) -> Iterator[_Row]:
 
 def _is_taken_back(row: _Row) -> bool:
     """q.unfit without an offset: what could not be replayed was cut off again."""
-    return row["event"] == "q.unfit" and row["offset"] == -1
+    return bool(row["event"] == "q.unfit" and row["offset"] == -1)
 
 
 def _may_end(evidence: Evidence, complaint: _Complaint) -> bool:

@@ -51,6 +51,7 @@ class StandIn:
     formats_at_start = False
     waits_when_formatted = False
     traces = False
+    judged_by_logs = False
 
     @property
     def settings(self) -> Mapping[str, str]:
