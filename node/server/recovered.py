@@ -96,7 +96,9 @@ def _static_voters(config: NodeConfig) -> VoterHistory:
 def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:
     """By the file, or by the disk, as it was formatted."""
     if not config.quorum_voters:
-        return VoterHistory.formatted(read_voters(disk), DYNAMIC)
+        # Of one that is formatted without voters Apache Kafka's tool leaves no such file.
+        learns = bool(config.bootstrap_servers) and not disk.exists(VOTERS_CHECKPOINT)
+        return VoterHistory.formatted(() if learns else read_voters(disk), DYNAMIC)
     if disk.exists(VOTERS_CHECKPOINT):
         raise Refusal(
             what="the file lists the voters (KIP-856), and this disk was formatted for a quorum"

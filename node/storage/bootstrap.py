@@ -64,8 +64,9 @@ def read_voters(disk: Disk) -> FormattedVoters:
         raise CorruptFile(
             f"nothing says who votes: {VOTERS_CHECKPOINT} would, and it is missing; the"
             " configuration lists no voters\n"
-            "  try: set controller.quorum.voters, if it was set when this disk was formatted;"
-            " otherwise put the file back from a copy of this disk, or format an empty disk"
+            "  try: set controller.quorum.voters, if it was set when this disk was formatted, or"
+            " controller.quorum.bootstrap.servers, if its node is to learn them; otherwise put the"
+            " file back from a copy of this disk, or format an empty disk"
         )
     match _read_snapshot(disk, VOTERS_CHECKPOINT):
         case ([KRaftVersion(), Voters(voters=(_, *_) as voters)], []):
