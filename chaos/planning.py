@@ -10,6 +10,7 @@ from chaos.cluster.targets.named import (
     MIXED,
     NODE,
     has_brokers,
+    is_kafka,
     is_mixed,
     layout,
     left_to_no_seed,
@@ -18,7 +19,7 @@ from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
-from chaos.scenario import SCENARIO_SETTINGS, SIM, Scenario
+from chaos.scenario import SCENARIO_SETTINGS, SIM, OnKafka, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
 from workloads.append import AppendOptions
@@ -59,15 +60,16 @@ def plan_of(choices: Choices) -> RunPlan:
     scenario = scenario_of(choices.scenario)
     _require_fitting(scenario, choices)
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(10**6)
+    usual = _usual(scenario, choices.target)
     plan = RunPlan(
         scenario=scenario,
         seed=seed,
         nodes=choices.nodes or _NODES,
-        duration_s=choices.duration_s or scenario.default_duration_s,
+        duration_s=choices.duration_s or usual.duration_s or scenario.default_duration_s,
         load=_load(scenario, choices),
         conditions=scenario.conditions,
         target=choices.target,
-        settings={**scenario.settings, **choices.settings},
+        settings={**scenario.settings, **usual.settings, **choices.settings},
         client=choices.client,
         topic_client=choices.topic_client,
         side=choices.side,
@@ -84,6 +86,11 @@ def plan_of(choices: Choices) -> RunPlan:
         _require_quorum(plan.target, plan.nodes)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
     return plan
+
+
+def _usual(scenario: Scenario, target: str) -> OnKafka:
+    """What of the target's own the scenario has unless told otherwise."""
+    return scenario.on_kafka if is_kafka(target) else OnKafka()
 
 
 def _require_fitting(scenario: Scenario, choices: Choices) -> None:

@@ -50,6 +50,18 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OnKafka:
+    """What a scenario needs, unless told otherwise, where all nodes are Apache Kafka's."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    duration_s: float | None = None  # None: as anywhere
+
+
+# A quorum alone, in which every controller knows the others: nobody waits for brokers to start.
+CONTROLLERS_ALONE = {"brokers": "0", "bootstrap": "3"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """What happens, and why it is worth watching.
 
@@ -77,6 +89,7 @@ class Scenario:
     # Who sends and polls instead of the load's own, where clients are what the scenario is about.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
+    on_kafka: OnKafka = field(default_factory=OnKafka)
     sides: tuple[Side, ...] = ()
     # Trace events that some node has to tell of, or nothing was shown and the run is void.
     to_show: tuple[str, ...] = ()

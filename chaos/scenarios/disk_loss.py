@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.voters import LoseDisk
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
-from chaos.scenario import Scenario
+from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario
 
 _SLOT_S = 10.0
 _LOSSES: tuple[Fault, ...] = (
@@ -43,4 +43,5 @@ DISK_LOSS = Scenario(
     draw=_draw,
     default_duration_s=40.0,
     settings={"bootstrap": "3"},
+    on_kafka=OnKafka(settings=CONTROLLERS_ALONE),
 )

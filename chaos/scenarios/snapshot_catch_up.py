@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllVoters, RandomFollower
-from chaos.scenario import Scenario
+from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario
 
 _AWAY, _CUT = Kill(victim=RandomFollower()), PowerOff(victim=AllVoters())
 _AWAY_AT = 0.1  # of all the time
@@ -42,6 +42,11 @@ SNAPSHOT_CATCH_UP = Scenario(
     faults=(_AWAY, _CUT),
     draw=_draw,
     default_duration_s=20.0,
+    # Of Apache Kafka's controllers, each looks every minute for what it may remove, and one that is
+    # killed is away for more than that; a segment is 8 MiB at least, but may be closed by its age.
+    on_kafka=OnKafka(
+        settings={**CONTROLLERS_ALONE, "metadata.log.segment.ms": "2000"}, duration_s=170.0
+    ),
     conditions=Conditions(segment_bytes=2_048, snapshot_bytes=4_000, retention_bytes=20_000),
     to_show=("q.loaded",),
 )

@@ -56,17 +56,18 @@ def is_mixed(word: str) -> bool:
 
 
 def has_brokers(word: str, settings: Mapping[str, str]) -> bool:
-    return _is_kafka(word) and settings.get("brokers") != "0"
+    return is_kafka(word) and settings.get("brokers") != "0"
 
 
-def _is_kafka(word: str) -> bool:
+def is_kafka(word: str) -> bool:
+    """Whether all nodes are Apache Kafka's."""
     return word != NODE and not is_mixed(word)
 
 
 def left_to_no_seed(word: str) -> Mapping[str, str]:
     """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, every
     node votes, and who does is in the log."""
-    return {"roles": "combined", QUORUM: DYNAMIC} if _is_kafka(word) else {}
+    return {"roles": "combined", QUORUM: DYNAMIC} if is_kafka(word) else {}
 
 
 def target_named(
@@ -122,7 +123,7 @@ def layout(
     """
     if is_mixed(word) and nodes != SIZE:
         raise SettingError(f"a quorum of both has {SIZE} controllers, not {nodes}")
-    if _is_kafka(word):
+    if is_kafka(word):
         settings = {"brokers": str(nodes), **settings}
     if word == NODE:
         settings = {NODES: str(nodes), **settings}

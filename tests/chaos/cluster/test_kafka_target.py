@@ -11,7 +11,7 @@ from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.named import UnknownTargetError, layout, release_of, target_named
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Seat
-from chaos.cluster.topology import host_name
+from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
 from chaos.operator_errors import UsageError
 from chaos.planning import Choices, plan_of, require_layout
@@ -283,3 +283,37 @@ def test_a_scenario_of_brokers_has_some() -> None:
     with pytest.raises(UsageError, match="and kafka has none"):
         plan_of(alone)
     assert plan_of(replace(alone, scenario="power-off")).settings["brokers"] == "0"
+
+
+@pytest.mark.parametrize("name", ["disk-loss", "disk-loss-majority", "snapshot-catch-up"])
+def test_a_scenario_of_controllers_says_by_itself_what_it_needs_of_kafka(name: str) -> None:
+    plan = plan_of(Choices(scenario=name, seed=1, target="kafka"))
+    made, count = layout(plan.target, plan.nodes, plan.target_settings)
+    assert isinstance(made, Kafka)
+    assert (count, made.chosen.brokers, made.chosen.controllers, made.chosen.bootstrap) == (
+        3,
+        0,
+        3,
+        3,
+    )
+    asked = Choices(scenario=name, seed=1, target="kafka", settings={"brokers": "1"}, duration_s=9)
+    assert (plan_of(asked).settings["brokers"], plan_of(asked).duration_s) == ("1", 9)
+    own = plan_of(Choices(scenario=name, seed=1))
+    assert "brokers" not in own.settings
+    assert own.duration_s == own.scenario.default_duration_s
+
+
+def test_a_follower_of_kafka_is_away_for_longer_than_its_cleaner_waits() -> None:
+    plan = plan_of(Choices(scenario="snapshot-catch-up", seed=1, target="kafka"))
+    (away, _) = plan.scenario.schedule(seed=1, nodes=3, duration_s=plan.duration_s).windows
+    assert away.hold_s > 60
+    made = target_named(plan.target, plan.target_settings, conditions=plan.conditions)
+    seat = Seat(
+        node=NodeId(1),
+        directory_id="abcdefghijklmnopqrstuv",
+        inner=Address(host_name(NodeId(1)), inner_port(NodeId(1))),
+        outer=Address("127.0.0.1", 25001),
+    )
+    told = made.properties(seat, "/data").splitlines()
+    assert "metadata.log.segment.ms=2000" in told
+    assert "metadata.log.segment.bytes=8388608" in told
