@@ -2,13 +2,16 @@
 
     python -m tests.bench.paired OTHER [--pairs 5]
 
-OTHER is the root of a checkout, as `git worktree add` makes one. In each of the two a process of
-its own runs `power-off` and some seeds of the swarm, from launch to verdict, and the two change
-places after every run, for a machine's pace changes from minute to minute. Measured are virtual
-seconds a second of CPU time, user and system, of the process and of those that it ended. What is
-imported and compiled once does not count: both begin with runs that nobody measures. A seed may
-draw another run in the other checkout, so runs are not compared one by one, but all of a scenario
-together: that ratio is told of each pair, and their median.
+OTHER is the root of an older checkout, as `git worktree add` makes one. In each of the two a
+process of its own runs `power-off` and some seeds of the swarm, from launch to verdict, and they
+change places after every run, for a machine's pace changes from minute to minute. Measured are
+virtual seconds a second of CPU time, user and system, of the process and of those that it ended.
+What is imported and compiled once does not count: both begin with runs that nobody measures.
+
+Both do the same: what the older one draws from a seed (cluster, load, conditions, faults) is handed
+to both as a plan, since the newer one would draw more. From there on each goes its own way, and
+judges by its own checks, so runs are not compared one by one, but all of a scenario together: that
+ratio is told of each pair, and their median.
 """
 
 import argparse
@@ -19,12 +22,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from chaos.launch import launch
+from chaos.plan_json import plan_as_json, plan_from
 from chaos.planning import Choices, plan_of, sparing_load
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
@@ -32,6 +37,8 @@ from chaos.scenario import SIM
 HERE = Path(__file__).parents[2]
 SEEDS = {"power-off": range(1, 3), "swarm": range(1, 9)}
 DURATION_S = {"power-off": 30.0, "swarm": 8.0}
+
+Plan = dict[str, Any]  # as JSON
 
 
 @dataclass(slots=True)
@@ -45,26 +52,31 @@ class Spent:
 
 
 def serve() -> None:
-    """Of the checkout that this process imported: a run for each line of scenario and seed."""
+    """Of the checkout that this process imported: a plan for each line of scenario and seed, and
+    for each plan its run."""
     for line in sys.stdin:
-        scenario, seed = line.split()
-        print(json.dumps(_run(scenario, int(seed), DURATION_S[scenario])), flush=True)
+        asked = json.loads(line)
+        print(json.dumps(_draw(*asked) if isinstance(asked, list) else _run(asked)), flush=True)
 
 
-def _run(scenario: str, seed: int, duration_s: float) -> tuple[float, float]:
-    """Virtual seconds, and seconds of CPU time."""
+def _draw(scenario: str, seed: int) -> Plan:
     concurrency, rate = sparing_load(scenario)
     chosen = Choices(
         scenario=scenario,
         seed=seed,
-        duration_s=duration_s,
+        duration_s=DURATION_S[scenario],
         concurrency=concurrency,
         rate=rate,
         runtime=SIM,
     )
+    return plan_as_json(plan_of(chosen).settled())
+
+
+def _run(plan: Plan) -> tuple[float, float]:
+    """Virtual seconds, and seconds of CPU time."""
     began = _cpu_s()
     with tempfile.TemporaryDirectory() as out:
-        ran = launch(plan_of(chosen), Path(out), ConsoleProgress(quiet=True), page=False)
+        ran = launch(plan_from(plan), Path(out), ConsoleProgress(quiet=True), page=False)
     return ran.duration_s, _cpu_s() - began
 
 
@@ -79,13 +91,20 @@ class Lane:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def run(self, scenario: str, seed: int) -> tuple[float, float]:
+    def draw(self, scenario: str, seed: int) -> Plan:
+        plan: Plan = self._ask([scenario, seed])
+        return plan
+
+    def run(self, plan: Plan) -> tuple[float, float]:
+        virtual_s, cpu_s = self._ask(plan)
+        return virtual_s, cpu_s
+
+    def _ask(self, what: object) -> Any:
         asked, told = self._process.stdin, self._process.stdout
         assert asked is not None
         assert told is not None
-        print(scenario, seed, file=asked, flush=True)
-        virtual_s, cpu_s = json.loads(told.readline())
-        return virtual_s, cpu_s
+        print(json.dumps(what), file=asked, flush=True)
+        return json.loads(told.readline())
 
 
 @contextmanager
@@ -101,13 +120,23 @@ def lane(checkout: Path) -> Iterator[Lane]:
         yield Lane(process)
 
 
-def pair(there: Lane, here: Lane, scenario: str) -> tuple[Spent, Spent]:
-    """All seeds of a scenario, each in one checkout and then in the other, in turns who begins."""
+def as_here(plan: Plan) -> Plan:
+    """An older checkout's plan as this one says the same: what that one did not know of is off."""
+    windows = [{"victim": row.get("target"), **row} for row in plan["schedule"]["windows"]]
+    return {
+        **plan,
+        "conditions": {"late_flushes": 0.0, **plan["conditions"]},
+        "schedule": {**plan["schedule"], "windows": windows},
+    }
+
+
+def pair(there: Lane, here: Lane, plans: Sequence[Plan]) -> tuple[Spent, Spent]:
+    """Each plan in one checkout and then in the other, in turns who begins."""
     spent = (Spent(), Spent())
-    for seed in SEEDS[scenario]:
-        turns = list(zip((there, here), spent, strict=True))
-        for each, sums in turns if seed % 2 else reversed(turns):
-            virtual_s, cpu_s = each.run(scenario, seed)
+    for number, plan in enumerate(plans):
+        turns = list(zip((there, here), (plan, as_here(plan)), spent, strict=True))
+        for each, its_plan, sums in reversed(turns) if number % 2 else turns:
+            virtual_s, cpu_s = each.run(its_plan)
             sums.virtual_s += virtual_s
             sums.cpu_s += cpu_s
     return spent
@@ -116,16 +145,19 @@ def pair(there: Lane, here: Lane, scenario: str) -> tuple[Spent, Spent]:
 def compare(other: Path, pairs: int) -> None:
     ratios: dict[str, list[float]] = {name: [] for name in SEEDS}
     with lane(other) as there, lane(HERE) as here:
-        for name, seeds in SEEDS.items():
-            for each in (there, here):
-                each.run(name, seeds[0])
+        plans = {name: [there.draw(name, seed) for seed in SEEDS[name]] for name in SEEDS}
+        for drawn in plans.values():
+            pair(there, here, drawn[:1])
         for number in range(1, pairs + 1):
-            for name in SEEDS:
-                before, now = pair(there, here, name)
+            for name, drawn in plans.items():
+                before, now = pair(there, here, drawn)
                 ratio = now.pace / before.pace
                 ratios[name].append(ratio)
                 told = f"{before.pace:.1f} there, {now.pace:.1f} here, {ratio:.2f} times"
                 print(f"pair {number}  {name:<10} {told}", flush=True)
+    print(
+        "both ran the plans that the one there drew; late flushes, which it may not know, are off"
+    )
     for name, found in ratios.items():
         told = ", ".join(f"{ratio:.2f}" for ratio in sorted(found))
         print(f"{name}: {statistics.median(found):.2f} times the virtual s/CPU s  ({told})")

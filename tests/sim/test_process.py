@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Iterator
 
 from chaos.cluster.interface import NodeId
 from chaos.conditions import Conditions
@@ -9,6 +10,7 @@ from node.effects import Effect, FlushLog, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
 from node.outbox import Output
+from node.turn import Deed
 from tests.sim.lived import Rig, lived, watched
 
 
@@ -83,6 +85,26 @@ def test_timers_fire_when_they_are_due() -> None:
             await asyncio.sleep(2.5)  # the fetch time-out is 2 s
         assert any(isinstance(each, TimeoutElapsed) for each in account)
         await rig.cluster.resume(leader.node)
+
+    lived(story)
+
+
+def test_a_timer_whose_deadline_has_moved_wakes_nobody() -> None:
+    async def story(rig: Rig) -> None:
+        machine = await rig.leader()
+        process = machine.process
+        assert process is not None
+        live, is_due = process._live, []
+
+        def lived_on(turn: Iterator[Deed]) -> Iterator[int]:
+            due_ns = process.node.next_deadline_ns()
+            is_due.append(bool(process._inbox) or machine.clock.mono_ns() >= due_ns)
+            return live(turn)
+
+        process._live = lived_on  # type: ignore[method-assign]
+        await asyncio.sleep(3)
+        assert len(is_due) > 50
+        assert all(is_due)
 
     lived(story)
 

@@ -166,6 +166,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         while timers and timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(timers)[2])
 
+    def close(self) -> None:
+        """Whoever keeps it, to ask for the time, keeps nothing that lived on it."""
+        super().close()
+        self._timers.clear()
+        self.internet = None
+
     def _said_now(self) -> str:
         return f"{self._now - START_S:.3f} virtual seconds"
 

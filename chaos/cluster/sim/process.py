@@ -332,9 +332,14 @@ class SimProcess:
         self._around.loop.at(when, self._time_out, self._timer_number)
 
     def _time_out(self, number: int) -> None:
-        if number == self._timer_number and self.exit_code is None:
-            self._timer_at = 0.0
+        """The deadline may have moved since it was set: then there is nothing to wake up for."""
+        if number != self._timer_number or self.exit_code is not None:
+            return
+        self._timer_at = 0.0
+        if self._is_scheduled or self._around.clock.mono_ns() >= self._deadline_ns:
             self._wake()
+        elif not self.is_paused:
+            self._arm_timer()
 
     # --- connections ---
 
