@@ -6,9 +6,7 @@ It observes the quorum, whose log it replays, and is a broker on top of it.
 import random
 from uuid import UUID
 
-from node.broker import controller_link
 from node.broker.broker import Broker
-from node.broker.fetchers import Fetchers
 from node.broker.held_replicas import ReplicaLogs
 from node.config import BrokerRole, NodeConfig
 from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
@@ -23,7 +21,7 @@ from node.raft.raft import Raft
 from node.raft.voter_history import VoterHistory
 from node.storage.view import LogView
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from node.wire.apis import BROKER_API_RANGES, DATA_REQUESTS, Request, Response
+from node.wire.apis import BROKER_API_RANGES, BROKER_REQUESTS, Request, Response
 
 _FAILED = 1  # what the process exits with
 
@@ -93,7 +91,7 @@ class BrokerCore:
             error = ErrorCode.NONE if request.supported else ErrorCode.UNSUPPORTED_VERSION
             response: Response | None = self._api_versions(error)
         else:
-            assert isinstance(request, DATA_REQUESTS), f"{request} is not in the table of brokers"
+            assert isinstance(request, BROKER_REQUESTS), f"{request} is not in the table of brokers"
             response = self.broker.handle(connection, listener, request, now)
         if response is not None:
             self._outbox.emit(Answer(connection=connection, response=response))
@@ -198,4 +196,5 @@ class BrokerCore:
 
 
 def _is_brokers(channel: ChannelId) -> bool:
-    return channel == controller_link.CHANNEL or Fetchers.serves(channel)
+    """The quorum numbers its own from 0."""
+    return channel < 0

@@ -12,7 +12,6 @@ from node.config import NodeConfig
 from node.controller import registration
 from node.controller.controller import Controller
 from node.controller.registration import Active, Registrar, active_controller, own_registration
-from node.controller.writes import refused
 from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.errors import ErrorCode
 from node.ids import (
@@ -57,6 +56,7 @@ from node.wire.elect_leaders import ElectLeadersRequest
 from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
 from node.wire.producer_ids import AllocateProducerIdsRequest
 from node.wire.reassignments import AlterReassignmentsRequest, ListReassignmentsRequest
+from node.wire.refusals import refused
 from node.wire.update_features import UpdateFeaturesRequest
 
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation

@@ -170,7 +170,7 @@ class FramedCore:
             match output:
                 case Answer():
                     effects += self._reply(output)
-                case NoReply(connection=connection):
+                case NoReply(connection=connection) | SendReply(connection=connection):
                     self._forget(connection)
                     effects.append(output)
                 case Ask():

@@ -8,7 +8,7 @@ whoever finds none is hung up on.
 
 from typing import Any, Generic, TypeVar
 
-from node.effects import CloseConnection
+from node.effects import CloseConnection, SendReply
 from node.ids import ConnectionId
 from node.outbox import Answer, Outbox
 from node.wire.apis import Response
@@ -35,6 +35,15 @@ class Parking:
     def answer(self, connection: ConnectionId, response: Response) -> None:
         del self._taken[connection]
         self._outbox.emit(Answer(connection=connection, response=response))
+
+    def reply(self, connection: ConnectionId, frame: bytes) -> None:
+        """As `answer`, with what somebody else made of it."""
+        del self._taken[connection]
+        self._outbox.emit(SendReply(connection=connection, frame=frame))
+
+    def hang_up(self, connection: ConnectionId, reason: str) -> None:
+        del self._taken[connection]
+        self._outbox.emit(CloseConnection(connection=connection, reason=reason))
 
     def forget(self, connection: ConnectionId) -> None:
         """The connection is gone, and nobody waits for an answer."""
@@ -70,6 +79,14 @@ class Waiting(Generic[W]):
     def answer(self, connection: ConnectionId, response: Response) -> None:
         del self._requests[connection]
         self._parking.answer(connection, response)
+
+    def reply(self, connection: ConnectionId, frame: bytes) -> None:
+        del self._requests[connection]
+        self._parking.reply(connection, frame)
+
+    def hang_up(self, connection: ConnectionId, reason: str) -> None:
+        del self._requests[connection]
+        self._parking.hang_up(connection, reason)
 
     def forget(self, connection: ConnectionId) -> None:
         del self._requests[connection]

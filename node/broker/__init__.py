@@ -16,6 +16,7 @@
     offset_requests.py         where logs and epochs end
     topic_descriptions.py      who is up, and who leads what
     partition_descriptions.py  how partitions stand, a page at a time
+    forwarding.py              what only the active controller can do, handed on to it for clients
     producer_id_source.py      ids for idempotent producers
 
 A record's way: a client's Produce is appended by the leader, in the page cache; followers fetch it,

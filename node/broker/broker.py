@@ -9,6 +9,7 @@ from node.broker import controller_link
 from node.broker.controller_link import ControllerLink
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
+from node.broker.forwarding import Forwarding
 from node.broker.held_replicas import HeldReplicas, ReplicaLogs
 from node.broker.image_follower import ImageFollower
 from node.broker.isr_changes import IsrChanges
@@ -19,13 +20,15 @@ from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
 from node.broker.topic_descriptions import describe, live_brokers
 from node.config import BrokerRole, NodeConfig
+from node.controller import reads
 from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft.client import RaftClient
-from node.wire.apis import DataRequest, Response
+from node.wire.apis import BrokerRequest, HandedOn, Response
+from node.wire.configs import DescribeConfigsRequest
 from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
 from node.wire.init_producer_id import InitProducerIdRequest
 from node.wire.list_offsets import ListOffsetsRequest
@@ -77,6 +80,7 @@ class Broker:
         self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
         self._fetched = FetchRequests(self.replicas, self._changes, parking)
         self._producer_ids = ProducerIdSource(me, self.lifecycle, self._link, parking)
+        self._forwarding = Forwarding(config.limits.request_max_bytes, parking, outbox)
         self._followed = -1  # the offset up to which replicas were told of the image
         self._give_up_ns = NEVER_NS  # waiting to be let go
         self._unflushed: set[LogId] | None = None  # once it is let go
@@ -84,7 +88,7 @@ class Broker:
     # --- requests ---
 
     def handle(
-        self, connection: ConnectionId, listener: str, request: DataRequest, now: Now
+        self, connection: ConnectionId, listener: str, request: BrokerRequest, now: Now
     ) -> Response | None:
         if self._unflushed is not None:  # nothing is appended any more
             self._outbox.emit(CloseConnection(connection=connection, reason="it shuts down"))
@@ -104,6 +108,10 @@ class Broker:
             case DescribeTopicPartitionsRequest():
                 image = self.follower.image
                 return describe_partitions(image, request, live_brokers(image, listener).keys())
+            case DescribeConfigsRequest():
+                return reads.answer(self.follower.image, request)
+            case HandedOn():
+                return self._forwarding.take(connection, request, now.mono_ns)
             case InitProducerIdRequest():
                 return self._producer_ids.take(connection, request)
 
@@ -128,6 +136,7 @@ class Broker:
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)
         self._link.poll(controller, mono_ns)
+        self._forwarding.poll(controller, mono_ns)
         self._go_on_ending(mono_ns)
 
     def _may_follow(self) -> bool:
@@ -145,6 +154,7 @@ class Broker:
             self._fetchers.deadline_ns(),
             self._waiting_until_ns(),
             self._link.deadline_ns(),
+            self._forwarding.deadline_ns(),
             self._give_up_ns,
         )
 
@@ -158,12 +168,16 @@ class Broker:
     ) -> None:
         if channel == controller_link.CHANNEL:
             self._link.on_response(correlation_id, response, mono_ns)
+        elif Forwarding.serves(channel):
+            self._forwarding.on_response(channel, correlation_id, response, mono_ns)
         elif self._unflushed is None:
             self._fetchers.on_response(channel, correlation_id, response, mono_ns)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
         if channel == controller_link.CHANNEL:
             self._link.on_lost(mono_ns)
+        elif Forwarding.serves(channel):
+            self._forwarding.on_lost(channel, mono_ns)
         else:
             self._fetchers.on_lost(channel, mono_ns)
 

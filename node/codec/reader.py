@@ -46,15 +46,18 @@ def read_whole(
     at: int = 0,
     malformed: type[Exception] = MalformedMessage,
     version: int | None = None,
+    *,
+    may_be_followed: bool = False,
 ) -> T:
     """The message that fills `data` from `at` to its end, written in a version (None: the class has
-    one alone). Raises `malformed`, and nothing else."""
+    one alone); where it may be followed, all that is behind it is left alone. Raises `malformed`,
+    and nothing else."""
     message: T
     try:
         message, end = struct_reader(message_class, version)(data, at, Budget())  # type: ignore[arg-type]  # a class is hashable
     except (struct.error, ValueError, IndexError) as error:
         raise malformed(f"not a {message_class.__name__}: {error}") from error
-    if end != len(data):
+    if end != len(data) and not may_be_followed:
         left = len(data) - end
         raise malformed(f"{left} bytes left over after a {message_class.__name__}")
     return message

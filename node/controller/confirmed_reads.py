@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from node.controller import reads
 from node.controller.image import Image
+from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.client import RaftClient
 from node.wire.apis import ReadRequest
+from node.wire.refusals import refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,9 @@ class ConfirmedReads:
     def refuse_all(self, message: str) -> None:
         """It leads no more."""
         for connection, read in self._waiting.all():
-            self._waiting.answer(connection, reads.refused(read.request, message))
+            self._waiting.answer(
+                connection, refused(read.request, ErrorCode.NOT_CONTROLLER, message)
+            )
 
     def _trace(self, newest: PendingRead, epoch: Epoch) -> None:
         """One line for all that are answered together: what confirms the newest confirms all."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from node import limits
 from node.config import NodeConfig
-from node.controller import heartbeats, reads
+from node.controller import heartbeats
 from node.controller.accumulator import (
     Accumulation,
     Accumulator,
@@ -22,7 +22,7 @@ from node.controller.image_loader import ImageLoader
 from node.controller.partition_gauges import partition_gauges
 from node.controller.registration import Registrar
 from node.controller.snapshot_generator import SnapshotGenerator
-from node.controller.writes import decide, refused
+from node.controller.writes import decide
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset
 from node.outbox import Outbox
@@ -39,6 +39,7 @@ from node.records.metadata import (
 from node.wire.apis import ReadRequest, Response, WriteRequest
 from node.wire.broker_lifecycle import BrokerHeartbeatRequest
 from node.wire.controller_registration import ControllerRegistrationRequest
+from node.wire.refusals import refused
 
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."
@@ -130,7 +131,7 @@ class Controller:
     def read(self, connection: ConnectionId, request: ReadRequest, now: Now) -> Response | None:
         """None: answered when a majority has confirmed that we still lead."""
         if self._claim is None:
-            return reads.refused(request, _STANDBY)
+            return refused(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
         self._reads.park(connection, request, now)
         return None
 

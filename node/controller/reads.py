@@ -1,13 +1,12 @@
-"""What is answered from the committed image, and what is answered where nobody may."""
+"""What is answered from the committed image."""
 
 from typing import assert_never
 
 from node.controller import reassigning, resource_configs
 from node.controller.image import Image
-from node.errors import ErrorCode
 from node.wire.apis import ReadRequest, Response
 from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
-from node.wire.reassignments import ListReassignmentsRequest, ListReassignmentsResponse
+from node.wire.reassignments import ListReassignmentsRequest
 
 
 def answer(image: Image, request: ReadRequest) -> Response:
@@ -16,18 +15,5 @@ def answer(image: Image, request: ReadRequest) -> Response:
             return DescribeConfigsResponse(results=resource_configs.describe_all(image, resources))
         case ListReassignmentsRequest():
             return reassigning.ongoing(image, request)
-        case _:
-            assert_never(request)
-
-
-def refused(request: ReadRequest, message: str) -> Response:
-    """Another node is the active controller."""
-    error = ErrorCode.NOT_CONTROLLER
-    match request:
-        case DescribeConfigsRequest(resources=resources):
-            results = resource_configs.refuse_description(resources, error, message)
-            return DescribeConfigsResponse(results=results)
-        case ListReassignmentsRequest():
-            return ListReassignmentsResponse(error=error, message=message)
         case _:
             assert_never(request)

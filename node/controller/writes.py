@@ -1,4 +1,4 @@
-"""Which decision each request is given to, and what is answered where none can be made."""
+"""Which decision each request is given to."""
 
 from typing import assert_never
 
@@ -17,34 +17,28 @@ from node.controller import (
     topic_creation,
 )
 from node.controller.decision import Decision, RefusedError, Situation
-from node.errors import ErrorCode
-from node.wire.alter_partition import AlterPartitionRequest, AlterPartitionResponse
-from node.wire.apis import Response, WriteRequest
-from node.wire.assign_directories import AssignDirectoriesRequest, AssignDirectoriesResponse
+from node.wire.alter_partition import AlterPartitionRequest
+from node.wire.apis import WriteRequest
+from node.wire.assign_directories import AssignDirectoriesRequest
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
     UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
 )
 from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
 from node.wire.controller_registration import (
     ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
 )
 from node.wire.create_partitions import (
     CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    NewPartitionsResult,
 )
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, TopicResult
-from node.wire.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeletionResult
-from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
-from node.wire.reassignments import AlterReassignmentsRequest, AlterReassignmentsResponse
-from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from node.wire.create_topics import CreateTopicsRequest
+from node.wire.delete_topics import DeleteTopicsRequest
+from node.wire.elect_leaders import ElectLeadersRequest
+from node.wire.producer_ids import AllocateProducerIdsRequest
+from node.wire.reassignments import AlterReassignmentsRequest
+from node.wire.refusals import refused
+from node.wire.update_features import UpdateFeaturesRequest
 
 
 def decide(situation: Situation, request: WriteRequest) -> Decision:
@@ -91,56 +85,5 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
             return leader_elections.elect(situation, request)
         case UpdateFeaturesRequest():
             return feature_updates.update(situation, request)
-        case _:
-            assert_never(request)
-
-
-def refused(request: WriteRequest, error: ErrorCode, message: str | None) -> Response:
-    """Nothing of it is done, for one reason; or nobody knows whether it will be."""
-    match request:
-        case AlterConfigsRequest(resources=resources):
-            results = resource_configs.refuse_alteration(resources, error, message or "")
-            return AlterConfigsResponse(results=results)
-        case ControllerRegistrationRequest():
-            return ControllerRegistrationResponse(error=error, message=message)
-        case BrokerRegistrationRequest():
-            return BrokerRegistrationResponse(error=error)
-        case BrokerHeartbeatRequest():
-            return BrokerHeartbeatResponse(error=error)
-        case UnregisterBrokerRequest():
-            return UnregisterBrokerResponse(error=error, message=message)
-        case AlterPartitionRequest():
-            return AlterPartitionResponse(error=error)
-        case AllocateProducerIdsRequest():
-            return AllocateProducerIdsResponse(error=error)
-        case CreateTopicsRequest(topics=topics):
-            return CreateTopicsResponse(
-                results=tuple(
-                    TopicResult(name=topic.name, error=error, message=message) for topic in topics
-                )
-            )
-        case CreatePartitionsRequest(topics=wanted):
-            return CreatePartitionsResponse(
-                results=tuple(
-                    NewPartitionsResult(topic=each.topic, error=error, message=message)
-                    for each in wanted
-                )
-            )
-        case AlterReassignmentsRequest(may_resize=may_resize):
-            return AlterReassignmentsResponse(error=error, message=message, may_resize=may_resize)
-        case AssignDirectoriesRequest():
-            return AssignDirectoriesResponse(error=error)
-        case DeleteTopicsRequest(topics=deleted):
-            return DeleteTopicsResponse(
-                results=tuple(
-                    DeletionResult(name=each.name, id=each.id, error=error, message=message)
-                    for each in deleted
-                )
-            )
-        case ElectLeadersRequest():
-            return ElectLeadersResponse(error=error)
-        case UpdateFeaturesRequest(updates=updates):
-            names = tuple(each.name for each in updates)
-            return UpdateFeaturesResponse(error=error, message=message, features=names)
         case _:
             assert_never(request)

@@ -25,7 +25,8 @@ class ApiRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One API. `name` is Kafka's; `package` is where kio keeps it."""
+    """One API. `name` is Kafka's; `package` is where kio keeps it. `may_be_followed`: clients are
+    known that send more bytes than a request has, which Kafka does not look at."""
 
     key: int
     name: str
@@ -37,6 +38,7 @@ class Api:
     write_request: ToKio
     read_response: FromKio
     write_response: ToKio
+    may_be_followed: bool = False
 
     @property
     def range(self) -> ApiRange:

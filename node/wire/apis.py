@@ -1,5 +1,7 @@
 """The table of what is served: API keys and version ranges, as ApiVersions tells them."""
 
+from dataclasses import dataclass
+
 from node.wire.alter_partition import (
     ALTER_PARTITION,
     AlterPartitionRequest,
@@ -147,6 +149,35 @@ APIS: tuple[Api, ...] = (
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
 )
+# What a broker hands on for a client (Kafka's `ApiKeys.forwardable`).
+FORWARDED = (
+    AlterConfigsRequest,
+    CreateTopicsRequest,
+    CreatePartitionsRequest,
+    DeleteTopicsRequest,
+    AlterReassignmentsRequest,
+    ListReassignmentsRequest,
+    ElectLeadersRequest,
+    UpdateFeaturesRequest,
+    UnregisterBrokerRequest,
+    DescribeQuorumRequest,
+    AddVoterRequest,
+    RemoveVoterRequest,
+)
+ForwardedRequest = (
+    AlterConfigsRequest
+    | CreateTopicsRequest
+    | CreatePartitionsRequest
+    | DeleteTopicsRequest
+    | AlterReassignmentsRequest
+    | ListReassignmentsRequest
+    | ElectLeadersRequest
+    | UpdateFeaturesRequest
+    | UnregisterBrokerRequest
+    | DescribeQuorumRequest
+    | AddVoterRequest
+    | RemoveVoterRequest
+)
 # What brokers serve: clients, and each other.
 BROKER_APIS: tuple[Api, ...] = (
     PRODUCE,
@@ -157,6 +188,8 @@ BROKER_APIS: tuple[Api, ...] = (
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
     DESCRIBE_TOPIC_PARTITIONS,
+    DESCRIBE_CONFIGS,
+    *(api for api in APIS if api.request in FORWARDED),
 )
 BY_KEY = {api.key: api for api in APIS}
 BROKER_BY_KEY = {api.key: api for api in BROKER_APIS}
@@ -180,6 +213,16 @@ NodeRequest = (
     | AllocateProducerIdsRequest
     | AssignDirectoriesRequest
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOn:
+    """What a broker hands on for a client, as it came: `frame` is all of it."""
+
+    request: ForwardedRequest
+    frame: bytes
+
+
 # What only brokers serve.
 DataRequest = (
     ProduceRequest
@@ -189,6 +232,7 @@ DataRequest = (
     | InitProducerIdRequest
     | OffsetForLeaderEpochRequest
     | DescribeTopicPartitionsRequest
+    | HandedOn
 )
 DATA_REQUESTS = (
     ProduceRequest,
@@ -198,8 +242,12 @@ DATA_REQUESTS = (
     InitProducerIdRequest,
     OffsetForLeaderEpochRequest,
     DescribeTopicPartitionsRequest,
+    HandedOn,
 )
-OutgoingRequest = PeerRequest | NodeRequest | PartitionsFetchRequest
+# What brokers serve.
+BrokerRequest = DataRequest | DescribeConfigsRequest
+BROKER_REQUESTS = (*DATA_REQUESTS, DescribeConfigsRequest)
+OutgoingRequest = PeerRequest | NodeRequest | PartitionsFetchRequest | EnvelopeRequest
 # What becomes records, if the active controller grants it.
 WriteRequest = (
     NodeRequest
@@ -226,21 +274,6 @@ Request = (
     | AddVoterRequest
     | RemoveVoterRequest
     | UpdateVoterRequest
-)
-# What a broker hands on for a client (Kafka's `ApiKeys.forwardable`).
-FORWARDED = (
-    AlterConfigsRequest,
-    CreateTopicsRequest,
-    CreatePartitionsRequest,
-    DeleteTopicsRequest,
-    AlterReassignmentsRequest,
-    ListReassignmentsRequest,
-    ElectLeadersRequest,
-    UpdateFeaturesRequest,
-    UnregisterBrokerRequest,
-    DescribeQuorumRequest,
-    AddVoterRequest,
-    RemoveVoterRequest,
 )
 Response = (
     VoteResponse

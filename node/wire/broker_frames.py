@@ -1,6 +1,6 @@
 """Frames as brokers read and write them: what they serve is another table than the controllers'."""
 
-from node.wire.apis import BROKER_BY_KEY, Request, Response
+from node.wire.apis import BROKER_BY_KEY, FORWARDED, HandedOn, Request, Response
 from node.wire.frames import decode_request as decode_served
 from node.wire.frames import decode_response, encode_request
 from node.wire.frames import encode_response as encode_served
@@ -10,8 +10,11 @@ __all__ = ["decode_request", "decode_response", "encode_request", "encode_respon
 
 
 def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
-    """As `frames.decode_request`."""
-    return decode_served(frame, BROKER_BY_KEY)
+    """As `frames.decode_request`. What is handed on keeps its bytes."""
+    header, request = decode_served(frame, BROKER_BY_KEY)
+    if isinstance(request, FORWARDED):
+        request = HandedOn(request=request, frame=frame)
+    return header, request
 
 
 def encode_response(header: RequestHeader, response: Response) -> bytes:

@@ -47,7 +47,10 @@ def decode_request(
         return header, ApiVersionsRequest(supported=False)
     request_class = kio_class(api.package, api.name, version, "request")
     header, at = read_request_header(frame, flexible=request_class.__flexible__)
-    request: Request = api.read_request(read_whole(request_class, frame, at, MalformedFrame))
+    entity = read_whole(
+        request_class, frame, at, MalformedFrame, may_be_followed=api.may_be_followed
+    )
+    request: Request = api.read_request(entity)
     return header, request
 
 

@@ -161,4 +161,5 @@ METADATA = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
+    may_be_followed=True,  # librdkafka reserves four bytes for "all topics", and writes one
 )

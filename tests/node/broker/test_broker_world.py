@@ -242,6 +242,24 @@ def test_every_broker_tells_who_may_lead() -> None:
     assert orders.described(first).last_known_elr == orders.state.last_known_elr
 
 
+def test_a_topic_is_made_through_a_broker_once_there_is_a_controller() -> None:
+    orders = Orders()
+    world = orders.world
+    first, second, _ = IDS
+    bills = CreateTopicsRequest(topics=(NewTopic(name="bills", partitions=1, replication=1),))
+    world.kill(CONTROLLER)
+    late = world.ask(first, bills, patience_ms=40_000)
+    assert isinstance(late, CreateTopicsResponse)
+    assert late.results[0].error is ErrorCode.REQUEST_TIMED_OUT
+    world.start(CONTROLLER)
+    made = world.ask(second, bills)
+    assert isinstance(made, CreateTopicsResponse)
+    assert made.results[0].error is ErrorCode.NONE
+    again = world.ask(first, bills)
+    assert isinstance(again, CreateTopicsResponse)
+    assert again.results[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
+
+
 def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> None:
     orders = Orders()
     orders.produced(3)

@@ -11,15 +11,19 @@ from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, LogPosition, NodeId, Offset
 from node.wire import broker_frames
 from node.wire.api import kio_class
-from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import (
     BROKER_API_RANGES,
+    BROKER_APIS,
     BROKER_BY_KEY,
     BY_REQUEST,
+    DATA_REQUESTS,
+    FORWARDED,
     DataRequest,
+    HandedOn,
     Request,
     Response,
 )
+from node.wire.create_topics import CreateTopicsRequest, NewTopic
 from node.wire.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -206,14 +210,35 @@ def test_the_table_is_what_it_says_of_itself() -> None:
         2: (1, 11),
         3: (0, 13),
         18: (0, 4),
+        19: (2, 7),
+        20: (1, 6),
         22: (0, 5),
         23: (2, 4),
+        32: (1, 4),
+        37: (0, 3),
+        43: (0, 2),
+        44: (0, 1),
+        45: (0, 1),
+        46: (0, 0),
+        55: (0, 2),
+        57: (0, 2),
+        64: (0, 0),
         75: (0, 0),
+        80: (0, 1),
+        81: (0, 0),
     }
-    assert {*RESPONSES, 18} == set(BROKER_BY_KEY)
-    assert {type(each) for each in REQUESTS} | {ApiVersionsRequest} == {
-        api.request for api in BROKER_BY_KEY.values()
-    }
+    own = {api.key: api.request for api in BROKER_APIS if api.request in DATA_REQUESTS}
+    assert RESPONSES.keys() == own.keys()
+    assert {type(each) for each in REQUESTS} == set(own.values())
+
+
+def test_what_is_handed_on_keeps_its_bytes() -> None:
+    """Whatever the broker makes of it is not what the controller gets."""
+    handed = {api.request for api in BROKER_APIS if api.request in FORWARDED}
+    assert handed == set(FORWARDED)
+    asked = CreateTopicsRequest(topics=(NewTopic(name="orders"),))
+    header, frame = encode_request(asked, correlation_id=5, client_id="c", version=3)
+    assert broker_frames.decode_request(frame) == (header, HandedOn(request=asked, frame=frame))
 
 
 @pytest.mark.parametrize(("message", "version"), EVERY_REQUEST)
@@ -270,6 +295,15 @@ def test_no_topics_are_all_of_them_before_version_1() -> None:
     nothing = MetadataRequest(topics=())
     _, frame = encode_request(nothing, correlation_id=5, client_id="c", version=1)
     assert broker_frames.decode_request(frame)[1] == nothing
+
+
+def test_what_librdkafka_leaves_behind_all_topics_is_left_alone() -> None:
+    """As its list_topics() sends it, 2.16; Kafka looks at nothing that follows a request."""
+    head = b"\0\3\0\x0d\0\0\0\3\0\7rdkafka\0"
+    _, read = broker_frames.decode_request(head + b"\0\0\0\0\1\0\0")
+    assert read == MetadataRequest()
+    with pytest.raises(MalformedFrame):
+        broker_frames.decode_request(head + b"\0\0\0")
 
 
 def test_what_controllers_serve_brokers_refuse() -> None:

@@ -1,0 +1,147 @@
+"""What only the active controller can do, handed on to it for clients (KIP-590, Envelope; Kafka's
+`ForwardingManager`).
+
+What came is sent as it came, and what comes back is the answer. Where no controller is known, the
+connection breaks, or the one that was asked is not the active one, it is sent again, for as long as
+Kafka does: as there, what is then done twice is told of as the second one finds it.
+
+A few connections carry it, each a request at a time: one that waits long at the controller
+(AddRaftVoter) does not hold up heartbeats, nor all others; and no number of clients takes more of
+the controller's connections.
+"""
+
+from dataclasses import dataclass
+
+from node.effects import DisconnectPeer
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId
+from node.outbox import Ask, Outbox
+from node.parking import Parking, Waiting
+from node.wire.apis import HandedOn, Response
+from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
+from node.wire.refusals import refused
+
+_CHANNELS = tuple(ChannelId(number) for number in range(-13, -9))
+_PATIENCE_NS = 30_000 * MS  # request.timeout.ms
+_PAUSE_NS = 100 * MS  # before it is sent again
+_ENVELOPE_BYTES = 64  # at most, beside the request
+
+
+@dataclass(slots=True, kw_only=True)
+class _Forwarded:
+    handed: HandedOn
+    until_ns: int
+    not_before_ns: int = 0
+    is_out: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Out:
+    """For a connection, which may be gone by now."""
+
+    connection: ConnectionId
+    correlation_id: int
+    until_ns: int
+
+
+class Forwarding:
+    def __init__(self, request_max_bytes: int, parking: Parking, outbox: Outbox) -> None:
+        self._max_bytes = request_max_bytes - _ENVELOPE_BYTES  # controllers take as much as brokers
+        self._outbox = outbox
+        self._waiting = Waiting[_Forwarded](parking)
+        self._out: dict[ChannelId, _Out] = {}
+        self._at: Endpoint | None = None  # the active controller, as far as is known
+        self._next_correlation_id = 0
+
+    @staticmethod
+    def serves(channel: ChannelId) -> bool:
+        return channel in _CHANNELS
+
+    def take(self, connection: ConnectionId, handed: HandedOn, mono_ns: int) -> Response | None:
+        """None: answered when the controller has."""
+        if len(handed.frame) > self._max_bytes:
+            what = f"More than {self._max_bytes} bytes cannot be handed on to the controller."
+            return refused(handed.request, ErrorCode.MESSAGE_TOO_LARGE, what)
+        self._waiting.park(connection, _Forwarded(handed=handed, until_ns=mono_ns + _PATIENCE_NS))
+        return None
+
+    def poll(self, at: Endpoint | None, mono_ns: int) -> None:
+        """Send what is due to the active controller, and give up what has waited for too long."""
+        if at != self._at:
+            self._at = at
+            for channel in list(self._out):
+                self._hang_up(channel, mono_ns)
+        for channel, out in list(self._out.items()):
+            if mono_ns >= out.until_ns:
+                self._hang_up(channel, mono_ns)
+        for connection, each in self._waiting.all():
+            if mono_ns >= each.until_ns:
+                late = refused(each.handed.request, ErrorCode.REQUEST_TIMED_OUT, None)
+                self._waiting.answer(connection, late)
+            elif at is not None and not each.is_out and each.not_before_ns <= mono_ns:
+                self._send(connection, each, at)
+
+    def deadline_ns(self) -> int:
+        may_send = self._at is not None and len(self._out) < len(_CHANNELS)
+        waiting = [each for _, each in self._waiting.all()]
+        return min(
+            min((each.until_ns for each in waiting), default=NEVER_NS),
+            min((out.until_ns for out in self._out.values()), default=NEVER_NS),
+            min(
+                (each.not_before_ns for each in waiting if may_send and not each.is_out),
+                default=NEVER_NS,
+            ),
+        )
+
+    def on_response(
+        self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
+    ) -> None:
+        out = self._out.get(channel)
+        if out is None or out.correlation_id != correlation_id:
+            return  # of a connection that was dropped since
+        del self._out[channel]
+        each = self._waiting.find(out.connection)
+        if each is None:
+            return  # who asked has hung up
+        assert isinstance(response, EnvelopeResponse)
+        if response.error is ErrorCode.NOT_CONTROLLER:
+            self._retry(each, mono_ns)
+        elif response.error is ErrorCode.UNSUPPORTED_VERSION:
+            # Who connects again asks which versions there are (as Kafka's brokers do).
+            self._waiting.hang_up(out.connection, "the controller does not know this version")
+        elif response.error is ErrorCode.NONE and response.frame is not None:
+            self._waiting.reply(out.connection, response.frame)
+        else:
+            failed = refused(each.handed.request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+            self._waiting.answer(out.connection, failed)
+
+    def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
+        """The connection failed."""
+        out = self._out.pop(channel, None)
+        each = None if out is None else self._waiting.find(out.connection)
+        if each is not None:
+            self._retry(each, mono_ns)
+
+    def _retry(self, each: _Forwarded, mono_ns: int) -> None:
+        each.is_out, each.not_before_ns = False, mono_ns + _PAUSE_NS
+
+    def _hang_up(self, channel: ChannelId, mono_ns: int) -> None:
+        self._outbox.emit(DisconnectPeer(channel=channel))
+        self.on_lost(channel, mono_ns)
+
+    def _send(self, connection: ConnectionId, each: _Forwarded, at: Endpoint) -> None:
+        """Where a connection is free; else it is sent when one is."""
+        channel = next((each for each in _CHANNELS if each not in self._out), None)
+        if channel is None:
+            return
+        number = self._next_correlation_id
+        self._next_correlation_id = (number + 1) % 2**31
+        each.is_out = True
+        self._out[channel] = _Out(
+            connection=connection, correlation_id=number, until_ns=each.until_ns
+        )
+        envelope = EnvelopeRequest(frame=each.handed.frame)
+        self._outbox.emit(
+            Ask(channel=channel, endpoint=at, correlation_id=number, request=envelope)
+        )
