@@ -16,7 +16,7 @@ from chaos.operator_errors import OperatorError, UsageError
 from chaos.planning import Choices, scenario_of
 from chaos.progress import ConsoleProgress
 from chaos.releases import KAFKA
-from chaos.scenario import Scenario, Side
+from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import read_run_info
 from checkers.interval import in_words, wilson
@@ -33,7 +33,9 @@ class CompareArguments:
     """The command line of `compare`, checked."""
 
     scenarios: Sequence[str]  # none: all that have sides
-    target: str  # "": Apache Kafka for scenarios of brokers, our own node for others
+    runtime: str  # "": whichever there is
+    # "": our own node, but in containers Apache Kafka for scenarios of brokers
+    target: str
     settings: Mapping[str, str]  # of every side
     times: int
     seed: int
@@ -94,18 +96,22 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
 def _target(scenario: Scenario, side: Side, arguments: CompareArguments) -> str:
     if side.release:
         return f"{KAFKA}:{side.release}"
-    return arguments.target or (KAFKA if scenario.is_of_brokers else NODE)
+    in_containers = arguments.runtime != SIM
+    return arguments.target or (KAFKA if scenario.is_of_brokers and in_containers else NODE)
 
 
 def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
     """Of every release that the sides name; what is there already is left alone. Raises SetupError,
     and UsageError for a release that was asked for where the sides name theirs."""
     named = [(each, side.release) for each in scenarios for side in each.sides if side.release]
-    if named and arguments.target not in ("", KAFKA):
+    other = f"--target {arguments.target}" if arguments.target not in ("", KAFKA) else ""
+    if arguments.runtime == SIM:
+        other = f"--runtime {SIM}"
+    if named and other:
         releases = ", ".join(release for _, release in named)
         raise UsageError(
-            f"--target {arguments.target}: the sides of {named[0][0].name} are releases of their "
-            f"own: {releases}\n  try: without --target"
+            f"{other}: the sides of {named[0][0].name} are releases of their "
+            f"own: {releases}\n  try: without {other.split()[0]}"
         )
     progress = ConsoleProgress()
     for release in dict.fromkeys(release for _, release in named):
@@ -122,6 +128,7 @@ def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side:
         topic_client=side.topic_client,
         chores=side.chores,
         side=side.name,
+        runtime=arguments.runtime,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import (
+    BROKERS,
     KAFKA,
     MIXED,
     NODE,
@@ -24,7 +25,7 @@ from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
 from workloads.append import AppendOptions
 from workloads.library_clients import RAW
-from workloads.workload import Load, Servers
+from workloads.workload import Load
 from workloads.workload_kinds import kind_of
 
 _NODES = 3
@@ -69,7 +70,7 @@ def plan_of(choices: Choices) -> RunPlan:
         load=_load(scenario, choices),
         conditions=scenario.conditions,
         target=choices.target,
-        settings={**scenario.settings, **usual.settings, **choices.settings},
+        settings=_settings(scenario, choices),
         client=choices.client,
         topic_client=choices.topic_client,
         side=choices.side,
@@ -99,8 +100,8 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     for name in sorted(SCENARIO_SETTINGS.keys() & choices.settings.keys()):
         _require_setting(scenario, name, choices.settings[name])
     kind = kind_of(scenario.load)
-    settings = {**scenario.settings, **choices.settings}
-    if kind.servers is Servers.BROKERS and not has_brokers(choices.target, settings):
+    settings = _settings(scenario, choices)
+    if scenario.is_of_brokers and not has_brokers(choices.target, settings):
         raise UsageError(
             f"{scenario.name} is a scenario of brokers, and {choices.target} has none\n"
             f"  try: --target {KAFKA}, and --nodes for how many"
@@ -115,6 +116,8 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
             f"{scenario.name} is a scenario of one quorum of our nodes and Apache Kafka's\n"
             f"  try: --target {MIXED}"
         )
+    if choices.target == NODE and has_brokers(NODE, settings):
+        _require_of_own_brokers(scenario, choices)
     _require_transactional(scenario, choices.client)
     chosen = (
         ("client", choices.client, kind.libraries),
@@ -126,6 +129,33 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
                 f"--{flag} {client}: {scenario.name} has the load {kind.name}, whose clients are "
                 f"{', '.join(known)}\n  try: one of {', '.join(_with_clients(flag, client))}"
             )
+
+
+def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
+    """The scenario's own and those asked for; a scenario of brokers takes some, whose program has
+    none unless told so."""
+    ours = scenario.is_of_brokers and choices.target == NODE
+    brokers = {BROKERS: str(choices.nodes or _NODES)} if ours else {}
+    usual = _usual(scenario, choices.target).settings
+    return {**brokers, **scenario.settings, **usual, **choices.settings}
+
+
+def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
+    """Our own serve what a log takes, and run in virtual time, where no library can reach them."""
+    load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
+    if choices.runtime != SIM:
+        raise UsageError(
+            f"{scenario.name}: brokers of our own run in virtual time so far"
+            f"\n  try: --runtime {SIM}, or --target {KAFKA}"
+        )
+    if isinstance(load, AppendOptions) and (load.transactional or load.chores or choices.chores):
+        raise UsageError(
+            f"{scenario.name}: brokers of our own have neither transactions nor consumer groups, "
+            f"and delete no records{of_kafka}"
+        )
+    for client in (choices.client, choices.topic_client):
+        if client != RAW:
+            raise UsageError(f"{client} cannot reach a simulated cluster{of_kafka}")
 
 
 def _require_transactional(scenario: Scenario, client: str) -> None:
@@ -165,7 +195,7 @@ def _load(scenario: Scenario, choices: Choices) -> Load:
     load = scenario.load.adjusted(
         concurrency=choices.concurrency,
         rate=choices.rate or unasked,
-        settings={**scenario.settings, **choices.settings},
+        settings=_settings(scenario, choices),
     )
     if choices.chores is None:
         return load
@@ -189,7 +219,10 @@ def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
 
 
 def require_layout(target: str, nodes: int, settings: Mapping[str, str]) -> None:
-    """Raises UsageError where no such cluster can be made, or none that anybody would ask for."""
+    """Raises UsageError where no such cluster can be made of containers, or none that anybody would
+    ask for."""
+    if target == NODE and has_brokers(target, settings):
+        raise UsageError("brokers of our own run in virtual time so far\n  try: run --runtime sim")
     _require_quorum(target, nodes)
     _require_made(target, nodes, settings)
 

@@ -10,6 +10,7 @@ from node.effects import Effect, ElectionState
 from node.events import Event
 from node.framed import FramedCore
 from node.ids import Now, ReplicaKey
+from node.outbox import Output
 from node.raft.voter_history import VoterHistory
 from node.storage.view import LogView
 from node.wire import broker_frames
@@ -61,6 +62,14 @@ class BrokerNode:
     def step(self, event: Event, now: Now) -> list[Effect]:
         """What to do about `event`, in this order (see `node.effects`)."""
         return self._framed.step(event, now)
+
+    def decide(self, event: Event, now: Now) -> list[Output]:
+        """The first half of a step, for those who look on: answers and requests are still flat."""
+        return self._framed.decide(event, now)
+
+    def encode(self, outputs: list[Output]) -> list[Effect]:
+        """The second half: answers and requests as frames. Once, and before the next step."""
+        return self._framed.encode(outputs)
 
     def next_deadline_ns(self) -> int:
         """When to feed `TimeoutElapsed`, on the monotonic clock; may be past."""

@@ -56,6 +56,7 @@ class BrokerRole:
     fetch_wait_ms: int = 500  # replica.fetch.wait.max.ms
     fetch_bytes: int = 1024 * 1024  # replica.fetch.max.bytes
     fetch_backoff_ms: int = 1000  # replica.fetch.backoff.ms
+    socket_ms: int = 30_000  # replica.socket.timeout.ms
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
 

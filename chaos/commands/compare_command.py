@@ -21,6 +21,7 @@ _EXAMPLES = """\
     kraft-chaos compare last-replica-standing
     kraft-chaos compare observer-power-off --target kafka:4.1.0
     kraft-chaos compare last-replica-standing --times 20 --json
+    kraft-chaos compare last-replica-standing --runtime sim      our own brokers, in virtual time
     kraft-chaos compare all                       every scenario with sides:  some twenty minutes"""
 
 
@@ -46,7 +47,10 @@ def add_parser(commands: Commands) -> None:
     flags.add_seed(command, beyond=_MOST_TIMES)
     flags.add_json(command, "the table")
     flags.add_out(command, "where run directories and the page are made")
-    flags.add_target(command, default=None, told="kafka for scenarios of brokers, else node")
+    flags.add_world(command)
+    flags.add_target(
+        command, default=None, told="kafka for scenarios of brokers in containers, else node"
+    )
     flags.add_settings(command)
 
 
@@ -57,6 +61,7 @@ def run(parsed: argparse.Namespace) -> int:
     return compare(
         CompareArguments(
             scenarios=() if parsed.scenarios == [ALL] else tuple(parsed.scenarios),
+            runtime=parsed.runtime,
             target=parsed.target or "",
             settings=dict(parsed.settings),
             times=parsed.times,

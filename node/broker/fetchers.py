@@ -26,7 +26,6 @@ from node.wire.partition_fetch import (
 )
 
 _FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
-_SILENCE_MS = 30_000  # replica.socket.timeout.ms
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,7 +125,7 @@ class Fetchers:
             held.key: (held.replica.leader_epoch, held.replica.end) for held in followed
         }
         fetcher.correlation_id = (fetcher.correlation_id + 1) % 2**31
-        fetcher.is_out, fetcher.due_ns = True, mono_ns + _SILENCE_MS * MS
+        fetcher.is_out, fetcher.due_ns = True, mono_ns + self._role.socket_ms * MS
         request = PartitionsFetchRequest(
             replica=self._me,
             broker_epoch=self._lifecycle.epoch,

@@ -7,7 +7,7 @@ metadata.version never goes below a level that knows more: what is written would
 from collections.abc import Iterator
 
 from node.controller.decision import Decision, RefusedError, Situation
-from node.controller.image import ELR_VERSION, METADATA_VERSION, Image
+from node.controller.image import METADATA_VERSION, Image
 from node.controller.image.configurations import BROKER, CLUSTER
 from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
@@ -17,7 +17,7 @@ from node.records.metadata import (
     FeatureLevelRecord,
     MetadataRecord,
 )
-from node.records.metadata_versions import CHANGED, ELR
+from node.records.metadata_versions import CHANGED, ELR, ELR_VERSION
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.update_features import (
     SAFE_DOWNGRADE,

@@ -10,6 +10,7 @@ CONTROLLER_REGISTRATIONS = 15  # 3.7-IV0
 DIRECTORIES = 17  # 3.7-IV2: of replicas and brokers
 ELR = 23  # 4.0-IV1: eligible leader replicas
 CORDONED_DIRECTORIES = 30  # 4.3-IV0
+ELR_VERSION = "eligible.leader.replicas.version"  # another feature, from ELR on
 # Those that changed what is written: to go below one of them would lose what it knows.
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 

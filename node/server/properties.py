@@ -67,6 +67,7 @@ ROLE_KEYS = {
     "replica.fetch.wait.max.ms": "fetch_wait_ms",
     "replica.fetch.max.bytes": "fetch_bytes",
     "replica.fetch.backoff.ms": "fetch_backoff_ms",
+    "replica.socket.timeout.ms": "socket_ms",
     "log.segment.bytes": "segment_bytes",
     "message.max.bytes": "message_bytes",
 }

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from node.ids import NodeId
 from node.records.metadata import FeatureLevelRecord
+from node.records.metadata_versions import ELR_VERSION
 from node.storage.bootstrap import (
     FormattedVoters,
     encode_bootstrap,
@@ -47,13 +48,15 @@ def format_log_directory(
     directory_id: UUID | None = None,
     ignore_formatted: bool = False,
     static: bool = False,
+    elr: bool = False,
 ) -> bool:
     """Write what a node of a quorum starts from; false if it was there already.
 
     A new one (KIP-856, "Log Directory Storage UUID") is given as `directory_id`; otherwise it is
     that of the node's entry in `voters`, which is empty for a node that is to learn from others who
     votes, and None where the configuration lists the voters of the quorum; with `static` these are
-    known by their ids alone (kraft.version 0). `timestamp_ms` is the wall-clock time that the
+    known by their ids alone (kraft.version 0); with `elr` the cluster begins with eligible leader
+    replicas (KIP-966). `timestamp_ms` is the wall-clock time that the
     checkpoints carry. Raises AlreadyFormatted on a directory that belongs
     to a node (with `ignore_formatted` only if to another one), ValueError on ids that nobody may
     have.
@@ -69,8 +72,10 @@ def format_log_directory(
         disk.replace(VOTERS_CHECKPOINT, encode_voters(voters, timestamp_ms=timestamp_ms))
     elif static:
         disk.replace(VOTERS_CHECKPOINT, encode_static(timestamp_ms=timestamp_ms))
-    level = FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION)
-    disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap([level], timestamp_ms=timestamp_ms))
+    levels = [FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION)]
+    if elr:
+        levels.append(FeatureLevelRecord(name=ELR_VERSION, feature_level=1))
+    disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap(levels, timestamp_ms=timestamp_ms))
     disk.replace(META_PROPERTIES, encode_meta(meta))
     return True
 

@@ -21,6 +21,7 @@ class StoppedHereError(Exception):
 
 ARGUMENTS = CompareArguments(
     scenarios=("fenced-last-leader",),
+    runtime="",
     target="kafka",
     settings={},
     times=1,

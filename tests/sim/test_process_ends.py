@@ -13,6 +13,7 @@ from chaos.cluster.sim.process import SHUTDOWN_BOUND_S, SIGKILLED
 from chaos.cluster.sim.sim_machine import Machine
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.trouble import DiskStep
+from node.core import Core
 from node.effects import SendReply
 from node.events import Event
 from node.ids import Now
@@ -59,8 +60,10 @@ def test_sigterm_ends_a_node_that_never_stops_in_bounded_time() -> None:
     async def story(rig: Rig) -> None:
         machine = rig.machine(1)
         assert machine.process is not None
-        machine.process.node.core._may_stop = lambda: False  # type: ignore[method-assign]
-        machine.process.node.core._stop = lambda *_: None  # type: ignore[method-assign]
+        core = machine.process.node.core
+        assert isinstance(core, Core)
+        core._may_stop = lambda: False  # type: ignore[method-assign]
+        core._stop = lambda *_: None  # type: ignore[method-assign]
         began = rig.loop.time()
         await rig.cluster.stop(machine.node)
         assert SHUTDOWN_BOUND_S <= rig.loop.time() - began < SHUTDOWN_BOUND_S + 0.5

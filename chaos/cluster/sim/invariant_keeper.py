@@ -43,6 +43,10 @@ class InvariantKeeper:
             self.tell(violated)
         return post
 
+    def unwatched(self) -> "Post":
+        """A process that no invariant is about."""
+        return Post(self)
+
     def now_ns(self) -> int:
         return self._loop.elapsed_ns()
 

@@ -20,21 +20,27 @@ from chaos.cluster.sim.drive import Drive, LateFlush
 from chaos.cluster.sim.invariant_keeper import Post
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import ConnectAttempt, Network
+from chaos.cluster.sim.process_logs import ProcessLogs
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
+from node.broker_node import BrokerNode
 from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    CreateLog,
     CutLog,
     DisconnectPeer,
     Effect,
     FinishSnapshot,
     FlushLog,
+    NoReply,
     PersistElectionState,
+    RemoveLog,
     ReplaceLog,
+    SaveCleanShutdown,
     SendReply,
     SendToPeer,
     Stop,
@@ -51,6 +57,7 @@ from node.server.recovered import Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import perform
+from node.storage.partition_logs import PartitionLogs
 from node.turn import Beat, Deed, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
@@ -58,7 +65,10 @@ SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told o
 
 _ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, CutLog, ReplaceLog)
 # The disk is.
-_WAITED_FOR = frozenset((TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS))
+_OF_REPLICAS = (CreateLog, RemoveLog, SaveCleanShutdown)
+_WAITED_FOR = frozenset(
+    (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *_OF_REPLICAS)
+)
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
@@ -91,8 +101,9 @@ class SimProcess:
     def __init__(
         self,
         *,
-        node: Node,
+        node: Node | BrokerNode,
         found: Recovered,
+        replicas: PartitionLogs | None,
         config: NodeConfig,
         traces: TraceWriter,
         around: Surroundings,
@@ -101,7 +112,7 @@ class SimProcess:
         self.is_paused = False
         self.node = node
         self._found = found
-        self._logs = {ids.METADATA_LOG: found.log}
+        self._logs = ProcessLogs(found.log, replicas)
         self._config = config
         self._traces = traces
         self._around = around
@@ -255,7 +266,8 @@ class SimProcess:
         match deed:
             case TruncateLog():
                 yield self._around.drive.sync_ns()
-                self._around.post.before_truncation(deed.end)
+                if deed.log == ids.METADATA_LOG:
+                    self._around.post.before_truncation(deed.end)
                 self._logs[deed.log].truncate(deed.end)
             case FlushLog():
                 late = self._around.drive.late_flush()
@@ -275,6 +287,9 @@ class SimProcess:
             case WriteSnapshot() | FinishSnapshot() | CutLog():
                 yield self._around.drive.sync_ns()
                 perform(deed, self._logs[deed.log])
+            case CreateLog() | RemoveLog() | SaveCleanShutdown():
+                yield self._around.drive.sync_ns()
+                self._logs.change(deed)
 
     def _do(self, deed: Effect) -> None:
         """What takes no time."""
@@ -286,6 +301,8 @@ class SimProcess:
                 self._logs[deed.log].append(deed.data)
             case SendReply():
                 self._connections.reply(deed.connection, deed.frame)
+            case NoReply():
+                self._connections.go_on(deed.connection)
             case SendToPeer():
                 self._peers.send(deed.channel, deed.endpoint, deed.frame)
             case CloseConnection():

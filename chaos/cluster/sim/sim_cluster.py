@@ -21,9 +21,10 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     PowerCutMode,
+    Roles,
     UnaskedEnd,
 )
-from chaos.cluster.probe import answers
+from chaos.cluster.probe import answers, brokers_known
 from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import KnownFrames
@@ -68,12 +69,15 @@ class SimCluster:
         conditions: Conditions | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """Raises SettingError where a node has no such settings."""
+        """`nodes` as the layout of the target counts them. Raises SettingError where a node has no
+        such settings."""
         conditions = conditions or Conditions()
         self._loop = loop
-        self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
         self._rng = random.Random(f"{seed}:cluster")
-        target, _ = layout(NODE, nodes, settings or {}, mutation=mutation, conditions=conditions)
+        target, count = layout(
+            NODE, nodes, settings or {}, mutation=mutation, conditions=conditions
+        )
+        self._nodes = tuple(NodeId(number) for number in range(1, count + 1))
         assert isinstance(target, OwnNode), target
         self._target, self._is_static = target, target.form == STATIC
         self._network = Network(loop, self._nodes, seed, conditions)
@@ -104,6 +108,22 @@ class SimCluster:
     @property
     def nodes(self) -> Sequence[NodeId]:
         return self._nodes
+
+    @property
+    def roles(self) -> Mapping[NodeId, Roles]:
+        return {node: self._target.roles(node) for node in self._nodes}
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return self._target.settings
+
+    @property
+    def images(self) -> Mapping[str, str]:
+        return {}  # it is made of none
+
+    @property
+    def promises(self) -> Sequence[str]:
+        return self._target.promises
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
@@ -139,11 +159,18 @@ class SimCluster:
     async def create(self) -> None:
         await self.prepare()
         await asyncio.gather(*(self.start(node) for node in self._nodes))
+        await self._until_brokers_know_each_other()
 
     async def prepare(self) -> None:
         voters = self._voters()
-        for (key, _), machine in zip(voters, self.machines.values(), strict=True):
-            machine.format(self._cluster_id, voters, key.directory, static=self._is_static)
+        for node, seat in self._seats.items():
+            self.machines[node].format(
+                self._cluster_id,
+                voters if self._target.roles(node).is_controller else (),
+                parse_uuid(seat.directory_id),
+                static=self._is_static,
+                elr=self._target.brokers.elr and self._target.brokers.count > 0,
+            )
         is_listed = all(machine.is_listed for machine in self.machines.values())
         first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
         if not self._is_static:  # there a disk that was wiped breaks every promise of its node's
@@ -156,6 +183,7 @@ class SimCluster:
         for node in self._nodes:
             await self._until_it_answers(self.machines[node])
             self._starts[node] = max(self._starts[node], 1)
+        await self._until_brokers_know_each_other()
 
     async def status(self, node: NodeId) -> NodeStatus:
         return self.machines[node].status
@@ -293,7 +321,8 @@ class SimCluster:
         )
 
     def _voters(self) -> FormattedVoters:
-        return tuple(_voter(seat) for seat in self._seats.values())
+        seats = self._seats.items()
+        return tuple(_voter(seat) for node, seat in seats if self.roles[node].is_controller)
 
     def _uuid(self) -> str:
         """An id in Kafka's text form."""
@@ -338,6 +367,17 @@ class SimCluster:
                     _words_of(machine, f"does not answer within {ANSWERS_WITHIN_S:g} s")
                 )
             await asyncio.sleep(_POLL_S)
+
+    async def _until_brokers_know_each_other(self) -> None:
+        """Registered, and not fenced."""
+        brokers = frozenset(node for node, roles in self.roles.items() if roles.is_broker)
+        deadline = self._loop.time() + ANSWERS_WITHIN_S
+        for node in sorted(brokers):
+            while not brokers <= await brokers_known(client_address(node), 1.0):
+                if self._loop.time() > deadline:
+                    what = f"does not tell of all brokers within {ANSWERS_WITHIN_S:g} s"
+                    raise ClusterError(_words_of(self.machines[node], what))
+                await asyncio.sleep(_POLL_S)
 
     async def _until_off(self, machine: Machine) -> bool:
         deadline = self._loop.time() + STOP_WITHIN_S

@@ -8,7 +8,7 @@ import orjson
 
 from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
 from chaos.cluster.sim.drive import Drive
-from chaos.cluster.sim.invariant_keeper import InvariantKeeper
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
@@ -16,14 +16,24 @@ from chaos.cluster.sim.process import Between, SimProcess, Surroundings
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
+from node.broker_node import BrokerNode
 from node.config import NodeConfig
+from node.node import Node
 from node.server.outcome import FAILED, Refusal, describe_failure
-from node.server.recovered import node_on, recover, start_lines
+from node.server.recovered import (
+    Recovered,
+    broker_on,
+    node_on,
+    recover,
+    recover_replicas,
+    start_lines,
+)
 from node.server.traces import TraceWriter
 from node.storage.bootstrap import FormattedVoters
 from node.storage.format import format_log_directory
 from node.storage.layout import META_PROPERTIES
 from node.storage.meta import load_meta
+from node.storage.partition_logs import PartitionLogs
 from node.storage.storage_errors import StorageError
 
 _LAST_LINES = 8  # of a log, that tell why a process ended
@@ -82,7 +92,13 @@ class Machine:
         return bool(self._config.quorum_voters)
 
     def format(
-        self, cluster_id: str, voters: FormattedVoters, directory_id: UUID, *, static: bool
+        self,
+        cluster_id: str,
+        voters: FormattedVoters,
+        directory_id: UUID,
+        *,
+        static: bool,
+        elr: bool = False,
     ) -> None:
         """Make the empty disk this node's."""
         format_log_directory(
@@ -93,6 +109,7 @@ class Machine:
             timestamp_ms=self.clock.now().wall_ns // 1_000_000,
             directory_id=directory_id,
             static=static,
+            elr=elr,
         )
 
     def run_clock_at(self, rate: float) -> None:
@@ -169,10 +186,11 @@ class Machine:
         for line in start_lines(found):
             traces.add(line, self.clock.true())
         rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
-        node = node_on(found, self._config, rng, incarnation, self._site.framing)
+        node, replicas, post = self._node_on(found, rng, incarnation)
         return SimProcess(
             node=node,
             found=found,
+            replicas=replicas,
             config=self._config,
             traces=traces,
             around=Surroundings(
@@ -181,7 +199,7 @@ class Machine:
                 clock=self.clock,
                 drive=self.drive,
                 between=self._between,
-                post=self._site.keeper.begin(found, node, self.drive),
+                post=post,
                 watchdog=self._site.watchdog,
                 life=self._lives,
                 err=self._say,
@@ -189,6 +207,19 @@ class Machine:
                 end_unasked=self._end_unasked,
             ),
         )
+
+    def _node_on(
+        self, found: Recovered, rng: random.Random, incarnation: UUID
+    ) -> tuple[Node | BrokerNode, PartitionLogs | None, Post]:
+        """What goes on from the disk, with its replicas if it is a broker. The invariants are of
+        the quorum, and look at who may vote in it."""
+        role, keeper = self._config.role, self._site.keeper
+        if role is None:
+            node = node_on(found, self._config, rng, incarnation, self._site.framing)
+            return node, None, keeper.begin(found, node, self.drive)
+        held = recover_replicas(role, self.drive.disk)
+        broker = broker_on(found, held, self._config, role, rng, incarnation)
+        return broker, held.logs, keeper.unwatched()
 
     def _end_unasked(self, exit_code: int) -> None:
         self.unasked_ends.append(

@@ -2,6 +2,7 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.cluster.sim.watchdog import Watchdog
+from node.broker_node import BrokerNode
 from node.effects import Effect
 from node.events import Event
 from node.ids import Now
@@ -12,7 +13,9 @@ from node.outbox import Output
 class WatchedNode:
     """A `node.turn.SteppedNode`. `outputs` are those of its last step, before they were frames."""
 
-    def __init__(self, node: Node, watchdog: Watchdog, number: NodeId, life: int) -> None:
+    def __init__(
+        self, node: Node | BrokerNode, watchdog: Watchdog, number: NodeId, life: int
+    ) -> None:
         self.outputs: list[Output] = []
         self._node = node
         self._watchdog = watchdog

@@ -2,6 +2,7 @@
 
 target.py           what a cluster must know of such a program
 node.py             our own node
+own_brokers.py      brokers of it, beside its controllers
 kafka.py            Apache Kafka
 kafka_settings.py   what may be chosen of it by `--set`
 kafka_releases.py   which of those a release has

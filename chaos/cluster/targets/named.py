@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_releases import why_lacking
-from chaos.cluster.targets.kafka_settings import SettingError, read_settings
+from chaos.cluster.targets.kafka_settings import MOST, SettingError, read_settings
 from chaos.cluster.targets.mixed import MIXED as MIXED
 from chaos.cluster.targets.mixed import SIZE, mixed
 from chaos.cluster.targets.node import (
@@ -17,6 +17,8 @@ from chaos.cluster.targets.node import (
     QUORUM,
     OwnNode,
 )
+from chaos.cluster.targets.own_brokers import BROKERS as BROKERS
+from chaos.cluster.targets.own_brokers import OF_BROKERS, own_brokers
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
 from chaos.releases import KAFKA as KAFKA
@@ -34,6 +36,7 @@ _OWN_VALUES: Mapping[str, Sequence[str]] = {
     QUORUM: FORMS,
     BOOTSTRAP: [str(count) for count in range(_MOST + 1)],
     NODES: [str(count) for count in range(1, _MOST + 1)],
+    BROKERS: [str(count) for count in range(MOST + 1)],
 }
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
@@ -56,7 +59,9 @@ def is_mixed(word: str) -> bool:
 
 
 def has_brokers(word: str, settings: Mapping[str, str]) -> bool:
-    return is_kafka(word) and settings.get("brokers") != "0"
+    """Where nothing is said of them, Apache Kafka's clusters have some, and ours have none."""
+    usual = "0" if word == NODE else "3"
+    return not is_mixed(word) and settings.get(BROKERS, usual) != "0"
 
 
 def is_kafka(word: str) -> bool:
@@ -90,8 +95,10 @@ def target_named(
         chosen = read_settings(settings)
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     synced = settings.get(_SYNCED_FORMAT, "on")
+    brokers, controllers = own_brokers(settings)
     for name, value in settings.items():
-        if value not in _OWN_VALUES.get(name, ()):
+        of_brokers = brokers.count and name in OF_BROKERS
+        if value not in _OWN_VALUES.get(name, ()) and not of_brokers:
             raise SettingError(
                 f"{name}={value}: our own node has {_own_settings()}; --target {KAFKA} has more"
             )
@@ -100,14 +107,16 @@ def target_named(
         conditions=conditions,
         synced_format=synced == "on",
         waits_when_formatted=synced == "waits",
-        nodes=int(settings.get(NODES, "3")),
+        nodes=controllers or int(settings.get(NODES, "3")),
+        brokers=brokers,
         form=settings.get(QUORUM, LISTED),
         bootstrap=int(settings.get(BOOTSTRAP, "0")),
     )
 
 
 def _own_settings() -> str:
-    return ", ".join(f"{name} ({' '.join(values)})" for name, values in _OWN_VALUES.items())
+    own = ", ".join(f"{name} ({' '.join(values)})" for name, values in _OWN_VALUES.items())
+    return f"{own}, and with {BROKERS} {', '.join(OF_BROKERS)}"
 
 
 def layout(
@@ -118,16 +127,18 @@ def layout(
     mutation: str = "",
     conditions: Conditions | None = None,
 ) -> tuple[Target, int]:
-    """A target and how many nodes it makes of those asked for: controllers of ours, or brokers of
-    Apache Kafka, which may have controllers beside them. Raises as `target_named` does.
+    """A target and how many nodes it makes of those asked for: controllers of ours where there are
+    no brokers, else brokers, which may have controllers beside them. Raises as `target_named` does.
     """
     if is_mixed(word) and nodes != SIZE:
         raise SettingError(f"a quorum of both has {SIZE} controllers, not {nodes}")
     if is_kafka(word):
         settings = {"brokers": str(nodes), **settings}
-    if word == NODE:
+    if word == NODE and not has_brokers(word, settings):
         settings = {NODES: str(nodes), **settings}
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
+    if isinstance(made, OwnNode) and made.brokers.count:
+        return made, made.brokers.count + made.nodes
     if isinstance(made, OwnNode) and made.nodes != nodes:
         raise SettingError(f"{NODES}={made.nodes}: there are {nodes}")
     return made, len(made.nodes) if isinstance(made, Kafka) else nodes

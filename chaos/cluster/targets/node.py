@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chaos.cluster.interface import NodeId, Roles
+from chaos.cluster.targets.own_brokers import CONTROLLERS, OwnBrokers
 from chaos.cluster.targets.target import Seat, TargetBounds
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port
 from chaos.conditions import Conditions
@@ -20,7 +21,7 @@ FORMS = (LISTED, DYNAMIC, STATIC)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnNode:
     """Configured by a `server.properties` like Kafka's; `mutation` names a bug to plant in it. All
-    nodes of its cluster vote."""
+    nodes of its cluster vote, but for brokers."""
 
     mutation: str = ""
     conditions: Conditions = field(default_factory=Conditions)
@@ -30,7 +31,8 @@ class OwnNode:
     # How many controllers a node knows by controller.quorum.bootstrap.servers. Who was formatted
     # as a voter needs none; a new disk knows nobody else.
     bootstrap: int = 0
-    nodes: int = 3
+    nodes: int = 3  # that vote
+    brokers: OwnBrokers = field(default_factory=OwnBrokers)
     # Who votes: all nodes, which controller.quorum.voters lists in every configuration (LISTED,
     # KIP-856; with STATIC they are known by their ids alone, kraft.version 0, whatever becomes of
     # their disks), or whoever is formatted and recorded so (DYNAMIC, KIP-853), as Apache Kafka's
@@ -48,10 +50,12 @@ class OwnNode:
 
     @property
     def settings(self) -> Mapping[str, str]:
+        of_brokers = self.brokers.as_words() if self.brokers.count else {}
         found = {
-            NODES: str(self.nodes),
+            CONTROLLERS if of_brokers else NODES: str(self.nodes),
             QUORUM: self.form,
             BOOTSTRAP: str(self.bootstrap),
+            **of_brokers,
         }
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"
@@ -70,26 +74,18 @@ class OwnNode:
         return ""
 
     def roles(self, node: NodeId) -> Roles:
-        del node  # there are no others
-        return Roles.CONTROLLER
+        return Roles.BROKER if node <= self.brokers.count else Roles.CONTROLLER
 
     def inner_ports(self, node: NodeId) -> Sequence[int]:
         return (inner_port(node),)
 
     def properties(self, seat: Seat, log_directory: str) -> str:
+        is_broker = self.roles(seat.node).is_broker
         settings = {
-            "process.roles": "controller",
-            "node.id": seat.node,
-            "controller.listener.names": "CONTROLLER,EXTERNAL",
-            "listeners": (
-                f"CONTROLLER://0.0.0.0:{seat.inner.port},EXTERNAL://0.0.0.0:{OUTER_PORT}"
-            ),
-            "advertised.listeners": (
-                f"CONTROLLER://{seat.inner.host}:{seat.inner.port},"
-                f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
-            ),
+            **(self.brokers.of_broker(seat) if is_broker else _of_controller(seat)),
             "log.dirs": log_directory,
-            **self._known(),
+            **self._known(is_broker=is_broker),
+            **self.brokers.properties(),
             **self.conditions.properties(),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
@@ -125,10 +121,12 @@ class OwnNode:
         words = ("start", "-c", properties_file)
         return (*MUTATED, self.mutation, "--", *words) if self.mutation else (*PROGRAM, *words)
 
-    def _known(self) -> Mapping[str, str]:
-        """The other controllers that its configuration tells a node of."""
-        servers = ",".join(f"{host}:{port}" for _, host, port in _first(self.bootstrap))
-        listed = () if self._is_dynamic else _first(self.nodes)
+    def _known(self, *, is_broker: bool) -> Mapping[str, str]:
+        """The other controllers that its configuration tells a node of. No disk tells a broker."""
+        controllers = _controllers(self.brokers.count + 1, self.nodes)
+        named = controllers[: self.nodes if is_broker and self._is_dynamic else self.bootstrap]
+        servers = ",".join(f"{host}:{port}" for _, host, port in named)
+        listed = () if self._is_dynamic else controllers
         voters = ",".join(f"{node}@{host}:{port}" for node, host, port in listed)
         return {
             **({"controller.quorum.bootstrap.servers": servers} if servers else {}),
@@ -136,6 +134,20 @@ class OwnNode:
         }
 
 
-def _first(count: int) -> Sequence[tuple[NodeId, str, int]]:
-    nodes = [NodeId(number) for number in range(1, count + 1)]
+def _of_controller(seat: Seat) -> Mapping[str, str]:
+    """Who it is and where it listens."""
+    return {
+        "process.roles": "controller",
+        "node.id": str(seat.node),
+        "controller.listener.names": "CONTROLLER,EXTERNAL",
+        "listeners": f"CONTROLLER://0.0.0.0:{seat.inner.port},EXTERNAL://0.0.0.0:{OUTER_PORT}",
+        "advertised.listeners": (
+            f"CONTROLLER://{seat.inner.host}:{seat.inner.port},"
+            f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
+        ),
+    }
+
+
+def _controllers(first: int, count: int) -> Sequence[tuple[NodeId, str, int]]:
+    nodes = [NodeId(number) for number in range(first, first + count)]
     return [(node, host_name(node), inner_port(node)) for node in nodes]

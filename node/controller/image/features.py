@@ -6,7 +6,6 @@ from node.controller.image.digest import Digest
 from node.records.metadata import FeatureLevelRecord
 
 METADATA_VERSION = "metadata.version"
-ELR_VERSION = "eligible.leader.replicas.version"
 _KIND = -1  # where a resource has its type
 
 

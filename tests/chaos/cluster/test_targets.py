@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.interface import Address, NodeId, Roles
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import layout, target_named
 from chaos.cluster.targets.node import DYNAMIC, OwnNode
@@ -89,3 +89,30 @@ def test_all_nodes_are_listed(nodes: int) -> None:
     assert list(listed) == list(range(1, count + 1)) == list(range(1, nodes + 1))
     with pytest.raises(SettingError, match=f"nodes=2: there are {nodes}"):
         layout("node", nodes, {"nodes": "2"})
+
+
+def test_brokers_come_first_and_are_configured_as_kafkas() -> None:
+    target, count = layout("node", 2, {"brokers": "2", "elr": "off", "min_isr": "1"})
+    assert isinstance(target, OwnNode)
+    assert count == 3
+    assert target == target_named("node", target.settings)
+    assert not target.brokers.elr
+    assert [target.roles(seat.node) for seat in SEATS] == [Roles.BROKER] * 2
+    assert target.roles(NodeId(3)) is Roles.CONTROLLER
+    read = parse_settings(target.properties(SEATS[1], "/data/kraft"))
+    assert read.unknown == ()
+    assert read.config.role is not None
+    assert read.config.role.controller_listener == "CONTROLLER"
+    assert [(each.name, each.port) for each in read.config.advertised] == [
+        ("INT", 9102),
+        ("EXT", 25002),
+    ]
+    assert list(read.config.quorum_voters) == [3]
+    assert (read.config.brokers.replication, read.config.brokers.min_isr) == (2, 1)
+
+
+def test_a_broker_of_a_dynamic_quorum_knows_every_controller_by_address() -> None:
+    target = target_named("node", {"brokers": "2", "controllers": "3", "quorum": "dynamic"})
+    read = parse_settings(target.properties(SEATS[0], "/data/kraft")).config
+    assert [each.host for each in read.bootstrap_servers] == ["node-3", "node-4", "node-5"]
+    assert read.quorum_voters == {}

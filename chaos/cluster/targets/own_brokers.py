@@ -1,0 +1,80 @@
+"""Brokers of our own node, beside its controllers, by the settings that Apache Kafka's have.
+
+Brokers are nodes 1..b, controllers b+1..b+c, as of Apache Kafka. So far they run in virtual time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chaos.cluster.targets.kafka import QUICK
+from chaos.cluster.targets.kafka_settings import read_settings
+from chaos.cluster.targets.target import Seat
+from chaos.cluster.topology import OUTER_PORT
+
+BROKERS, CONTROLLERS = "brokers", "controllers"
+OF_BROKERS = (CONTROLLERS, "elr", "replication", "min_isr")
+_OF_BROKER = (
+    "broker.heartbeat.interval.ms",
+    "replica.lag.time.max.ms",
+    "replica.socket.timeout.ms",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnBrokers:
+    """How many, and what topics promise that do not say themselves."""
+
+    count: int = 0
+    elr: bool = True  # eligible leader replicas (KIP-966)
+    replication: int = 1
+    min_isr: int = 1
+
+    def as_words(self) -> dict[str, str]:
+        """But for the controllers."""
+        return {
+            BROKERS: str(self.count),
+            "elr": "on" if self.elr else "off",
+            "replication": str(self.replication),
+            "min_isr": str(self.min_isr),
+        }
+
+    def properties(self) -> Mapping[str, str]:
+        """What brokers and their controllers have to agree on."""
+        if not self.count:
+            return {}
+        return {
+            "default.replication.factor": str(self.replication),
+            "min.insync.replicas": str(self.min_isr),
+            "broker.session.timeout.ms": QUICK["broker.session.timeout.ms"],
+        }
+
+    def of_broker(self, seat: Seat) -> Mapping[str, str]:
+        """Who it is and where it listens."""
+        return {
+            "process.roles": "broker",
+            "node.id": str(seat.node),
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "INT",
+            "listeners": f"INT://0.0.0.0:{seat.inner.port},EXT://0.0.0.0:{OUTER_PORT}",
+            "advertised.listeners": (
+                f"INT://{seat.inner.host}:{seat.inner.port},"
+                f"EXT://{seat.outer.host}:{seat.outer.port}"
+            ),
+            **{name: QUICK[name] for name in _OF_BROKER},
+        }
+
+
+def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
+    """From the words of a command line; and how many controllers there are beside, 0 where there
+    are no brokers and the words do not say. Raises SettingError."""
+    if words.get(BROKERS, "0") == "0":
+        return OwnBrokers(), 0
+    named = {name: words[name] for name in (BROKERS, *OF_BROKERS) if name in words}
+    chosen = read_settings(named)
+    brokers = OwnBrokers(
+        count=chosen.brokers,
+        elr=chosen.elr,
+        replication=chosen.replication,
+        min_isr=chosen.min_isr,
+    )
+    return brokers, chosen.controllers

@@ -1,0 +1,116 @@
+"""Simulated clusters with brokers: stories of KIP-966 on our own node, judged as Apache Kafka's."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.cli import main
+from chaos.cluster.interface import NodeId, Roles
+from chaos.cluster.sim.loop import VirtualLoop, run
+from chaos.cluster.sim.sim_clock import VirtualClock
+from chaos.cluster.sim.sim_cluster import SimCluster
+from chaos.cluster.sim.watchdog import Watchdog
+from chaos.operator_errors import UsageError
+from chaos.planning import Choices, plan_of
+from checkers.evidence.planned import Kind
+from checkers.history.sealed_run import read_run_info
+
+
+@pytest.mark.slow
+def test_the_last_replica_standing_is_told_by_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without eligible leader replicas acknowledged records are gone, and with them none is: as of
+    Apache Kafka, by the same script and the same checks."""
+    words = ["compare", "last-replica-standing", "--runtime", "sim", "--seed", "3"]
+    code = main([*words, "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert "elr=off" in said
+    assert "elr=on" in said
+    assert said.count("1 of 1") == 2
+    (one, other) = sorted(tmp_path.glob("*-last-replica-standing-3*/run.json"))
+    for found in (one, other):
+        info = read_run_info(found.parent)
+        assert info.target == "node (simulated)"
+        assert info.roles == {"1": "broker", "2": "broker", "3": "broker", "4": "controller"}
+        assert {Kind.PARTITION_LOGS, Kind.PARTITION_PROBES, Kind.TRACES} <= set(info.gives)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("elr", ["on", "off"])
+def test_a_seed_gives_the_same_bytes_of_brokers_in_every_process(elr: str, tmp_path: Path) -> None:
+    found = []
+    for hash_seed in ("1", "2"):
+        out = tmp_path / hash_seed
+        words = ["last-replica-standing", "--set", f"elr={elr}", "--seed", "7", "--runtime", "sim"]
+        subprocess.run(
+            [sys.executable, "-m", "chaos.cli", "run", *words, "--out", str(out)],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=elr == "on",
+            capture_output=True,
+        )
+        files = [path for path in sorted(out.rglob("*")) if path.is_file()]
+        found.append({str(path.relative_to(out)): path.read_bytes() for path in files})
+    one, other = found
+    assert any(name.endswith("disks/node-1/append-0-0/00000000000000000000.log") for name in one)
+    assert one.keys() == other.keys()
+    assert [name for name in one if one[name] != other[name]] == []
+
+
+@pytest.mark.parametrize("quorum", ["listed", "dynamic", "static"])
+def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
+    loop = VirtualLoop()
+
+    async def main_() -> None:
+        cluster = SimCluster(
+            loop=loop,
+            clock=VirtualClock(loop, 1),
+            nodes=2,
+            seed=1,
+            watchdog=Watchdog(lambda: loop.is_signalled),
+            settings={"brokers": "2", "controllers": "3", "quorum": quorum},
+        )
+        await cluster.create()  # returns when every broker tells of the others
+        assert list(cluster.nodes) == [NodeId(number) for number in range(1, 6)]
+        assert [cluster.roles[node] for node in cluster.nodes] == (
+            [Roles.BROKER] * 2 + [Roles.CONTROLLER] * 3
+        )
+        for node in cluster.nodes:
+            assert await cluster.stop(node), f"node {node} had to be killed"
+        files = cluster.machines[NodeId(1)].drive.log_directory()
+        assert ".kafka_cleanshutdown" in files
+        await cluster.destroy()
+
+    run(main_(), loop)
+
+
+@pytest.mark.parametrize(
+    ("choices", "why"),
+    [
+        (Choices(scenario="last-replica-standing"), "run in virtual time so far"),
+        (Choices(scenario="power-off", settings={"brokers": "3"}), "run in virtual time so far"),
+        (Choices(scenario="hanging-transaction", runtime="sim"), "neither transactions"),
+        (Choices(scenario="lost-timestamps", runtime="sim"), "nor consumer groups"),
+        (
+            Choices(scenario="all-unclean", runtime="sim", client="librdkafka"),
+            "librdkafka cannot reach a simulated cluster",
+        ),
+        (
+            Choices(scenario="all-unclean", runtime="sim", settings={"brokers": "0"}),
+            "and node has none",
+        ),
+        (
+            Choices(scenario="all-unclean", runtime="sim", settings={"replication": "4"}),
+            "replication=4: a number from 1 to 3",
+        ),
+        (Choices(scenario="moved-replicas", runtime="sim"), "log_dirs=2: our own node has"),
+        (Choices(scenario="power-off", runtime="sim", settings={"elr": "off"}), "elr=off: our own"),
+    ],
+)
+def test_what_brokers_of_ours_cannot_do_is_refused(choices: Choices, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        plan_of(choices)
