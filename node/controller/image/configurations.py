@@ -37,15 +37,16 @@ class Configs:
         return [name for found, name in self._entries if found == kind]
 
     def replay(self, record: ConfigRecord) -> None:
-        resource = (record.resource_type, record.resource_name)
-        entries = dict(self._entries.get(resource, {}))
-        self._digest.count(*resource, record.name, entries.pop(record.name, None), record.value)
-        if record.value is not None:
-            entries[record.name] = record.value
-        if entries:
-            self._entries[resource] = entries
-        else:
+        kind, of = resource = record.resource_type, record.resource_name
+        name, value = record.name, record.value
+        before = self._entries.get(resource, {})
+        self._digest.count(kind, of, name, before.get(name), value)
+        if value is not None:
+            self._entries[resource] = {**before, name: value}
+        elif before.keys() <= {name}:
             self._entries.pop(resource, None)
+        else:
+            self._entries[resource] = {key: before[key] for key in before if key != name}
 
     def remove(self, resource: Resource) -> None:
         """There is no such resource any more."""

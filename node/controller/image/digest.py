@@ -3,6 +3,7 @@
 from hashlib import blake2b
 
 _DIGESTS = 1 << 62
+_HASH = blake2b(digest_size=8)  # copied for each entry: to make one takes as long as to use it
 
 
 class Digest:
@@ -18,5 +19,6 @@ class Digest:
 
 
 def _entry(kind: int, of: str, name: str, value: str) -> int:
-    entry = f"{kind}\0{len(of)}\0{of}{len(name)}\0{name}{value}".encode()
-    return int.from_bytes(blake2b(entry, digest_size=8).digest(), "big")
+    found = _HASH.copy()
+    found.update(f"{kind} {len(of)} {len(name)} {of}{name}{value}".encode())
+    return int.from_bytes(found.digest(), "big")
