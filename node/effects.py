@@ -118,6 +118,13 @@ class SaveCleanShutdown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaveHighWatermarks:
+    """Of all replicas that a broker has; durable when it returns."""
+
+    offsets: Mapping[LogId, Offset]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
     """Make all appended bytes durable, then feed `LogFlushed`."""
 
@@ -180,7 +187,7 @@ class Stop:
     reason: str
 
 
-ReplicaLogChange = CreateLog | RemoveLog | SaveCleanShutdown
+ReplicaLogChange = CreateLog | RemoveLog | SaveCleanShutdown | SaveHighWatermarks
 LogChange = AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog
 Effect = (
     PersistElectionState

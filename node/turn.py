@@ -33,6 +33,7 @@ from node.effects import (
     RemoveLog,
     ReplaceLog,
     SaveCleanShutdown,
+    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -157,7 +158,7 @@ class Turns:
                     yield effect
                 case WriteSnapshot() | FinishSnapshot() | CutLog():
                     yield effect
-                case CreateLog() | RemoveLog() | SaveCleanShutdown():
+                case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
                     yield effect
                 case Stop():
                     stop = effect

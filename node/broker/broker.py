@@ -6,6 +6,7 @@ One method a request; each answers by its return value, or later through the out
 from uuid import UUID
 
 from node.broker import controller_link
+from node.broker.checkpoint import HighWatermarkCheckpoint
 from node.broker.controller_link import ControllerLink
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
@@ -75,6 +76,7 @@ class Broker:
             link=self._link,
         )
         self.replicas = HeldReplicas(me, logs, config.brokers, role, self.follower.may_join, outbox)
+        self._checkpoint = HighWatermarkCheckpoint(self.replicas, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
         self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
@@ -135,6 +137,7 @@ class Broker:
             self.replicas.has_moved = False
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)
+        self._checkpoint.poll(mono_ns)
         self._link.poll(controller, mono_ns)
         self._forwarding.poll(controller, mono_ns)
         self._go_on_ending(mono_ns)
@@ -152,6 +155,7 @@ class Broker:
             self.lifecycle.deadline_ns(),
             self._changes.deadline_ns(),
             self._fetchers.deadline_ns(),
+            self._checkpoint.deadline_ns(),
             self._waiting_until_ns(),
             self._link.deadline_ns(),
             self._forwarding.deadline_ns(),
@@ -203,6 +207,7 @@ class Broker:
         if self._unflushed is None and is_let_go:
             self._give_up_ns = NEVER_NS
             self._unflushed = set(self._logs)
+            self._checkpoint.save()
             for log in sorted(self._unflushed):
                 self._outbox.emit(FlushLog(log=log))
             if not self._unflushed:

@@ -1,6 +1,6 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -40,6 +40,10 @@ class ReplicaLog(Protocol):
 
 class ReplicaLogs(Protocol):
     """`node.storage.partition_logs`, or what does the same."""
+
+    @property
+    def high_watermarks(self) -> Mapping[LogId, Offset]:
+        """As they were when the last life saved them; they may be old."""
 
     def find(self, log: LogId) -> ReplicaLog | None: ...
 
@@ -150,7 +154,7 @@ class HeldReplicas:
             self._me,
             end=end,
             epochs=epochs,
-            high_watermark=Offset(0),
+            high_watermark=self._logs.high_watermarks.get(log, Offset(0)),
             may_join=self._may_join,
             lag_ns=self._lag_ns,
         )

@@ -20,6 +20,7 @@ from node.effects import (
     PersistElectionState,
     RemoveLog,
     SaveCleanShutdown,
+    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -146,7 +147,7 @@ class Shell:
             case Stop():
                 self._stopped = True
                 self._stop(deed)
-            case CreateLog() | RemoveLog() | SaveCleanShutdown():
+            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
                 assert self._replicas is not None, "controllers keep no replicas"
                 perform_on_replicas(deed, self._replicas)
             case Beat.TRACES_LEAVE:

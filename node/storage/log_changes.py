@@ -1,5 +1,6 @@
 """What a shell does with the effects that change logs: the same calls on whatever logs it has."""
 
+from collections.abc import Mapping
 from typing import Protocol, assert_never, runtime_checkable
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from node.effects import (
     ReplaceLog,
     ReplicaLogChange,
     SaveCleanShutdown,
+    SaveHighWatermarks,
     TruncateLog,
     WriteSnapshot,
 )
@@ -53,6 +55,8 @@ class ChangeableLogs(Protocol):
 
     def save_clean_shutdown(self, broker_epoch: int) -> None: ...
 
+    def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None: ...
+
 
 def perform(change: LogChange, log: BatchLog) -> None:
     """Done when it returns."""
@@ -91,5 +95,7 @@ def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
             logs.remove(log)
         case SaveCleanShutdown(broker_epoch=epoch):
             logs.save_clean_shutdown(epoch)
+        case SaveHighWatermarks(offsets=offsets):
+            logs.save_high_watermarks(offsets)
         case _:
             assert_never(change)

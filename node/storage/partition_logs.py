@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Self
 from uuid import UUID
 
-from node.ids import METADATA_LOG, LogId
+from node.ids import METADATA_LOG, LogId, Offset
 from node.storage.clean_shutdown import save_clean_shutdown
 from node.storage.disk import Disk
+from node.storage.high_watermarks import load_high_watermarks, save_high_watermarks
 from node.storage.layout import PARTITION_METADATA
 from node.storage.partition_log import PartitionLog
 
@@ -20,13 +21,15 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     disk: Disk
     segment_bytes: int
     cut_bytes: int = 0  # that recovery took off all of them
+    high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # of the last life
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
 
     @classmethod
     def open(cls, disk: Disk, segment_bytes: int) -> Self:
         """Those that are there. A directory that does not say whose it is was being made, or being
         removed: it is none."""
-        logs = cls(disk=disk, segment_bytes=segment_bytes)
+        known = load_high_watermarks(disk)
+        logs = cls(disk=disk, segment_bytes=segment_bytes, high_watermarks=known)
         for name in disk.names(""):
             is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
             if is_one and name != METADATA_LOG:
@@ -64,3 +67,6 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         """All of them were flushed before this call."""
         assert all(log.flushed for log in self._logs.values()), "a log is not durable"
         save_clean_shutdown(self.disk, broker_epoch)
+
+    def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None:
+        save_high_watermarks(self.disk, offsets)

@@ -22,6 +22,7 @@ from node.effects import (
     PersistElectionState,
     RemoveLog,
     SaveCleanShutdown,
+    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -280,7 +281,7 @@ class BrokerWorld:
             case Stop(code=code):
                 life.machine.exit_code = code
                 self.kill(life.machine.id)
-            case CreateLog() | RemoveLog() | SaveCleanShutdown():
+            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
                 assert life.replicas is not None
                 perform_on_replicas(deed, life.replicas)
             case _:

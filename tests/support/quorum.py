@@ -24,6 +24,7 @@ from node.effects import (
     PersistElectionState,
     RemoveLog,
     SaveCleanShutdown,
+    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -269,7 +270,7 @@ class Quorum:
                 member.core = None
             case SendReply() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
-            case CreateLog() | RemoveLog() | SaveCleanShutdown() | NoReply():
+            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks() | NoReply():
                 raise AssertionError("controllers keep no replicas")
             case _:
                 perform(output, member.log)

@@ -41,6 +41,7 @@ from node.effects import (
     RemoveLog,
     ReplaceLog,
     SaveCleanShutdown,
+    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -65,7 +66,7 @@ SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told o
 
 _ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, CutLog, ReplaceLog)
 # The disk is.
-_OF_REPLICAS = (CreateLog, RemoveLog, SaveCleanShutdown)
+_OF_REPLICAS = (CreateLog, RemoveLog, SaveCleanShutdown, SaveHighWatermarks)
 _WAITED_FOR = frozenset(
     (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *_OF_REPLICAS)
 )
@@ -287,7 +288,7 @@ class SimProcess:
             case WriteSnapshot() | FinishSnapshot() | CutLog():
                 yield self._around.drive.sync_ns()
                 perform(deed, self._logs[deed.log])
-            case CreateLog() | RemoveLog() | SaveCleanShutdown():
+            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
                 yield self._around.drive.sync_ns()
                 self._logs.change(deed)
 

@@ -11,6 +11,7 @@ from node.controller.image import Partition
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
 from node.records.batch import encode_batch, split_batches
+from node.storage.high_watermarks import load_high_watermarks
 from node.wire.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -258,6 +259,31 @@ def test_a_topic_is_made_through_a_broker_once_there_is_a_controller() -> None:
     again = world.ask(first, bills)
     assert isinstance(again, CreateTopicsResponse)
     assert again.results[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+def test_a_broker_that_begins_again_knows_what_was_committed() -> None:
+    """Below min ISR its high watermark may not move, and consumers see what they saw before."""
+    orders = Orders()
+    orders.produced(20)
+    last = orders.state.leader
+    for broker in (*orders.others(last), last):
+        orders.world.stop(broker)
+    orders.restart(last)
+    orders.world.until(lambda: orders.state.leader == last, "the last one leads")
+    orders.world.until(lambda: orders.fetch().error is ErrorCode.NONE, "it has heard of it")
+    assert orders.state.isr == (last,)
+    assert orders.read() == list(range(20))
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+def test_high_watermarks_are_saved_now_and_then(mode: PowerCutMode) -> None:
+    orders = Orders()
+    orders.produced(20)
+    orders.world.run_ms(5500)  # followers hear of it, and it is time
+    for broker in IDS:
+        orders.world.power_off(broker, mode)
+        disk = orders.world.machines[NodeId(broker)].disk
+        assert load_high_watermarks(disk) == {"orders-0": 20}
 
 
 def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> None:

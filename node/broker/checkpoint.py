@@ -1,0 +1,34 @@
+"""When high watermarks are saved: now and then, and at the end, if any has changed.
+
+A broker that begins again knows by that what was committed. Else, while the ISR is below
+min.insync.replicas and no high watermark may move, it would show consumers nothing at all.
+"""
+
+from node.broker.held_replicas import HeldReplicas
+from node.effects import SaveHighWatermarks
+from node.ids import MS, LogId, Offset
+from node.outbox import Outbox
+
+_INTERVAL_NS = 5000 * MS  # replica.high.watermark.checkpoint.interval.ms
+
+
+class HighWatermarkCheckpoint:
+    def __init__(self, replicas: HeldReplicas, outbox: Outbox) -> None:
+        self._replicas = replicas
+        self._outbox = outbox
+        self._saved: dict[LogId, Offset] = {}
+        self._due_ns = 0
+
+    def poll(self, mono_ns: int) -> None:
+        if mono_ns >= self._due_ns:
+            self._due_ns = mono_ns + _INTERVAL_NS
+            self.save()
+
+    def deadline_ns(self) -> int:
+        return self._due_ns
+
+    def save(self) -> None:
+        offsets = {held.log: held.replica.high_watermark for held in self._replicas.all()}
+        if offsets != self._saved:
+            self._saved = offsets
+            self._outbox.emit(SaveHighWatermarks(offsets=offsets))
