@@ -158,7 +158,8 @@ def _settle(appended: _Appended, *, is_late: bool) -> None:
     if error is not None:
         appended.held = None
         if error is not ErrorCode.NONE:
-            appended.result = ProduceResult(partition=appended.result.partition, error=error)
+            # With the offset, as in Kafka: it is in the log, and consumers may yet be given it.
+            appended.result = replace(appended.result, error=error)
 
 
 def _placed(records: bytes, placed: BatchHeader) -> bytes:

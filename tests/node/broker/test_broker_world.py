@@ -206,6 +206,19 @@ def test_what_only_the_old_leader_had_is_cut_when_it_comes_back() -> None:
     assert one == two == three
 
 
+def test_who_is_not_told_in_time_is_told_that_it_was_appended() -> None:
+    """By the base offset (Kafka's `DelayedProduce`): a client that took it for refused would send
+    it again, or say that it is nowhere, and consumers are given it later."""
+    orders = Orders()
+    orders.produced(3)
+    orders.isolate(orders.state.leader)
+    late = orders.produce(timeout_ms=500)
+    assert late is not None
+    assert (late.error, late.base_offset) == (ErrorCode.REQUEST_TIMED_OUT, 3)
+    orders.world.cut.clear()
+    orders.whole()
+
+
 def test_below_min_isr_nothing_is_acknowledged_nor_shown() -> None:
     """KIP-966: acks=1 is acknowledged, and stays invisible until the ISR has members enough."""
     orders = Orders()
