@@ -35,7 +35,8 @@ from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import APIS, BY_REQUEST, PeerRequest
 from node.wire.headers import RequestHeader
 from tests.fuzz.sessions import Surprise
-from tests.node.wire.samples import REQUESTS, RESPONSES
+from tests.node.wire.sample_requests import REQUESTS
+from tests.node.wire.sample_responses import RESPONSES
 from tests.support.quorum_processes import (
     PATIENCE_S,
     NodeProcess,

@@ -15,7 +15,7 @@ from node.server.traces import encode_line
 from node.trace import TRACE_FIELDS
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
-from tests.node.wire.samples import REQUESTS
+from tests.node.wire.sample_requests import REQUESTS
 
 FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))
 FETCHED = FetchResponse(epoch=Epoch(7), leader=NodeId(2), high_watermark=11, records=b"records")

@@ -9,7 +9,7 @@ from chaos.cluster.sim.plain_values import _guarded, plain_values
 from node.effects import ElectionState
 from node.ids import Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey
 from node.wire.fetch import FetchResponse
-from tests.node.wire.samples import REQUESTS
+from tests.node.wire.sample_requests import REQUESTS
 
 SAMPLES: tuple[object, ...] = (
     *REQUESTS,

@@ -17,7 +17,8 @@ from node.wire import (
 from node.wire.apis import APIS, BY_REQUEST
 from node.wire.headers import RequestHeader
 from tests.node.server.scripted import CHANNEL, INNER, ask, until, world
-from tests.node.wire.samples import REQUESTS, RESPONSES
+from tests.node.wire.sample_requests import REQUESTS
+from tests.node.wire.sample_responses import RESPONSES
 from tests.support.quorum_processes import ROOT
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from node.wire.api import SIDES, Api, Side, kio_class, kio_module
 from node.wire.apis import APIS
-from tests.node.wire.samples import REQUESTS, RESPONSES
+from tests.node.wire.sample_requests import REQUESTS
+from tests.node.wire.sample_responses import RESPONSES
 
 EVERY_VERSION = [
     pytest.param(api, version, side, id=f"{api.name}-{version}-{side}")

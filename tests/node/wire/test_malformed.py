@@ -15,7 +15,7 @@ from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import BY_REQUEST, Request
 from node.wire.configs import DescribeConfigsRequest
 from node.wire.headers import RequestHeader
-from tests.node.wire.samples import REQUESTS
+from tests.node.wire.sample_requests import REQUESTS
 
 
 def every_frame() -> Iterator[bytes]:

@@ -18,13 +18,10 @@ from node.wire.api_versions import ApiVersionsResponse
 from node.wire.apis import APIS, BY_REQUEST, Request, Response
 from node.wire.headers import RequestHeader
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
-from tests.node.wire.samples import (
-    LEADER,
-    REQUESTS,
-    RESPONSES,
-    request_in_version,
-    response_in_version,
-)
+from tests.node.wire.older_versions import request_in_version, response_in_version
+from tests.node.wire.sample_ids import LEADER
+from tests.node.wire.sample_requests import REQUESTS
+from tests.node.wire.sample_responses import RESPONSES
 from tests.support.codec_shapes import kio_bytes
 
 
@@ -111,7 +108,7 @@ def test_requests_are_what_kio_reads(message: Request, version: int) -> None:
 def test_responses_come_back(api: Api, message: Response, version: int) -> None:
     header = RequestHeader(api_key=api.key, api_version=version, correlation_id=-5, client_id=None)
     frame = encode_response(header, message)
-    assert decode_response(header, frame) == response_in_version(api.key, message, version)
+    assert decode_response(header, frame) == response_in_version(message, version)
 
 
 @pytest.mark.parametrize(("api", "message", "version"), EVERY_RESPONSE)

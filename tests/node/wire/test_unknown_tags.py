@@ -5,7 +5,7 @@ import pytest
 from node.wire import MalformedFrame, decode_request, encode_request
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
-from tests.node.wire.samples import REQUESTS
+from tests.node.wire.sample_requests import REQUESTS
 
 UNKNOWN = b"\x01\x63\x03abc"  # one field: tag 99, three bytes
 FETCH = next(m for m in REQUESTS if isinstance(m, FetchRequest))

@@ -7,7 +7,7 @@ import pytest
 from node.wire import UnencodableMessage, encode_request
 from node.wire.configs import AlterConfigsRequest
 from node.wire.fetch import FetchRequest
-from tests.node.wire.samples import REQUESTS
+from tests.node.wire.sample_requests import REQUESTS
 
 FETCH = next(m for m in REQUESTS if isinstance(m, FetchRequest))
 ALTER = next(m for m in REQUESTS if isinstance(m, AlterConfigsRequest))
