@@ -28,16 +28,16 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     Reaped,
-    Roles,
     UnaskedEnd,
 )
+from chaos.cluster.targets.of_target import OfTarget
 from chaos.cluster.targets.target import Target
 from chaos.cluster.topology import Topology, host_name
 
 T = TypeVar("T")
 
 
-class DockerCluster:
+class DockerCluster(OfTarget[Target]):
     """Nodes that can be killed, paused and cut off. `no_power`: why their power cannot be cut; ""
     where it can."""
 
@@ -49,10 +49,9 @@ class DockerCluster:
         target: Target,
         no_power: str,
     ) -> None:
+        super().__init__(target, nodes)
         self._client = client
         self._labels = labels
-        self._nodes = tuple(NodeId(number) for number in range(1, nodes + 1))
-        self._target = target
         self._gate = Gate()
         self._lock = RunLock(labels.run_id)
         self._images = images_of(client, target, self._nodes)
@@ -63,29 +62,12 @@ class DockerCluster:
         self._life_or_none: NodeProcesses | None = None
         self._readiness_or_none: Readiness | None = None
         self._name_is_anothers = False
-        self._starts = dict.fromkeys(self._nodes, 0)
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
 
     @property
-    def nodes(self) -> Sequence[NodeId]:
-        return self._nodes
-
-    @property
-    def roles(self) -> Mapping[NodeId, Roles]:
-        return {node: self._target.roles(node) for node in self._nodes}
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        return self._target.settings
-
-    @property
     def images(self) -> Mapping[str, str]:
         return self._assembly.image_ids()
-
-    @property
-    def promises(self) -> Sequence[str]:
-        return self._target.promises
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
@@ -104,18 +86,6 @@ class DockerCluster:
     def version(self) -> str:
         programs = ", ".join(sorted(set(self._images.nodes.values())))
         return f"{self._target.name} ({programs})"
-
-    @property
-    def traces(self) -> bool:
-        return self._target.traces
-
-    @property
-    def judged_by_logs(self) -> bool:
-        return self._target.judged_by_logs
-
-    @property
-    def starts(self) -> Mapping[NodeId, int]:
-        return dict(self._starts)
 
     async def unasked_ends(self) -> Sequence[UnaskedEnd]:
         return await self._gate.run(self._life.unasked_ends)

@@ -21,7 +21,6 @@ from chaos.cluster.interface import (
     NodeId,
     NodeStatus,
     PowerCutMode,
-    Roles,
     UnaskedEnd,
 )
 from chaos.cluster.probe import answers, brokers_known
@@ -37,6 +36,7 @@ from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.named import NODE, layout
 from chaos.cluster.targets.node import STATIC, OwnNode
+from chaos.cluster.targets.of_target import OfTarget
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port, lost_disk
 from chaos.conditions import Conditions
@@ -54,7 +54,7 @@ _POLL_S = 0.01
 _LOOK_AT_RATE_S = 0.01
 
 
-class SimCluster:
+class SimCluster(OfTarget[OwnNode]):
     """Every power of the interface, in virtual time."""
 
     def __init__(
@@ -72,14 +72,14 @@ class SimCluster:
         """`nodes` as the layout of the target counts them. Raises SettingError where a node has no
         such settings."""
         conditions = conditions or Conditions()
-        self._loop = loop
-        self._rng = random.Random(f"{seed}:cluster")
         target, count = layout(
             NODE, nodes, settings or {}, mutation=mutation, conditions=conditions
         )
-        self._nodes = tuple(NodeId(number) for number in range(1, count + 1))
         assert isinstance(target, OwnNode), target
-        self._target, self._is_static = target, target.form == STATIC
+        super().__init__(target, count)
+        self._loop = loop
+        self._rng = random.Random(f"{seed}:cluster")
+        self._is_static = target.form == STATIC
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
         self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)
@@ -89,7 +89,6 @@ class SimCluster:
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
         self._keeper = InvariantKeeper(loop)
-        self._starts = dict.fromkeys(self._nodes, 0)
         site = Site(
             loop=loop,
             network=self._network,
@@ -106,24 +105,8 @@ class SimCluster:
         }
 
     @property
-    def nodes(self) -> Sequence[NodeId]:
-        return self._nodes
-
-    @property
-    def roles(self) -> Mapping[NodeId, Roles]:
-        return {node: self._target.roles(node) for node in self._nodes}
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        return self._target.settings
-
-    @property
     def images(self) -> Mapping[str, str]:
         return {}  # it is made of none
-
-    @property
-    def promises(self) -> Sequence[str]:
-        return self._target.promises
 
     @property
     def bootstrap(self) -> Mapping[NodeId, Address]:
@@ -136,18 +119,6 @@ class SimCluster:
     @property
     def version(self) -> str:
         return f"{self._target.name} (simulated)"
-
-    @property
-    def traces(self) -> bool:
-        return self._target.traces
-
-    @property
-    def judged_by_logs(self) -> bool:
-        return self._target.judged_by_logs
-
-    @property
-    def starts(self) -> Mapping[NodeId, int]:
-        return dict(self._starts)
 
     async def until_a_step_fails(self) -> None:
         await self._watchdog.until_it_bites()

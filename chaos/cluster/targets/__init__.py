@@ -1,6 +1,7 @@
 """The programs that may run in the nodes. Outside of this package nobody knows which one does.
 
 target.py           what a cluster must know of such a program
+of_target.py        a cluster, as far as its target says what it is
 node.py             our own node
 own_brokers.py      brokers of it, beside its controllers
 kafka.py            Apache Kafka
