@@ -107,12 +107,15 @@ class AppendOptions:
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With what a user asked for instead; topics promise what the target's `min_isr` says."""
+        """With what a user asked for instead; topics promise what the target's `min_isr` says, and
+        have as many replicas as its `replication` does, of its `brokers` at most."""
+        wanted = _count(settings, "replication", self.replication)
         promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
         return replace(
             self,
             producers=concurrency or self.producers,
             rate=rate or self.rate,
+            replication=min(wanted, _count(settings, "brokers", wanted)),
             configs={**self.configs, **promised},
         )
 
@@ -141,6 +144,12 @@ class AppendOptions:
             )
             for n, (acks, repeats) in enumerate(ways[: self.producers])
         )
+
+
+def _count(settings: Mapping[str, str], name: str, usual: int) -> int:
+    """What is no number the target refuses."""
+    word = settings.get(name, "")
+    return int(word) if word.isdecimal() else usual
 
 
 class AppendWorkload:

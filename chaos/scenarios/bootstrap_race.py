@@ -1,7 +1,5 @@
 """The first leader resigns before its first records are in its log, and is elected again."""
 
-from dataclasses import replace
-
 from chaos.cluster.interface import NodeId
 from chaos.conditions import Conditions
 from chaos.nemesis.awaited import Acknowledged, Whole
@@ -9,7 +7,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode, RandomFollower
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, never_comes_back
+from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, ends_by_itself
 
 _COMING_UP = Script(
     steps=(
@@ -50,11 +48,9 @@ BOOTSTRAP_RACE = Scenario(
     script=_SCRIPT,
     default_duration_s=30.0,
     conditions=Conditions(append_linger_ms=5000, fetch_timeout_ms=1000),
-    load=replace(PROMISED, replication=1),
+    load=PROMISED,
     settings={
-        "min_isr": "1",
-        "replication": "1",
-        "brokers": "1",  # of controllers; it starts sooner
+        **ONE_BROKER,
         "quorum": "dynamic",
         "controllers": "3",
         # What a broker waits for takes several writes, each of which waits for its time.
@@ -65,7 +61,7 @@ BOOTSTRAP_RACE = Scenario(
             name="kafka 4.0.2",
             release="4.0.2",
             settings={},
-            expected=never_comes_back("ended by itself"),
+            expected=ends_by_itself("Unknown metadata version"),
             promise="controllers end by themselves, and there never is a cluster",
         ),
         Side(

@@ -7,7 +7,9 @@ from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode, PartitionLeader
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, never_comes_back
+from chaos.scenarios.loads import AS_PROMISED, PROMISED
+from checkers.run.expectation import Expectation
+from checkers.verdict import Verdict
 
 _BOOTSTRAP = OneNode(NodeId(4))
 
@@ -27,6 +29,9 @@ _SCRIPT = Script(
         Rest(seconds=8.0),  # its session is over by then, and another broker leads
         End(name="cut"),  # whether all are in sync again is for the judge
     )
+)
+_NEVER_BACK = Expectation(
+    verdict=Verdict.INVALID, check="recovers-when-healed", anomaly="not every replica was in sync"
 )
 
 LOST_OBSERVER = Scenario(
@@ -51,7 +56,7 @@ LOST_OBSERVER = Scenario(
             name="kafka 4.1.0",
             release="4.1.0",
             settings={},
-            expected=never_comes_back("not every replica was in sync"),
+            expected=_NEVER_BACK,
             promise="the broker never comes back",
         ),
         Side(

@@ -10,7 +10,7 @@ from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import MOVED_REPLICA as SETTING
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -80,13 +80,11 @@ MOVED_REPLICA = Scenario(
     faults=_ONE.faults,
     script=_ONE,
     default_duration_s=30.0,
-    load=replace(PROMISED, partitions=2, replication=1),
+    load=replace(PROMISED, partitions=2),
     settings={
         SETTING: MovedReplica.UNSYNCED,
+        **ONE_BROKER,
         "quorum": "static",
-        "brokers": "1",
-        "replication": "1",
-        "min_isr": "1",
         "log_dirs": "2",
     },
     sides=_SIDES,

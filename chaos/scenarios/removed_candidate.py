@@ -1,7 +1,5 @@
 """A controller stood and lost, was removed from the voters, and is started again."""
 
-from dataclasses import replace
-
 from chaos.cluster.interface import NodeId, Voted
 from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.links import SlowLinks
@@ -9,7 +7,7 @@ from chaos.nemesis.kinds.voters import RestartRemoved
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import VOTED, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, never_comes_back
+from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, ends_by_itself
 
 _COMING_UP = Script(
     steps=(
@@ -45,20 +43,13 @@ REMOVED_CANDIDATE = Scenario(
     coming_up=_COMING_UP,
     script=_SCRIPT,
     default_duration_s=20.0,
-    load=replace(PROMISED, replication=1),
-    # Of controllers: one broker is enough, and starts sooner.
-    settings={
-        "min_isr": "1",
-        "replication": "1",
-        "brokers": "1",
-        "quorum": "dynamic",
-        "controllers": "3",
-    },
+    load=PROMISED,
+    settings={**ONE_BROKER, "quorum": "dynamic", "controllers": "3"},
     sides=(
         Side(
             name=f"{VOTED}={Voted.ITSELF}",
             settings={VOTED: Voted.ITSELF},
-            expected=never_comes_back("after restart-removed"),
+            expected=ends_by_itself("must be in the set of voters"),
             promise="it ends whenever it is started",
         ),
         Side(

@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.upkeep import Readdress
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllFollowers, AllVoters
 from chaos.scenario import ADVERTISED, Scenario, Side
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import ONE_BROKER, PROMISED
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
@@ -44,15 +44,8 @@ UNREACHABLE_VOTER = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    load=replace(PROMISED, replication=1, admin_rate=4.0),
-    # Of controllers: one broker is enough, and starts sooner.
-    settings={
-        "min_isr": "1",
-        "replication": "1",
-        "brokers": "1",
-        "quorum": "dynamic",
-        "controllers": "3",
-    },
+    load=replace(PROMISED, admin_rate=4.0),
+    settings={**ONE_BROKER, "quorum": "dynamic", "controllers": "3"},
     sides=(
         Side(
             name=f"{ADVERTISED}={Advertised.UNREACHABLE}",

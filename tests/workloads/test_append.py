@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -418,3 +418,22 @@ def test_a_log_whose_transactions_nobody_ends_is_asked_for_longer_than_the_judge
     assert len(told) > 1
     assert set(told) == {0}
     assert STANDS_FOR_S > JUDGED_S
+
+
+@pytest.mark.parametrize(
+    ("settings", "replication"),
+    [
+        ({}, 3),
+        ({"replication": "2"}, 2),
+        ({"brokers": "1"}, 1),
+        ({"brokers": "2", "replication": "3"}, 2),
+        ({"brokers": "5"}, 3),
+        ({"brokers": "5", "replication": "5"}, 5),
+        ({"brokers": "many", "replication": "-1"}, 3),  # for the target to refuse
+    ],
+)
+def test_topics_have_the_replicas_that_the_target_is_asked_for_of_its_brokers_at_most(
+    settings: Mapping[str, str], replication: int
+) -> None:
+    adjusted = AppendOptions().adjusted(concurrency=None, rate=0.0, settings=settings)
+    assert adjusted.replication == replication
