@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.kafka_tools import JVM, TOOLS, KafkaTools
+from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     PATIENCE_S,
     QuorumProcesses,
-    give_back_ports,
-    take_ports,
 )
 
 # Small, since three of them share the machine with the test; quick to notice that one is gone.

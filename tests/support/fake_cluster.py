@@ -132,6 +132,7 @@ class FakeCluster:
             task.cancel()
         for fake in self.fakes.values():
             await fake.stop()
+            fake.give_back_port()
         self._called("destroy")
 
     async def kill(self, node: NodeId) -> FaultEvidence:

@@ -27,6 +27,7 @@ from kio.static.primitive import i8, i32, i32Timedelta, i64, u16
 from chaos.cluster.interface import (
     NodeStatus,
 )
+from tests.support.ports import give_back_ports, take_ports
 
 
 class Misbehaviour(Enum):
@@ -99,8 +100,9 @@ class FakeNode:
         if self.status is not NodeStatus.OFF:
             return
         self._awake.set()
+        if not self.port:
+            (self.port,) = take_ports(1)
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
         self.status = NodeStatus.RUNNING
 
     async def stop(self) -> None:
@@ -116,6 +118,12 @@ class FakeNode:
         if serving:
             await asyncio.wait(serving)
             await _turns_of_the_loop()  # the transports say good-bye
+
+    def give_back_port(self) -> None:
+        """It is never started again."""
+        if self.port:
+            give_back_ports([self.port])
+            self.port = 0
 
     def pause(self) -> None:
         self.status = NodeStatus.PAUSED

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     PATIENCE_S,
     ROOT,
     QuorumProcesses,
-    give_back_ports,
     kraft_node,
     run_kraft_node,
-    take_ports,
 )
 
 # Quick to notice that one is gone.

@@ -1,13 +1,10 @@
 """A quorum of real processes on loopback, each with a directory of its own."""
 
-import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +26,7 @@ from node.wire.configs import (
 )
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from tests.support.ports import give_back_ports, take_ports
 
 ROOT = Path(__file__).parents[2]
 CLIENT_METRICS = 16
@@ -38,8 +36,6 @@ LAUNCH = (
     "import sys; sys.modules['hypothesis'] = None; sys.argv[0] = 'kraft-node';"
     "from node.server.cli import main; main()"
 )
-# Below the range from which the kernel takes the ports of outgoing connections.
-PORTS = range(20_000, 32_000)
 # On a machine that has little time for this; nothing is asserted of how long anything takes.
 PATIENCE_S = 120.0
 
@@ -63,32 +59,6 @@ def run_kraft_node(*arguments: str | Path) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(
         kraft_node(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
-
-
-_held: dict[int, int] = {}  # ports that are ours, and the descriptors that keep them
-
-
-def take_ports(count: int) -> list[int]:
-    """Nobody else gets them before they are given back or this process ends: they are bound, so
-    that other binds fail, and nobody listens, so that a node's bind (SO_REUSEADDR) does not."""
-    taken: list[int] = []
-    for port in random.Random().sample(PORTS, len(PORTS)):
-        with socket.socket() as attempt:
-            try:
-                attempt.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _held[port] = attempt.detach()
-        taken.append(port)
-        if len(taken) == count:
-            return taken
-    raise AssertionError("no free ports")
-
-
-def give_back_ports(ports: Iterable[int]) -> None:
-    for port in ports:
-        os.close(_held.pop(port))
 
 
 @dataclass

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 from node.ids import uuid_text
+from tests.support.ports import give_back_ports
 from tests.support.quorum_processes import (
     NodeProcess,
     QuorumProcesses,
-    give_back_ports,
     make_quorum,
     quorum_processes,
     run_kraft_node,

@@ -12,13 +12,12 @@ import pytest
 from node.server.metrics import METRICS, metric_name
 from node.server.metrics_listener import SCRAPES, serve_metrics
 from tests.node.server.test_metrics import SAMPLE
+from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     QuorumProcesses,
-    give_back_ports,
     make_quorum,
     quorum_processes,
     run_kraft_node,
-    take_ports,
     wait_until,
 )
 
