@@ -84,7 +84,7 @@ def plan_of(choices: Choices) -> RunPlan:
         trial = scenario.trial(seed, choices.duration_s, nodes, plan.settings)
         plan = _of_trial(plan, trial, choices)
     if plan.runtime != SIM:
-        _require_quorum(plan.target, plan.nodes)
+        _require_quorum(plan.target, plan.nodes, plan.target_settings)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
     return plan
 
@@ -141,21 +141,18 @@ def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
 
 
 def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
-    """Our own serve what a log takes, and run in virtual time, where no library can reach them."""
+    """Our own serve what a log takes; simulated ones, no library can reach."""
     load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
-    if choices.runtime != SIM:
-        raise UsageError(
-            f"{scenario.name}: brokers of our own run in virtual time so far"
-            f"\n  try: --runtime {SIM}, or --target {KAFKA}"
-        )
     if isinstance(load, AppendOptions) and (load.transactional or load.chores or choices.chores):
         raise UsageError(
             f"{scenario.name}: brokers of our own have neither transactions nor consumer groups, "
             f"and delete no records{of_kafka}"
         )
     for client in (choices.client, choices.topic_client):
-        if client != RAW:
-            raise UsageError(f"{client} cannot reach a simulated cluster{of_kafka}")
+        if client != RAW and choices.runtime == SIM:
+            raise UsageError(
+                f"{client} cannot reach a simulated cluster\n  try: --runtime {DOCKER}"
+            )
 
 
 def _require_transactional(scenario: Scenario, client: str) -> None:
@@ -221,15 +218,14 @@ def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
 def require_layout(target: str, nodes: int, settings: Mapping[str, str]) -> None:
     """Raises UsageError where no such cluster can be made of containers, or none that anybody would
     ask for."""
-    if target == NODE and has_brokers(target, settings):
-        raise UsageError("brokers of our own run in virtual time so far\n  try: run --runtime sim")
-    _require_quorum(target, nodes)
+    _require_quorum(target, nodes, settings)
     _require_made(target, nodes, settings)
 
 
-def _require_quorum(target: str, nodes: int) -> None:
-    """In virtual time a seed may draw any number."""
-    if target == NODE and nodes not in _OWN_NODES:
+def _require_quorum(target: str, nodes: int, settings: Mapping[str, str]) -> None:
+    """Where there are brokers, the settings say how many controllers are beside them. In virtual
+    time a seed may draw any number."""
+    if target == NODE and not has_brokers(target, settings) and nodes not in _OWN_NODES:
         raise UsageError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5\n  try: --nodes 3")
 
 
@@ -259,6 +255,15 @@ def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> s
         )
     tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
     return SIM
+
+
+def takes_kafka(scenario: Scenario) -> bool:
+    """Whether a scenario of brokers takes what those of our own node have not."""
+    try:
+        plan_of(Choices(scenario=scenario.name, seed=0, runtime=DOCKER))
+    except UsageError:
+        return True
+    return False
 
 
 def scenario_of(name: str) -> Scenario:

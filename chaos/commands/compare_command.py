@@ -21,7 +21,8 @@ _EXAMPLES = """\
     kraft-chaos compare last-replica-standing
     kraft-chaos compare observer-power-off --target kafka:4.1.0
     kraft-chaos compare last-replica-standing --times 20 --json
-    kraft-chaos compare last-replica-standing --runtime sim      our own brokers, in virtual time
+    kraft-chaos compare last-replica-standing --target node      our own brokers
+    kraft-chaos compare last-replica-standing --runtime sim      the same in virtual time
     kraft-chaos compare all                       every scenario with sides:  some twenty minutes"""
 
 

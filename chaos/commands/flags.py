@@ -24,7 +24,8 @@ def add_nodes(command: argparse.ArgumentParser) -> None:
         type=whole(1, MOST),
         default=3,
         metavar="N",
-        help="controllers, 3 or 5, or brokers of Apache Kafka, 1 to 5 (default 3)",
+        help="controllers, 3 or 5, or brokers of Apache Kafka, 1 to 5 (default 3); our own has "
+        "brokers by --set brokers=N",
     )
 
 
@@ -119,9 +120,9 @@ def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True)
         dest="settings",
         metavar="NAME=VALUE",
         help="more than once if need be: how the target is configured, roles=combined, "
-        "controllers=3, quorum=static, or dynamic (our own node lists its voters otherwise), "
-        "elr=off, replication=N, min_isr=N, unclean=on, log_dirs=2, defaults=stock, or a name of "
-        "Kafka's own configuration"
+        "brokers=N, controllers=3, quorum=static, or dynamic (our own node lists its voters "
+        "otherwise), elr=off, replication=N, min_isr=N, unclean=on, log_dirs=2, defaults=stock, or "
+        "a name of Kafka's own configuration"
         + (f"; and how the scenario is, {', '.join(of_scenario)}" if of_scenarios else ""),
     )
 

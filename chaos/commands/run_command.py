@@ -51,6 +51,7 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos run partition-leader
             kraft-chaos run power-off --seed 7 --duration 60 --nodes 5
             kraft-chaos run kill-leader --mutation Q-SAME-EPOCH --expect invalid:Q17-no-leader-again
+            kraft-chaos run last-replica-standing --set elr=off --expect invalid:log-durability
             kraft-chaos run baseline --concurrency 50 --rate 500 --json | jq .statistics""",
         own_help=True,
     )
@@ -89,8 +90,8 @@ def _add_size(command: Parser) -> None:
         "--nodes",
         type=whole(1, flags.MOST_NODES),
         metavar="N",
-        help=f"controllers: 3 or 5; simulated, 1 to {flags.MOST_NODES}; brokers of Apache Kafka: "
-        f"1 to {MOST} (default 3, or the seed's)",
+        help=f"controllers: 3 or 5; simulated, 1 to {flags.MOST_NODES}; brokers, in scenarios of "
+        f"them or of Apache Kafka: 1 to {MOST} (default 3, or the seed's)",
     )
     command.add_argument(
         "--duration",

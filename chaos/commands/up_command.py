@@ -19,6 +19,7 @@ def add_parser(commands: Commands) -> None:
         examples="""\
             kraft-chaos up
             kraft-chaos up five --nodes 5
+            kraft-chaos up logs --set brokers=3
             kraft-chaos up --target kafka --set elr=off --set controllers=3""",
     )
     flags.add_name(command)

@@ -13,6 +13,7 @@ from uuid import UUID
 from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey, parse_uuid, uuid_text
+from node.records.metadata_versions import ELR_VERSION
 from node.server.new_directory import new_directory_id
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.properties import ConfigError, known_numbers, parse_endpoint, read_settings
@@ -22,6 +23,7 @@ from node.storage.format import format_log_directory
 from node.storage.storage_errors import StorageError
 
 STATIC_QUORUM = "kraft.version=0"
+ELIGIBLE_LEADERS = f"{ELR_VERSION}=1"
 FORMAT_EXAMPLE = """\
 example:
   kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties
@@ -40,6 +42,9 @@ example:
   from its own entry. With --standalone and --no-initial-controllers the disk is given a new one. A
   node whose disk was replaced is formatted with --no-initial-controllers: the voter that it was is
   another replica.
+
+  A cluster whose disks are formatted with --feature eligible.leader.replicas.version=1 keeps
+  eligible leader replicas from its first record on (KIP-966).
 
   CLUSTER_ID and directory ids are 22 characters of URL-safe base64.
 """
@@ -160,8 +165,11 @@ def _add_format(commands: Commands) -> None:
     )
     parser.add_argument(
         "--feature",
-        choices=(STATIC_QUORUM,),
-        help="voters are those of controller.quorum.voters, by their ids alone",
+        action="append",
+        choices=(STATIC_QUORUM, ELIGIBLE_LEADERS),
+        default=[],
+        help=f"{STATIC_QUORUM}: voters are those of controller.quorum.voters, by their ids alone; "
+        f"{ELIGIBLE_LEADERS}: with eligible leader replicas (KIP-966); may be said again",
     )
     parser.add_argument(
         "--ignore-formatted", action="store_true", help="leave a disk that is this node's as it is"
@@ -282,7 +290,8 @@ def _format(options: argparse.Namespace) -> int:
             timestamp_ms=time.time_ns() // 1_000_000,
             directory_id=new,
             ignore_formatted=options.ignore_formatted,
-            static=options.feature == STATIC_QUORUM,
+            static=STATIC_QUORUM in options.feature,
+            elr=ELIGIBLE_LEADERS in options.feature,
         )
     except StorageError:
         raise
@@ -303,7 +312,7 @@ def _format(options: argparse.Namespace) -> int:
 def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
     """One of the two says who votes: the file, or an option. Raises Refusal."""
     chosen = options.initial_controllers or options.standalone or options.no_initial_controllers
-    if options.feature and not config.quorum_voters:
+    if STATIC_QUORUM in options.feature and not config.quorum_voters:
         raise Refusal(
             what=f"the file lists no voters, of which {STATIC_QUORUM} knows the ids",
             where=str(options.config),

@@ -247,6 +247,10 @@ def test_list_knows_the_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     names = [line.split()[0] for line in short.splitlines() if line and line[0] != " "]
     assert names[: len(SCENARIOS)] == list(SCENARIOS)
     assert "30 s by default; needs to cut links between nodes" in short
+    takes = " ".join(short.split())
+    assert "of brokers; compare elr=off, elr=on" in takes  # last-replica-standing
+    assert "of brokers (--target kafka); compare elr=on" not in takes
+    assert "of brokers (--target kafka)" in takes  # what only Apache Kafka's brokers have
     main(["list", "-v"])
     assert "lose power at one moment" not in short
     assert "canary on the disk" in " ".join(capsys.readouterr().out.split())

@@ -78,6 +78,8 @@ def test_nothing_of_the_line_is_lost() -> None:
         "swarm --seed 9 --runtime sim --nodes 7",
         "swarm --seed 9 --runtime sim --duration 4 --concurrency 4 --rate 7",
         "last-replica-standing --seed 2 --target kafka --set elr=off",
+        "last-replica-standing --seed 2 --nodes 4 --set elr=off --client librdkafka",
+        "power-off --seed 2 --set brokers=2 --set controllers=3",
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
         "unwaited-topics --seed 3 --target kafka --topic-client librdkafka-unwaited",

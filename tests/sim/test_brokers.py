@@ -91,8 +91,7 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        (Choices(scenario="last-replica-standing"), "run in virtual time so far"),
-        (Choices(scenario="power-off", settings={"brokers": "3"}), "run in virtual time so far"),
+        (Choices(scenario="hanging-transaction", runtime="docker"), "neither transactions"),
         (Choices(scenario="hanging-transaction", runtime="sim"), "neither transactions"),
         (Choices(scenario="lost-timestamps", runtime="sim"), "nor consumer groups"),
         (

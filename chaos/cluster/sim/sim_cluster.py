@@ -140,7 +140,7 @@ class SimCluster(OfTarget[OwnNode]):
                 voters if self._target.roles(node).is_controller else (),
                 parse_uuid(seat.directory_id),
                 static=self._is_static,
-                elr=self._target.brokers.elr and self._target.brokers.count > 0,
+                elr=self._target.has_elr,
             )
         is_listed = all(machine.is_listed for machine in self.machines.values())
         first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
@@ -285,7 +285,8 @@ class SimCluster(OfTarget[OwnNode]):
         machine.wipe()
         emptied = not machine.is_formatted
         new = parse_uuid(self._uuid())
-        machine.format(self._cluster_id, (), new, static=self._is_static)
+        static, elr = self._is_static, self._target.has_elr
+        machine.format(self._cluster_id, (), new, static=static, elr=elr)
         self._cuts.pop(node, None)
         return fault_evidence.of_wipe(
             uuid_text(before), uuid_text(machine.directory_id), emptied=emptied

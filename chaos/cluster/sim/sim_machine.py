@@ -98,7 +98,7 @@ class Machine:
         directory_id: UUID,
         *,
         static: bool,
-        elr: bool = False,
+        elr: bool,
     ) -> None:
         """Make the empty disk this node's."""
         format_log_directory(

@@ -16,6 +16,8 @@ MUTATED = ("python3", "-m", "chaos.mutations")
 NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"
 LISTED, DYNAMIC, STATIC = "listed", "dynamic", "static"
 FORMS = (LISTED, DYNAMIC, STATIC)
+# Records are batched, and a disk that is full within seconds is another matter.
+_OF_BROKERS = TargetBounds(disk_mebibytes=4096)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,6 @@ class OwnNode:
     form: str = LISTED
 
     word = "node"
-    bounds = TargetBounds()
     traces = True
     judged_by_logs = False
 
@@ -60,6 +61,10 @@ class OwnNode:
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"
         return found
+
+    @property
+    def bounds(self) -> TargetBounds:
+        return _OF_BROKERS if self.brokers.count else TargetBounds()
 
     @property
     def promises(self) -> Sequence[str]:
@@ -93,28 +98,36 @@ class OwnNode:
     def format_command(
         self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str
     ) -> Sequence[str]:
-        del seat  # every voter's disk is told the same
+        if not (self._is_dynamic and self.roles(seat.node).is_controller):
+            return self.reformat_command(cluster_id, seat.node, properties_file)
         voters = ",".join(
-            f"{seat.node}@{seat.inner.host}:{seat.inner.port}:{seat.directory_id}" for seat in seats
+            f"{one.node}@{one.inner.host}:{one.inner.port}:{one.directory_id}"
+            for one in seats
+            if self.roles(one.node).is_controller
         )
-        named = ("--initial-controllers", voters) if self._is_dynamic else self._listed()
-        return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *named)
+        return (*self._format(cluster_id, properties_file), "--initial-controllers", voters)
 
     def reformat_command(
         self, cluster_id: str, node: NodeId, properties_file: str
     ) -> Sequence[str]:
         """Never with voters: of a set of their own, two wiped disks would be a majority."""
         del node
-        nobody = ("--no-initial-controllers",) if self._is_dynamic else self._listed()
-        return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *nobody)
+        nobody = ("--no-initial-controllers",) if self._is_dynamic else ()
+        return (*self._format(cluster_id, properties_file), *nobody)
+
+    @property
+    def has_elr(self) -> bool:
+        """Whether its clusters begin with eligible leader replicas."""
+        return self.brokers.elr and self.brokers.count > 0
 
     @property
     def _is_dynamic(self) -> bool:
         return self.form == DYNAMIC
 
-    def _listed(self) -> Sequence[str]:
-        """What `format` is told where the file lists the voters."""
-        return ("--feature", "kraft.version=0") if self.form == STATIC else ()
+    def _format(self, cluster_id: str, properties_file: str) -> Sequence[str]:
+        static = ("--feature", "kraft.version=0") if self.form == STATIC else ()
+        elr = ("--feature", "eligible.leader.replicas.version=1") if self.has_elr else ()
+        return (*PROGRAM, "format", "-t", cluster_id, "-c", properties_file, *static, *elr)
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node

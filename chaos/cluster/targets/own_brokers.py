@@ -1,6 +1,6 @@
 """Brokers of our own node, beside its controllers, by the settings that Apache Kafka's have.
 
-Brokers are nodes 1..b, controllers b+1..b+c, as of Apache Kafka. So far they run in virtual time.
+Brokers are nodes 1..b, controllers b+1..b+c, as of Apache Kafka.
 """
 
 from collections.abc import Mapping
