@@ -15,6 +15,7 @@ FieldValue: TypeAlias = "int | str | bool | list[FieldValue] | dict[str, FieldVa
 _Reader: TypeAlias = Callable[
     [Fields, int], FieldValue
 ]  # reads one field of a record of this version
+_Member: TypeAlias = tuple[str, _Reader] | tuple[str, _Reader, int]  # and since which version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ def _list(kind: _Reader) -> _Reader:
     return read
 
 
-def _structures(*members: tuple[str, _Reader]) -> _Reader:
+def _structures(*members: _Member) -> _Reader:
     read_all = _list(_structure(*members))
 
     def read(fields: Fields, version: int) -> FieldValue:
@@ -98,12 +99,12 @@ def _structures(*members: tuple[str, _Reader]) -> _Reader:
     return read
 
 
-def _structure(*members: tuple[str, _Reader]) -> _Reader:
-    layout = Layout(fields=tuple(Field(name=name, kind=kind) for name, kind in members))
+def _structure(*members: _Member) -> _Reader:
+    layout = Layout(fields=_of(*members))
     return lambda fields, version: layout.read(fields, version)
 
 
-def _of(*members: tuple[str, _Reader] | tuple[str, _Reader, int]) -> tuple[Field, ...]:
+def _of(*members: _Member) -> tuple[Field, ...]:
     return tuple(
         Field(name=member[0], kind=member[1], since=member[2] if len(member) > 2 else 0)
         for member in members
@@ -122,6 +123,7 @@ _FEATURES = _structures(
     ("name", _text), ("minSupportedVersion", _int16), ("maxSupportedVersion", _int16)
 )
 _VOTER = (("voterId", _int32), ("voterDirectoryId", _uuid))
+_VOTER_SINCE_1 = (("voterId", _int32), ("voterDirectoryId", _uuid, 1))
 _EPOCH_OF_BROKER = _of(("id", _int32), ("epoch", _int64))
 
 LAYOUTS: Mapping[str, Layout] = {
@@ -198,9 +200,10 @@ LAYOUTS: Mapping[str, Layout] = {
         fields=_of(
             ("version", _int16),
             ("leaderId", _int32),
-            ("voters", _structures(("voterId", _int32))),
-            ("grantingVoters", _structures(("voterId", _int32))),
-        )
+            ("voters", _structures(*_VOTER_SINCE_1)),
+            ("grantingVoters", _structures(*_VOTER_SINCE_1)),
+        ),
+        newest=1,
     ),
     "KRaftVoters": Layout(
         fields=_of(

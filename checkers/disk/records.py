@@ -84,7 +84,8 @@ def decode_control(record: Record) -> Decoded:
     name = CONTROL.get(number, f"unknown-control-{number}")
     body = Fields(record.value or b"")
     if name == "LeaderChange":
-        found = read_detail(name, body, version=0)
+        version = int.from_bytes((record.value or b"")[:2], "big")
+        found = read_detail(name, body, version)
         assert found is not None
         leader = found["leaderId"]
         assert isinstance(leader, int)

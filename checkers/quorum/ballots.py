@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pyarrow.compute as pc
@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.voter_history import VoterSet
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 
 _SHOWN = ("node", "offset", "epoch", "leader")
@@ -21,7 +22,8 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
     """Q4: a LeaderChange names a majority of its voters as those that granted their votes.
 
     None is named twice, and each is a voter. The voters that it names are those that its own log
-    has in force where it stands, with a static quorum all controllers.
+    has in force where it stands, with a static quorum all controllers: by their disks, where it
+    tells of them (version 1) and the log does.
     """
     records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
@@ -46,17 +48,38 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
 
 def _wrong(leader: int, detail: Mapping[str, Any], in_force: VoterSet) -> str:
     """What is wrong with a ballot, as the end of a sentence; "" if nothing is."""
-    voters = [one["voterId"] for one in detail["voters"]]
-    granting = [one["voterId"] for one in detail["grantingVoters"]]
-    told = f"the votes of {sorted(granting)} of the voters {sorted(voters)}"
-    if {*voters} != {*in_force.nodes}:
-        return f"{told}; those in force there are {list(in_force.nodes)}"
-    twice = Counter(granting) - Counter(key.node for key in in_force.keys)
-    if twice or leader not in voters:
+    voters, granting = _told(detail["voters"]), _told(detail["grantingVoters"])
+    told = f"the votes of {_listed(granting)} of the voters {_listed(voters)}"
+    if not (_vote(voters, in_force) and _vote(in_force.keys, VoterSet(frozenset(voters)))):
+        return f"{told}; those in force there are {_listed(in_force.keys)}"
+    named = [*granting, ReplicaKey(leader)]
+    if _is_one_twice(granting, in_force) or not _vote(named, in_force):
         return f"{told}, and node {leader} leads: not all of them are voters, or one is named twice"
     if len(granting) < in_force.majority:
         return f"{told}, which are no majority"
     return ""
+
+
+def _told(voters: Iterable[Mapping[str, Any]]) -> list[ReplicaKey]:
+    return [ReplicaKey(one["voterId"], one.get("voterDirectoryId", NO_DIRECTORY)) for one in voters]
+
+
+def _vote(keys: Iterable[ReplicaKey], voters: VoterSet) -> bool:
+    return all(map(voters.includes, keys))
+
+
+def _is_one_twice(granting: Collection[ReplicaKey], in_force: VoterSet) -> bool:
+    """Also a node that has fewer voters, where nobody knows which disks are meant."""
+    more = Counter(key.node for key in granting) - Counter(key.node for key in in_force.keys)
+    return bool(more) or len({*granting}) < len(granting)
+
+
+def _listed(keys: Iterable[ReplicaKey]) -> str:
+    return f"[{', '.join(map(_name, sorted(keys)))}]"
+
+
+def _name(key: ReplicaKey) -> str:
+    return str(key.node) if key.directory == NO_DIRECTORY else f"{key.node}:{key.directory}"
 
 
 def _violation(row: Mapping[str, Any], wrong: str) -> Violation:

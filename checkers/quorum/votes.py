@@ -123,16 +123,17 @@ def _votes(evidence: Evidence) -> Iterator[_Vote]:
 
 
 def _granted(evidence: Evidence) -> Iterator[_Vote]:
-    """The votes that leaders say they got; each is told once, by any disk."""
+    """The votes that leaders say they got: of the disk that is named, else of that collected."""
     records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
-    directories = {row["node"]: row["directory"] for row in evidence.tables["disks"].to_pylist()}
+    collected = {row["node"]: row["directory"] for row in evidence.tables["disks"].to_pylist()}
     for row in changes.filter(changes["detail"].is_valid()).to_pylist():
         for voter in json.loads(row["detail"])["grantingVoters"]:
             node = voter["voterId"]
             shown = {name: row[name] for name in ("node", "offset", "epoch", "leader")}
             what = {"what": f"LeaderChange that names the vote of node {node}", **shown}
-            place = directories.get(node, NO_DIRECTORY)
+            told = _known(voter.get("voterDirectoryId"))
+            place = told or collected.get(node, NO_DIRECTORY)
             yield _Vote(node, place, row["epoch"], row["leader"], None, what)
 
 

@@ -317,8 +317,8 @@ class Raft:
         assert isinstance(leader, Leader)
         change = LeaderChange(
             leader=leader.leader,
-            voters=tuple(self.quorum.voters.by_id),
-            granting_voters=tuple(sorted({key.id for key in leader.granting})),
+            voters=self.log.voters.form.told(self.quorum.voters.keys),
+            granting_voters=self.log.voters.form.told(leader.granting),
         )
         self._append_control([change, *self.log.voters.first_records(())], leader, now)
 

@@ -51,6 +51,9 @@ class ForeignVoters(ValueError):
 
 
 class VoterForm(Protocol):
+    def told(self, keys: Iterable[ReplicaKey]) -> tuple[ReplicaKey, ...]:
+        """How a LeaderChange tells of these, in order."""
+
     def named(self, before: VoterSet | None, records: Iterable[ControlRecord]) -> VoterSet | None:
         """Who votes by the records of a batch, or of a snapshot; `before`: by those before, if any.
         None: they say nothing of it. Raises ForeignVoters."""
@@ -87,6 +90,10 @@ class VoterForm(Protocol):
 @dataclass(frozen=True, slots=True)
 class WholeSets:
     """KIP-853. With kraft.version 0 voters are static, and their directory ids unknown."""
+
+    def told(self, keys: Iterable[ReplicaKey]) -> tuple[ReplicaKey, ...]:
+        """By their ids, as Apache Kafka's controllers read it."""
+        return tuple(map(ReplicaKey, sorted({key.id for key in keys})))
 
     def named(self, before: VoterSet | None, records: Iterable[ControlRecord]) -> VoterSet | None:
         del before
@@ -165,6 +172,9 @@ class ListedNodes:
     """KIP-856: `listed` is what controller.quorum.voters says, and says of every node."""
 
     listed: Mapping[NodeId, tuple[Endpoint, ...]]
+
+    def told(self, keys: Iterable[ReplicaKey]) -> tuple[ReplicaKey, ...]:
+        return tuple(sorted(keys))
 
     def first_set(self, me: ReplicaKey) -> VoterSet:
         """Before the log names any: all that are listed, by id alone but for ourselves.

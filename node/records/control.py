@@ -1,16 +1,18 @@
 """Control records of the metadata log: what the quorum says to itself.
 
 The key of a control record names its type, the value is a message of version 0. LEADER_CHANGE
-opens every epoch. SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot; what follows the header
-tells who may vote, as records of the log do: KRAFT_VERSION and KRAFT_VOTERS, the whole set
-(KIP-853), or ADD_VOTER, and in the log REMOVE_VOTER, one voter each (KIP-856).
+opens every epoch; its version 1 tells of directories as well (KIP-856, "LeaderChangeMessage").
+SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot; what follows the header tells who may vote,
+as records of the log do: KRAFT_VERSION and KRAFT_VOTERS, the whole set (KIP-853), or ADD_VOTER, and
+in the log REMOVE_VOTER, one voter each (KIP-856).
 """
 
 import struct
 from dataclasses import dataclass
 
 from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
-from kio.schema.leader_change_message.v0 import data as leader_change
+from kio.schema.leader_change_message.v0 import data as leader_change_0
+from kio.schema.leader_change_message.v1 import data as leader_change_1
 from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.types import BrokerId
@@ -27,15 +29,21 @@ from node.records.voter_schemas import AddVoterRecord, RemoveVoterRecord
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)
 ADD_VOTER, REMOVE_VOTER = 7, 8
+_DIRECTORIES_TOLD = b"\0\1"  # the first bytes of a LeaderChange
+LeaderChangeMessage = leader_change_0.LeaderChangeMessage | leader_change_1.LeaderChangeMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderChange:
-    """The first record of an epoch: who leads, who may vote, who granted (KIP-595)."""
+    """The first record of an epoch: who leads, who may vote, who granted (KIP-595).
+
+    Written in version 1 where directories are told of. Apache Kafka reads version 0, whichever it
+    is given.
+    """
 
     leader: NodeId
-    voters: tuple[NodeId, ...]
-    granting_voters: tuple[NodeId, ...]
+    voters: tuple[ReplicaKey, ...]
+    granting_voters: tuple[ReplicaKey, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +105,6 @@ def encode_control(record: ControlRecord) -> KeyValue:
     """Key and value of `record`, for a control batch."""
     match record:
         case LeaderChange():
-            # Version 1 would add directory ids, but Kafka reads version 0 whatever it is given.
             return _KEY.pack(0, LEADER_CHANGE), write_whole(_leader_change(record))
         case SnapshotHeader(last_contained_timestamp_ms=timestamp):
             header = SnapshotHeaderRecord(
@@ -132,8 +139,7 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
         raise MalformedRecord("a control record needs a key of 4 bytes and a value")
     _, kind = _KEY.unpack(key)
     if kind == LEADER_CHANGE:
-        change = read_whole(leader_change.LeaderChangeMessage, value, 0, MalformedRecord)
-        return _from_leader_change(change)
+        return _read_leader_change(value)
     if kind == SNAPSHOT_HEADER:
         header = read_whole(SnapshotHeaderRecord, value, 0, MalformedRecord)
         return SnapshotHeader(last_contained_timestamp_ms=header.last_contained_log_timestamp)
@@ -153,24 +159,50 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
     raise MalformedRecord(f"control record type {kind} is unknown")
 
 
-def _leader_change(record: LeaderChange) -> leader_change.LeaderChangeMessage:
-    def rows(ids: tuple[NodeId, ...]) -> tuple[leader_change.Voter, ...]:
-        return tuple(leader_change.Voter(voter_id=i32(node_id)) for node_id in ids)
-
-    return leader_change.LeaderChangeMessage(
-        version=i16(0),
+def _leader_change(record: LeaderChange) -> LeaderChangeMessage:
+    keys = (*record.voters, *record.granting_voters)
+    if all(key.known_directory is None for key in keys):
+        return leader_change_0.LeaderChangeMessage(
+            version=i16(0),
+            leader_id=BrokerId(record.leader),
+            voters=tuple(_by_id(key) for key in record.voters),
+            granting_voters=tuple(_by_id(key) for key in record.granting_voters),
+        )
+    return leader_change_1.LeaderChangeMessage(
+        version=i16(1),
         leader_id=BrokerId(record.leader),
-        voters=rows(record.voters),
-        granting_voters=rows(record.granting_voters),
+        voters=tuple(_by_directory(key) for key in record.voters),
+        granting_voters=tuple(_by_directory(key) for key in record.granting_voters),
     )
 
 
-def _from_leader_change(entity: leader_change.LeaderChangeMessage) -> LeaderChange:
+def _by_id(key: ReplicaKey) -> leader_change_0.Voter:
+    return leader_change_0.Voter(voter_id=i32(key.id))
+
+
+def _by_directory(key: ReplicaKey) -> leader_change_1.Voter:
+    return leader_change_1.Voter(voter_id=i32(key.id), voter_directory_id=key.known_directory)
+
+
+def _read_leader_change(value: bytes) -> LeaderChange:
+    """Its first field is its version."""
+    if value[:2] == _DIRECTORIES_TOLD:
+        told = read_whole(leader_change_1.LeaderChangeMessage, value, 0, MalformedRecord)
+        return LeaderChange(
+            leader=NodeId(told.leader_id),
+            voters=tuple(map(_key_told, told.voters)),
+            granting_voters=tuple(map(_key_told, told.granting_voters)),
+        )
+    plain = read_whole(leader_change_0.LeaderChangeMessage, value, 0, MalformedRecord)
     return LeaderChange(
-        leader=NodeId(entity.leader_id),
-        voters=tuple(NodeId(row.voter_id) for row in entity.voters),
-        granting_voters=tuple(NodeId(row.voter_id) for row in entity.granting_voters),
+        leader=NodeId(plain.leader_id),
+        voters=tuple(ReplicaKey(NodeId(row.voter_id)) for row in plain.voters),
+        granting_voters=tuple(ReplicaKey(NodeId(row.voter_id)) for row in plain.granting_voters),
     )
+
+
+def _key_told(row: leader_change_1.Voter) -> ReplicaKey:
+    return ReplicaKey(NodeId(row.voter_id), row.voter_directory_id or ZERO_UUID)
 
 
 def _named(record: AddVoterRecord | RemoveVoterRecord) -> ReplicaKey:

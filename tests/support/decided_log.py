@@ -8,7 +8,7 @@ from uuid import UUID
 
 from checkers.disk import read_disks
 from checkers.history.sealed_run import Run
-from node.ids import Epoch, NodeId, Offset
+from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, encode_control
 from node.records.metadata import MetadataRecord, encode_metadata
@@ -16,6 +16,7 @@ from node.storage.meta import MetaProperties, encode_meta
 from tests.support.kafka_runs import Cluster
 
 NODE = NodeId(1)
+KEY = ReplicaKey(NODE)
 EPOCH = Epoch(1)
 
 
@@ -34,7 +35,7 @@ def run_of(
 
 
 def _log(batches: Sequence[Sequence[MetadataRecord]], level: int) -> bytes:
-    elected = LeaderChange(leader=NODE, voters=(NODE,), granting_voters=(NODE,))
+    elected = LeaderChange(leader=NODE, voters=(KEY,), granting_voters=(KEY,))
     head = encode_batch(
         [encode_control(elected)],
         base_offset=Offset(0),

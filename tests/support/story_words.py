@@ -264,8 +264,8 @@ def _control_words(record: ControlRecord) -> str:
             raise AssertionError(f"no words for {record}")
 
 
-def _nodes(nodes: Sequence[NodeId]) -> str:
-    return ",".join(map(node_name, nodes))
+def _nodes(keys: Sequence[ReplicaKey]) -> str:
+    return ",".join(node_name(key.id) for key in keys)
 
 
 def _record_word(value: bytes | None) -> str:

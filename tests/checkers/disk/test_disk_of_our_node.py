@@ -1,5 +1,6 @@
 """What our node writes, read by the reader that shares nothing with it."""
 
+import json
 from pathlib import Path
 from uuid import UUID
 
@@ -32,7 +33,11 @@ def disks(tmp_path: Path) -> Path:
     voted = ReplicaKey(NodeId(3), DIRECTORY)
     state = ElectionState(epoch=Epoch(4), leader=NodeId(3), voted=voted)
     (log / "quorum-state").write_bytes(encode_election_state(state))
-    elected = LeaderChange(leader=NodeId(3), voters=(NodeId(2), NodeId(3)), granting_voters=())
+    elected = LeaderChange(
+        leader=NodeId(3),
+        voters=(ReplicaKey(NodeId(2)), ReplicaKey(NodeId(3), DIRECTORY)),
+        granting_voters=(voted,),
+    )
     control = encode_batch(
         [encode_control(elected), encode_control(KRaftVersion(version=1))],
         base_offset=Offset(0),
@@ -83,6 +88,8 @@ def test_batches_and_records(disks: Path) -> None:
         "NoOp",
     ]
     assert records[0]["leader"] == 3
+    told = json.loads(records[0]["detail"])["grantingVoters"]
+    assert told == [{"voterId": 3, "voterDirectoryId": uuid_text(DIRECTORY)}]
     config = records[3]
     assert (config["resource_type"], config["resource"], config["name"], config["value"]) == (
         16,

@@ -8,8 +8,10 @@ import pytest
 from checkers.quorum.ballots import elected_by_a_majority
 from checkers.verdict import Verdict
 from tests.support.histories import leader_change, make_run
+from tests.support.voter_logs import FIRST, Keys, control, evidence, key, log, told
 
 VALID, INVALID = Verdict.VALID, Verdict.INVALID
+NEW, OTHER = (3, "dir-new"), (3, "dir-other")
 
 
 def ballot(leader: int, voters: Sequence[int], granting: Sequence[int]) -> dict[str, object]:
@@ -42,6 +44,26 @@ def test_ballots(
 def test_a_quorum_of_one() -> None:
     result = elected_by_a_majority(make_run(records=[ballot(1, (1,), (1,))], nodes=1))
     assert result.verdict is VALID, result.message
+
+
+@pytest.mark.parametrize(
+    ("voters", "granting", "verdict"),
+    [
+        ([*FIRST, NEW], [key(1), NEW, key(3)], VALID),
+        ([*FIRST, NEW], [key(1), key(3)], INVALID),  # half of four disks
+        ([*FIRST, NEW], [key(1), NEW, NEW], INVALID),
+        ([*FIRST, NEW], [key(1), key(2), OTHER], INVALID),  # that disk has no vote
+        (FIRST, FIRST, INVALID),  # node 3 votes by both of its disks
+    ],
+)
+def test_ballots_by_disks(voters: Keys, granting: Keys, verdict: Verdict) -> None:
+    """Version 1, in a quorum in which one node votes by two disks (KIP-856)."""
+    detail = {"voters": list(map(told, voters)), "grantingVoters": list(map(told, granting))}
+    added = [one for each in [*FIRST, NEW] for one in control([1], 1, "AddVoter", told(each))]
+    records = [*added, *control([1], 8, "LeaderChange", detail, epoch=2)]
+    elected = [{**row, "leader": 1} if row["offset"] == 8 else row for row in records]
+    result = elected_by_a_majority(evidence(log([1], (0, 7, 1), (8, 8, 2)), elected, nodes=3))
+    assert (result.verdict, result.looked_at) == (verdict, 1), result.message
 
 
 def test_without_a_ballot_nothing_is_known() -> None:

@@ -1,5 +1,7 @@
 """Q1, Q2, Q3, Q17: epochs, leaders and votes; each check accepts and rejects by hand."""
 
+import json
+
 import pytest
 
 from checkers.quorum.epochs import (
@@ -145,6 +147,16 @@ def test_a_quorum_state_without_a_directory_contradicts_nothing() -> None:
 def test_another_disk_of_the_node_votes_again() -> None:
     run = make_run(traces=[trace().vote(2, 1), trace(1, "dir-new").vote(3, 1)])
     assert one_vote_per_epoch(run).verdict is VALID
+
+
+@pytest.mark.parametrize(("named", "verdict"), [("dir-1", INVALID), ("dir-old", VALID)])
+def test_a_leader_names_the_disk_that_voted_for_it(named: str, verdict: Verdict) -> None:
+    """What another disk of the node voted binds this one to nothing (KIP-856)."""
+    granting = [{"voterId": 1, "voterDirectoryId": named}]
+    detail = json.dumps({"voters": granting, "grantingVoters": granting})
+    told = {**leader_change(2, 0, 1, leader=2), "detail": detail}
+    run = make_run(traces=[trace().vote(3, 1)], records=[told], disks=[disk(1)])
+    assert one_vote_per_epoch(run).verdict is verdict
 
 
 def test_a_restarted_leader_that_resigned_and_won_a_later_epoch() -> None:

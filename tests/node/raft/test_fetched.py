@@ -10,7 +10,7 @@ import pytest
 
 from node.controller.image import Image
 from node.effects import DisconnectPeer
-from node.ids import Epoch, LogPosition, NodeId, Offset
+from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.outbox import Ask
 from node.raft.fetched import sound_batches
 from node.records.batch import KeyValue, encode_batch, split_batches
@@ -22,7 +22,9 @@ from node.wire.fetch import FetchResponse
 from tests.support.power import Powered
 from tests.support.rig import MS, NO_OP, QUIET, Rig, asked_node, batch, log_of
 
-LEADER_CHANGE = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=())
+LEADER_CHANGE = LeaderChange(
+    leader=NodeId(2), voters=(ReplicaKey(NodeId(1)), ReplicaKey(NodeId(2))), granting_voters=()
+)
 CONFIG = encode_metadata(
     ConfigRecord(resource_type=16, resource_name="r", name="metrics", value="x")
 )

@@ -25,7 +25,8 @@ from node.records.control import (
 from node.records.malformed_record import MalformedRecord
 
 DIRECTORY = UUID(bytes=bytes(range(16)))
-LEADER = LeaderChange(leader=NodeId(2), voters=(NodeId(1), NodeId(2)), granting_voters=(NodeId(2),))
+ONE, TWO = ReplicaKey(NodeId(1)), ReplicaKey(NodeId(2))
+LEADER = LeaderChange(leader=NodeId(2), voters=(ONE, TWO), granting_voters=(TWO,))
 VOTERS = Voters(
     voters=(
         Voter(
@@ -40,6 +41,17 @@ BYTES: list[tuple[ControlRecord, str, str]] = [
         LEADER,
         "00000002",
         "0000" "00000002" "03" "00000001" "00" "00000002" "00" "02" "00000002" "00" "00",
+    ),
+    (
+        LeaderChange(
+            leader=NodeId(2),
+            voters=(ONE, ReplicaKey(NodeId(2), DIRECTORY)),
+            granting_voters=(ReplicaKey(NodeId(2), DIRECTORY),),
+        ),
+        "00000002",
+        "0001" "00000002"
+        "03" "00000001" + "00" * 16 + "00" "00000002" + bytes(range(16)).hex() + "00"
+        "02" "00000002" + bytes(range(16)).hex() + "00" "00",
     ),
     (SnapshotHeader(last_contained_timestamp_ms=5), "00000003", "0000" "0000000000000005" "00"),
     (SnapshotFooter(), "00000004", "0000" "00"),
@@ -86,9 +98,11 @@ def test_a_control_record_has_a_key_and_a_value(key: bytes | None, value: bytes 
         decode_control(key, value)
 
 
-def test_leader_change_version_1_is_not_misread() -> None:
-    """Its voters carry directory ids, which a reader of version 0 takes for more voters."""
-    value = bytes.fromhex("0001000000020200000001") + bytes(16) + bytes.fromhex("00 01 00")
+@pytest.mark.parametrize(("claimed", "size"), [(0, 25), (1, 9)])
+def test_no_version_of_a_leader_change_is_read_as_the_other(claimed: int, size: int) -> None:
+    """Its voters carry directory ids or do not, and one looks like more or fewer of them."""
+    voter = (bytes.fromhex("00000001") + bytes(16))[: size - 5]
+    value = claimed.to_bytes(2, "big") + bytes.fromhex("0000000202") + voter + b"\0\1\0"
     with pytest.raises(MalformedRecord):
         decode_control(b"\0\0\0\2", value)
 

@@ -107,7 +107,9 @@ def test_the_checkpoint_is_read() -> None:
 
 def test_the_log_is_read() -> None:
     first, bootstrap, registration, idle = (decoded(batch) for batch in batches(LOG))
-    leader = LeaderChange(leader=KEY.id, voters=(KEY.id,), granting_voters=(KEY.id,))
+    leader = LeaderChange(
+        leader=KEY.id, voters=(ReplicaKey(KEY.id),), granting_voters=(ReplicaKey(KEY.id),)
+    )
     assert first == [leader, KRaftVersion(version=1), VOTERS]
     assert bootstrap == [
         BeginTransactionRecord(name="Bootstrap records"),

@@ -22,7 +22,8 @@ def printed(path: Path) -> tuple[int, list[str]]:
 
 
 def leader_change(base: int, epoch: int) -> bytes:
-    change = LeaderChange(leader=NodeId(1), voters=(NodeId(1),), granting_voters=(NodeId(1),))
+    key = ReplicaKey(NodeId(1), UUID(int=1 << 64))
+    change = LeaderChange(leader=NodeId(1), voters=(key,), granting_voters=())
     return encode_batch(
         [encode_control(change)],
         base_offset=Offset(base),
@@ -42,7 +43,10 @@ def test_a_line_a_batch_and_a_line_a_record(tmp_path: Path) -> None:
     assert lines[1].startswith(
         "baseOffset: 0 lastOffset: 0 count: 1 partitionLeaderEpoch: 3 isControl: true position: 0"
     )
-    assert lines[2] == ("| offset: 0 LeaderChange(leader=1, voters=[1], granting_voters=[1])")
+    assert lines[2] == (
+        "| offset: 0 LeaderChange(leader=1, "
+        "voters=[ReplicaKey(id=1, directory=AAAAAAAAAAEAAAAAAAAAAA)], granting_voters=[])"
+    )
     assert f"isControl: false position: {len(first)} " in lines[3]
     assert lines[4].startswith("| offset: 1 ConfigRecord(resource_type=16, ")
     assert lines[5].startswith("| offset: 2 ConfigRecord(")

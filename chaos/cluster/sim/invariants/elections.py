@@ -1,6 +1,6 @@
 """Who leads and who voted for whom, by epoch, over all nodes and all their lives."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.known_batches import Keys, majority_of
@@ -61,12 +61,12 @@ class Elections:
 
     def names(self, leader: NodeId, change: LeaderChange, epoch: Epoch, voting: Keys) -> None:
         """A leader begins its epoch: what it writes names the voters, and a majority of them."""
-        nodes, majority = {key.id for key in voting}, majority_of(voting)
-        granting = sum(key.id in change.granting_voters for key in voting)
-        if set(change.voters) != nodes or granting < majority:
+        majority = majority_of(voting)
+        granting = sum(_is_among(key, change.granting_voters) for key in voting)
+        if not _are_same(change.voters, voting) or granting < majority:
             what = f"n{leader} names n{_list(change.granting_voters)} as those that elected it in "
             what += f"epoch {epoch}, of n{_list(change.voters)}, and {majority} of "
-            raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(nodes)} are a majority")
+            raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(voting)} are a majority")
 
     def _count_votes(self, leader: ReplicaKey, role: Leader, voting: Keys) -> None:
         """By what the voters did, not by what the leader believes."""
@@ -90,5 +90,20 @@ class Elections:
         )
 
 
-def _list(nodes: Iterable[NodeId]) -> str:
-    return ", n".join(map(str, sorted(nodes)))
+def _are_same(told: Collection[ReplicaKey], voting: Keys) -> bool:
+    return all(_is_among(key, voting) for key in told) and all(
+        _is_among(key, told) for key in voting
+    )
+
+
+def _is_among(one: ReplicaKey, keys: Iterable[ReplicaKey]) -> bool:
+    """By its directory, where both are known."""
+    return any(key == one or _is_of_any_disk(key, one) for key in keys)
+
+
+def _is_of_any_disk(one: ReplicaKey, other: ReplicaKey) -> bool:
+    return one.id == other.id and None in (one.known_directory, other.known_directory)
+
+
+def _list(keys: Iterable[ReplicaKey]) -> str:
+    return ", n".join(str(key.id) for key in sorted(keys))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from node.effects import ElectionState, Trace
-from node.ids import Epoch, NodeId, Offset
+from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, encode_control
 from tests.support.doctored import Doctored, granted, leader, moved, unattached
@@ -23,11 +23,11 @@ def elected(three: Three) -> Three:
     return three
 
 
-def leader_change(offset: int, epoch: int, *, granting: Sequence[int]) -> bytes:
+def leader_change(offset: int, epoch: int, *, granting: Sequence[ReplicaKey]) -> bytes:
     record = LeaderChange(
-        leader=NodeId(granting[0]),
-        voters=tuple(map(NodeId, (1, 2, 3))),
-        granting_voters=tuple(map(NodeId, granting)),
+        leader=granting[0].id,
+        voters=tuple(ReplicaKey(NodeId(node)) for node in (1, 2, 3)),
+        granting_voters=tuple(granting),
     )
     return encode_batch(
         [encode_control(record)],
@@ -129,11 +129,19 @@ def leads_after_too_few_votes(three: Three) -> None:
 
 
 def names_too_few_that_elected_it(three: Three) -> None:
+    _names(three, granting=[ReplicaKey(NodeId(1))])
+
+
+def names_a_disk_without_a_vote_that_elected_it(three: Three) -> None:
+    _names(three, granting=[key(1), key(2, directory=1)])
+
+
+def _names(three: Three, *, granting: Sequence[ReplicaKey]) -> None:
     one, two, _ = three
     two.vote(1, 1)
     one.role = leader(1, 1)
     one.disk.election = ElectionState(epoch=Epoch(1), leader=key(1).id)
-    one.append(leader_change(0, 1, granting=(1,)))
+    one.append(leader_change(0, 1, granting=granting))
 
 
 def another_batch_at_the_same_place(three: Three) -> None:
@@ -313,6 +321,7 @@ BREACHES: list[tuple[str, Callable[[Three], None]]] = [
     ("Q3", answers_with_a_vote_it_did_not_cast),
     ("Q4", leads_after_too_few_votes),
     ("Q4", names_too_few_that_elected_it),
+    ("Q4", names_a_disk_without_a_vote_that_elected_it),
     ("Q5", another_batch_at_the_same_place),
     ("Q5", the_same_batch_after_others),
     ("Q5", an_epoch_goes_on_from_where_it_did_not_end),
