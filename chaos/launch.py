@@ -13,7 +13,7 @@ from chaos.nemesis.fault import needs_of
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.operator_errors import OperatorError
 from chaos.plan import RunPlan
-from chaos.planning import Choices, plan_of, runtime_of
+from chaos.planning import Choices, plan_of, require_reachable, runtime_of
 from chaos.progress import ConsoleProgress
 from chaos.rundir import LATEST, new_run_directory, point_latest, run_name
 from chaos.runner import Runner
@@ -56,6 +56,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
 
     Without a `page`, nobody is going to look at it.
     """
+    require_reachable(plan.runtime, plan.client, plan.topic_client)  # of a replay too
     world = world_of(
         plan.runtime, seed=plan.seed, mutation=plan.mutation, conditions=plan.conditions
     )

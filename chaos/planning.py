@@ -148,11 +148,7 @@ def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
             f"{scenario.name}: brokers of our own have neither transactions nor consumer groups, "
             f"and delete no records{of_kafka}"
         )
-    for client in (choices.client, choices.topic_client):
-        if client != RAW and choices.runtime == SIM:
-            raise UsageError(
-                f"{client} cannot reach a simulated cluster\n  try: --runtime {DOCKER}"
-            )
+    require_reachable(choices.runtime, choices.client, choices.topic_client)
 
 
 def _require_transactional(scenario: Scenario, client: str) -> None:
@@ -255,6 +251,16 @@ def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> s
         )
     tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
     return SIM
+
+
+def require_reachable(runtime: str, *clients: str) -> None:
+    """Raises UsageError for a library where the cluster is simulated: it has sockets and time of
+    its own."""
+    for client in clients:
+        if client != RAW and runtime == SIM:
+            raise UsageError(
+                f"{client} cannot reach a simulated cluster\n  try: --runtime {DOCKER}"
+            )
 
 
 def takes_kafka(scenario: Scenario) -> bool:

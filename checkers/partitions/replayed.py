@@ -9,7 +9,7 @@ from checkers.check import check, of_brokers, traced
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
-from checkers.evidence.lives import Life
+from checkers.evidence.lives import Process
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import NEED
@@ -56,7 +56,8 @@ def replayed_as_committed(evidence: Evidence) -> CheckResult:
     looked_at, violations = 0, list[Violation]()
     for life in evidence.lives:
         looked_at += len(life.rows("c.record"))
-        violations += _wrong(life, committed, found)
+        for process in life.processes:
+            violations += _wrong(process, committed, found)
     return conclude(
         looked_at=looked_at,
         unit=_UNIT,
@@ -81,11 +82,12 @@ def _committed(evidence: Evidence, found: Timeline) -> dict[int, str]:
     return kinds
 
 
-def _wrong(life: Life, committed: Mapping[int, str], found: Timeline) -> Iterator[Violation]:
-    """Below `start` only a snapshot tells, and above the end nobody knows what is committed."""
+def _wrong(process: Process, committed: Mapping[int, str], found: Timeline) -> Iterator[Violation]:
+    """Each begins to replay at a snapshot or at the log's start. Below `start` only a snapshot
+    tells, and above the end nobody knows what is committed."""
     offsets = sorted(offset for offset in committed if offset >= found.start)
     expected: int | None = None
-    for event in life.events("c.record", "c.image"):
+    for event in process.events("c.record", "c.image"):
         if event.event == "c.image" or not found.start <= event.offset < found.log.end:
             expected = None
             continue

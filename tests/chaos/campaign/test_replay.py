@@ -150,9 +150,9 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "neither a run nor the schedule.json of one" in capsys.readouterr().err
 
 
-def of_brokers(directory: Path, scenario: str, **chosen: object) -> RunPlan:
-    """A run of Apache Kafka as far as its run.json tells; its plan as it was."""
-    bare = Choices(scenario=scenario, seed=3, target="kafka", runtime="docker")
+def of_brokers(directory: Path, scenario: str, target: str = "kafka", **chosen: object) -> RunPlan:
+    """A run in containers as far as its run.json tells; its plan as it was."""
+    bare = Choices(scenario=scenario, seed=3, target=target, runtime="docker")
     plan = plan_of(replace(bare, **chosen)).settled()  # type: ignore[arg-type]  # a test's mistake
     info = RunInfo(
         run_id="brokers",
@@ -186,3 +186,13 @@ def test_brokers_are_not_simulated(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "only our own node can be simulated" in capsys.readouterr().err
     assert main(["shrink", str(tmp_path)]) == 255
     assert "kafka runs in containers only" in capsys.readouterr().err
+
+
+def test_what_a_library_did_is_not_done_again_in_virtual_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_brokers(tmp_path, "power-off-brokers", target="node", client="librdkafka")
+    out = tmp_path / "out"
+    assert main(["replay", str(tmp_path), "--runtime", "sim", "--out", str(out)]) == 254
+    assert "librdkafka cannot reach a simulated cluster" in capsys.readouterr().err
+    assert not out.exists()

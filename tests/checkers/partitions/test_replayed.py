@@ -48,6 +48,15 @@ def test_each_is_at_its_offset_and_none_is_left_out(
     assert replayed_as_committed(run_of(replayed(*records))).verdict is verdict
 
 
+def test_a_process_that_starts_replays_from_the_beginning() -> None:
+    trace = replayed((TOPIC, "Topic"), (PARTITION, "Partition"))
+    trace.restart(log_end=CHANGED)
+    trace.emit("c.record", offset=REGISTERED, record="RegisterBroker")
+    assert replayed_as_committed(run_of(trace)).verdict is VALID
+    trace.emit("c.record", offset=TOPIC, record="Topic")
+    assert replayed_as_committed(run_of(trace)).verdict is INVALID
+
+
 def test_a_snapshot_stands_for_what_it_covers() -> None:
     trace = replayed((TOPIC, "Topic")).emit("c.image", offset=CHANGED, digest=1)
     trace.emit("c.record", offset=CHANGED, record="PartitionChange")
