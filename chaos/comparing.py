@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.targets.named import NODE
@@ -13,9 +13,10 @@ from chaos.installation import prepare
 from chaos.judging import PAGE
 from chaos.launch import Ran, perform
 from chaos.operator_errors import OperatorError, UsageError
-from chaos.planning import Choices, scenario_of
+from chaos.planning import Choices, plan_of, scenario_of
 from chaos.progress import ConsoleProgress
 from chaos.releases import KAFKA
+from chaos.runtimes import DOCKER
 from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import read_run_info
@@ -48,6 +49,7 @@ def compare(arguments: CompareArguments) -> int:
     told: list[Compared] = []
     overview = arguments.out / OVERVIEW
     scenarios = _with_sides(arguments.scenarios)
+    _require_possible(scenarios, arguments)
     _have_images(scenarios, arguments)
     for scenario in scenarios:
         told.append(_tell(scenario, arguments))
@@ -98,6 +100,15 @@ def _target(scenario: Scenario, side: Side, arguments: CompareArguments) -> str:
         return f"{KAFKA}:{side.release}"
     in_containers = arguments.runtime != SIM
     return arguments.target or (KAFKA if scenario.is_of_brokers and in_containers else NODE)
+
+
+def _require_possible(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
+    """What the target cannot do is said before the first run, which takes its time. Raises
+    UsageError."""
+    for scenario in scenarios:
+        for side in scenario.sides:
+            choices = _choices(scenario, arguments, 0, side)
+            plan_of(replace(choices, runtime=choices.runtime or DOCKER))
 
 
 def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:

@@ -69,3 +69,10 @@ def test_every_release_of_a_side_is_one_that_a_target_may_have() -> None:
         for side in scenario.sides:
             if side.release:
                 assert release_of(f"kafka:{side.release}") == side.release
+
+
+def test_what_the_target_cannot_do_is_said_before_the_first_run(prepared: list[str]) -> None:
+    both = ("last-replica-standing", "moved-replicas")
+    with pytest.raises(UsageError, match="log_dirs=2: our own node has"):
+        compare(replace(ARGUMENTS, scenarios=both, target="node"))
+    assert prepared == []
