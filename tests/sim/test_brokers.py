@@ -106,6 +106,10 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
             Choices(scenario="all-unclean", runtime="sim", settings={"replication": "4"}),
             "replication=4: a number from 1 to 3",
         ),
+        (
+            Choices(scenario="all-unclean", runtime="docker", settings={"nodes": "3"}),
+            "nodes=3: beside brokers there are controllers=1 or 3",
+        ),
         (Choices(scenario="moved-replicas", runtime="sim"), "log_dirs=2: our own node has"),
         (Choices(scenario="power-off", runtime="sim", settings={"elr": "off"}), "elr=off: our own"),
     ],

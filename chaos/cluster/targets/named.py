@@ -18,7 +18,7 @@ from chaos.cluster.targets.node import (
     OwnNode,
 )
 from chaos.cluster.targets.own_brokers import BROKERS as BROKERS
-from chaos.cluster.targets.own_brokers import OF_BROKERS, own_brokers
+from chaos.cluster.targets.own_brokers import CONTROLLERS, OF_BROKERS, own_brokers
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
 from chaos.releases import KAFKA as KAFKA
@@ -96,6 +96,9 @@ def target_named(
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     synced = settings.get(_SYNCED_FORMAT, "on")
     brokers, controllers = own_brokers(settings)
+    if brokers.count and NODES in settings:
+        beside = f"beside brokers there are {CONTROLLERS}=1 or 3"
+        raise SettingError(f"{NODES}={settings[NODES]}: {beside}")
     for name, value in settings.items():
         of_brokers = brokers.count and name in OF_BROKERS
         if value not in _OWN_VALUES.get(name, ()) and not of_brokers:
